@@ -1,0 +1,239 @@
+"""The base class of our actors: typed dispatch, coroutines, ask, timers, Hello.
+
+An actor is a class with handlers:
+
+    class Echo(Actor):
+        @on(Say)
+        def on_say(self, message: Say, sender: Address) -> Said:
+            return Said(message.text)
+
+A handler may be a coroutine. What it returns (when it is a Message) is sent to the sender; if the sender asked, that is
+the answer. A handler that raises ends the process, which its supervisor replaces: there is no half-changed actor.
+
+The class is a plain `thespian.actors.Actor`: it runs on any Thespian system base. The verbs that Thespian does not have
+(ask, every, after, disposable) are delegated to `self._myRef`, as Thespian's own are, and need our base or the harness.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, ClassVar, Protocol, TypeVar, cast
+
+from thespian.actors import Actor as ThespianActor
+from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
+
+from .message import Message
+from .metrics import Metrics
+from .protocol import GetMetrics, Hello, MetricsSnapshot
+
+R = TypeVar("R", bound=Message)
+M = TypeVar("M", bound=Message)
+Handler = Callable[..., Any]
+
+
+class Address(ActorAddress):  # type: ignore[misc]
+    """The name of an actor in the tree, `pleg` or `pod_workers/worker/1`: always its current incarnation.
+
+    `ask` is the id of the question that a message from this sender asks: 0 for none. Sending to an address that has one
+    answers that question.
+    """
+
+    __slots__ = ("ask", "name")
+
+    def __init__(self, name: str, ask: int = 0) -> None:
+        self.name, self.ask = name, ask
+
+    @property
+    def addressDetails(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Address) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+
+class Timer(Protocol):
+    """What `after` and `every` give back."""
+
+    def cancel(self) -> None: ...
+
+
+class Port(Protocol):
+    """What an actor's verbs are delegated to: one implementation in the actor's process, one in the harness."""
+
+    name: str
+    incarnation: int
+    context: Any
+    address: ActorAddress
+
+    def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None: ...
+    async def ask(self, name: str, message: Message, timeout: float) -> Message: ...
+    def after(self, seconds: float, call: Callable[[], Any]) -> Timer: ...
+    def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer: ...
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]: ...
+    async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
+
+
+class AskError(Exception):
+    """A question got no answer: the receiver did not reply in time, died, or is not there."""
+
+
+class DisposableError(Exception):
+    """The function run in a disposable process raised: `kind` is the exception's class name, `errno` its errno or 0."""
+
+    def __init__(self, kind: str, text: str, errno: int = 0) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind, self.text, self.errno = kind, text, errno
+
+
+class DisposableTimeout(DisposableError):
+    """The disposable process passed its deadline and was killed, or abandoned where it cannot be killed."""
+
+
+def on(message_type: type) -> Callable[[Handler], Handler]:
+    """Mark a method as the handler of a message type (subclasses of it are not included)."""
+
+    def mark(method: Handler) -> Handler:
+        method.__dict__.setdefault("_handles", []).append(message_type)
+        return method
+
+    return mark
+
+
+class Actor(ThespianActor):  # type: ignore[misc]
+    """An actor of ours. Subclasses give handlers (`@on`) and, where they need them, the hooks below."""
+
+    feeders: ClassVar[tuple[str, ...]] = ()
+    """Actors that are told Hello when this one starts, so that they send their current state again."""
+
+    _handlers: ClassVar[dict[type, str]] = {}
+    _myRef: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        table = dict(cls._handlers)
+        for attribute, method in vars(cls).items():
+            for message_type in getattr(method, "_handles", ()):
+                table[message_type] = attribute
+        cls._handlers = table
+
+    # -- hooks ----------------------------------------------------------------------------------------------------
+    async def on_start(self) -> None:
+        """Runs before the first message is handled and before the actor's name means this incarnation."""
+
+    async def on_stop(self) -> None:
+        """Runs on an orderly stop, within the shutdown budget. Nothing may depend on it: actors are crash-only."""
+
+    async def on_hello(self, name: str) -> None:
+        """The actor `name` has started and wants what this one feeds it. Runs also when this one greets itself never."""
+
+    def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
+        """A message of ours did not reach `name` by its deadline, or its queue was full. Default: counted only."""
+
+    # -- what an actor is -----------------------------------------------------------------------------------------
+    @property
+    def port(self) -> Port:
+        return cast(Port, self._myRef)
+
+    @property
+    def name(self) -> str:
+        return self.port.name
+
+    @property
+    def incarnation(self) -> int:
+        """1 for the first process of this name, then counting up."""
+        return self.port.incarnation
+
+    @property
+    def context(self) -> Any:
+        """What the application handed to every actor before the first fork (see `application.py`)."""
+        return self.port.context
+
+    @property
+    def log(self) -> logging.Logger:
+        return logging.getLogger(self.name)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Counters, gauges and histograms of this incarnation; read by whoever sends GetMetrics."""
+        found = self.__dict__.get("_metrics")
+        if found is None:
+            found = self.__dict__["_metrics"] = Metrics()
+        return cast(Metrics, found)
+
+    # -- verbs ----------------------------------------------------------------------------------------------------
+    def tell(self, name: str | Address, message: Message, *, deadline: float = 10.0) -> None:
+        """Send a message. Never blocks. If it cannot be handed over within `deadline` seconds: on_dead_letter."""
+        self.port.actor_send(Address(name) if isinstance(name, str) else name, message, deadline)
+
+    async def ask(self, name: str, message: Message, reply: type[R], *, timeout: float = 10.0) -> R:
+        """Send a question and wait for its answer.
+
+        Raises AskError when none of the type `reply` came within `timeout` seconds.
+        """
+        answer = await self.port.ask(name, message, timeout)
+        if not isinstance(answer, reply):
+            raise AskError(f"{name} answered {type(message).__name__} with {type(answer).__name__}, not {reply.__name__}")
+        return answer
+
+    def after(self, seconds: float, call: Callable[[], Any]) -> Timer:
+        """Call once, `seconds` from now. A coroutine function is run as a task."""
+        return self.port.after(seconds, call)
+
+    def every(
+        self, seconds: float, call: Callable[[], Any], *, jitter: float = 0.0, immediately: bool = False
+    ) -> Timer:
+        """Call every `seconds` plus a random part of `jitter * seconds`; a run that is still going is not doubled."""
+        return self.port.every(seconds, call, jitter, immediately)
+
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
+        """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler."""
+        return self.port.start_task(coroutine, name)
+
+    async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:
+        """Run `module:function(**arguments)` in a process of its own, for calls that may hang in the kernel.
+
+        Arguments and result are plain msgpack data. Raises DisposableError when it raised, DisposableTimeout when it
+        was still running after `deadline` seconds (it is killed; if it cannot be, it is abandoned and counted).
+        """
+        return await self.port.disposable(function, arguments, deadline)
+
+    # -- dispatch -------------------------------------------------------------------------------------------------
+    def receiveMessage(self, message: Any, sender: ActorAddress) -> Any:
+        """Thespian's entry. Returns the handler's awaitable, when it is a coroutine, for the base to run."""
+        method = self._handlers.get(type(message))
+        if method is None:
+            if isinstance(message, ActorExitRequest | ChildActorExited | WakeupMessage | DeadEnvelope):
+                return None
+            self.metrics.count("actor_unhandled_messages_total", type=type(message).__name__)
+            self.log.warning("no handler for %s from %s", type(message).__name__, sender)
+            return None
+        result = getattr(self, method)(message, sender)
+        if inspect.isawaitable(result):
+            return self._finish(result, sender)
+        return self._answer(result, sender)
+
+    async def _finish(self, result: Awaitable[Any], sender: ActorAddress) -> None:
+        self._answer(await result, sender)
+
+    def _answer(self, result: Any, sender: ActorAddress) -> None:
+        if isinstance(result, Message):
+            self.send(sender, result)
+
+    @on(Hello)
+    async def _on_hello(self, message: Hello, sender: Address) -> None:
+        await self.on_hello(message.name)
+
+    @on(GetMetrics)
+    def _on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
+        return self.metrics.snapshot(self.name, self.incarnation)

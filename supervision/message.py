@@ -1,0 +1,47 @@
+"""What travels between actors: frozen msgspec Structs, registered by name when their class is made.
+
+The wire carries (type name, msgpack of the fields). A name that is not registered here is refused, so nothing a peer
+sends can make this process import or run anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import msgspec
+
+_TYPES: dict[str, type[Message]] = {}
+
+
+class Message(msgspec.Struct, frozen=True):
+    """Base class of every message.
+
+    Subclasses are declared with `frozen=True`, live in the `messages.py` of the actor that receives them, and give each
+    field a unit. Large objects are `bytes` fields holding the JSON they came in.
+
+    `coalesce`: names of the fields that make the key of a state-like message. While one waits in a queue, a newer one of
+    the same type and key replaces it. `()` means one per type; None (the default) means each one counts.
+    """
+
+    coalesce: ClassVar[tuple[str, ...] | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _TYPES[type_name(cls)] = cls
+
+    def coalesce_key(self) -> Hashable | None:
+        """The key under which a newer message replaces this one in a queue, or None."""
+        if self.coalesce is None:
+            return None
+        return (type(self), *(getattr(self, name) for name in self.coalesce))
+
+
+def type_name(cls: type) -> str:
+    """The name of a message type on the wire: its module and qualified name."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def registered(name: str) -> type[Message] | None:
+    """The message type of that name, or None if no loaded module declares it."""
+    return _TYPES.get(name)
