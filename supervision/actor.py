@@ -135,7 +135,7 @@ class Actor(ThespianActor):  # type: ignore[misc]
         """Runs on an orderly stop, within the shutdown budget. Nothing may depend on it: actors are crash-only."""
 
     async def on_hello(self, name: str) -> None:
-        """The actor `name` has started and wants what this one feeds it. Runs also when this one greets itself never."""
+        """The actor `name` has started and wants what this one feeds it, all of it."""
 
     def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
         """A message of ours did not reach `name` by its deadline, or its queue was full. Default: counted only."""
@@ -237,3 +237,6 @@ class Actor(ThespianActor):  # type: ignore[misc]
     @on(GetMetrics)
     def _on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
         return self.metrics.snapshot(self.name, self.incarnation)
+
+
+Actor._handlers = {Hello: "_on_hello", GetMetrics: "_on_get_metrics"}
