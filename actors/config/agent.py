@@ -1,0 +1,179 @@
+"""What every actor is handed before the first fork, as `self.context`: the configuration, and where things are.
+
+Made once, by `loading.load`; frozen. An actor that can take a change without a restart handles ConfigChanged of the
+config controller and keeps what `with_configuration` gives it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any, Final, cast
+
+import msgspec
+
+from . import feature_gates
+from .kubelet_configuration import KubeletConfiguration
+
+MANAGED: Final = "managed"
+DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
+CONTAINER_LOGS_DIR: Final = "/var/log/containers"
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent as it was started. Directories are absolute and clean."""
+
+    config: KubeletConfiguration = KubeletConfiguration()
+    """Effective: defaults, file, drop-ins and flags merged."""
+    node_name: str = "localhost"
+    """--hostname-override or the host name, trimmed, lower case."""
+    root_dir: str = DEFAULT_ROOT_DIR
+    """--root-dir: pods, plug-ins, state files."""
+    run_dir: str = "/run/troupelet"
+    """Sockets of the actors, 0700; one for each root directory."""
+    cert_dir: str = DEFAULT_ROOT_DIR + "/pki"
+    """--cert-dir: certificates and keys that the agent makes or obtains."""
+    container_logs_dir: str = CONTAINER_LOGS_DIR
+    """Links <pod>_<namespace>_<container>-<id>.log to the logs."""
+    runtime_endpoint: str = "unix:///run/containerd/containerd.sock"
+    """Address of the CRI runtime, `unix:///...`; that of our own containerd when it is managed."""
+    image_endpoint: str = "unix:///run/containerd/containerd.sock"
+    """Address of the CRI image service; that of the runtime unless told otherwise."""
+    managed_runtime: bool = False
+    """The agent runs a containerd of its own (`--container-runtime-endpoint=managed`)."""
+    workers: int = 2
+    """Pod workers in the tree (--workers; default: the cores, at least 2)."""
+    standalone: bool = True
+    """No --kubeconfig: no API server, static pods only."""
+    node_ip: str = ""
+    """--node-ip: one address, or two joined by a comma for dual stack; empty: found out."""
+    policy_file: str = ""
+    """--policy: supervision policy; empty: the one that came with the agent."""
+    kubeconfig: str = ""
+    """--kubeconfig: how to reach the API server."""
+    bootstrap_kubeconfig: str = ""
+    """--bootstrap-kubeconfig: how to obtain a first client certificate."""
+    log_file: str = ""
+    """--log-file: where the log goes besides stderr; empty: nowhere else."""
+    flags: dict[str, Any] = {}
+    """Every flag without a field of the configuration, by name without dashes: given or default, in its own type
+    (bool, int, str, Duration, list, dict)."""
+    flags_given: dict[str, str] = {}
+    """The flags on the command line as they were written, for the log and /flagz; secrets masked."""
+    config_sources: dict[str, str] = {}
+    """Field path to where its value came from: `default`, `--max-pods`, or a file's path."""
+    config_file: str = ""
+    """--config, absolute."""
+    config_dir: str = ""
+    """--config-dir, absolute."""
+
+    # -- directories ----------------------------------------------------------------------------------------------
+    @property
+    def pods_dir(self) -> str:
+        return f"{self.root_dir}/pods"
+
+    def pod_dir(self, uid: str) -> str:
+        return f"{self.root_dir}/pods/{uid}"
+
+    @property
+    def pod_logs_dir(self) -> str:
+        return self.config.podLogsDir
+
+    @property
+    def plugins_dir(self) -> str:
+        return f"{self.root_dir}/plugins"
+
+    @property
+    def plugins_registry_dir(self) -> str:
+        return f"{self.root_dir}/plugins_registry"
+
+    @property
+    def device_plugins_dir(self) -> str:
+        return f"{self.root_dir}/device-plugins"
+
+    @property
+    def pod_resources_dir(self) -> str:
+        return f"{self.root_dir}/pod-resources"
+
+    @property
+    def checkpoints_dir(self) -> str:
+        return f"{self.root_dir}/checkpoints"
+
+    @property
+    def seccomp_dir(self) -> str:
+        return f"{self.root_dir}/seccomp"
+
+    @property
+    def state_dir(self) -> str:
+        """Files that only this agent reads (configuration checkpoints, incident records), 0700."""
+        return f"{self.root_dir}/troupelet"
+
+    @property
+    def config_checkpoint_dir(self) -> str:
+        return cast(str, self.flags.get("dynamic-config-dir")) or f"{self.state_dir}/config"
+
+    @property
+    def managed_runtime_dir(self) -> str:
+        return f"{self.root_dir}/troupelet/containerd"
+
+    # -- configuration with what is derived from it -----------------------------------------------------------------
+    def gate(self, name: str) -> bool:
+        """Whether the feature gate is on. Raises KeyError for a gate that 1.36 does not have."""
+        return feature_gates.enabled(name, self.config.featureGates)
+
+    @property
+    def serving_cert_file(self) -> str:
+        return self.config.tlsCertFile or f"{self.cert_dir}/kubelet.crt"
+
+    @property
+    def serving_key_file(self) -> str:
+        return self.config.tlsPrivateKeyFile or f"{self.cert_dir}/kubelet.key"
+
+    @property
+    def serving_cert_given(self) -> bool:
+        """The serving certificate is the operator's, so none is made."""
+        return bool(self.config.tlsCertFile or self.config.tlsPrivateKeyFile)
+
+    @property
+    def cgroup_root(self) -> str:
+        return self.config.cgroupRoot or "/"
+
+    @property
+    def seccomp_default(self) -> bool:
+        return self.config.seccompDefault or bool(self.flags.get("seccomp-default"))
+
+    @property
+    def node_labels(self) -> dict[str, str]:
+        """--node-labels."""
+        return cast("dict[str, str]", self.flags.get("node-labels") or {})
+
+    @property
+    def external_cloud(self) -> bool:
+        return self.flags.get("cloud-provider") == "external"
+
+    @property
+    def state_of_gates(self) -> dict[str, bool]:
+        """Every known gate with its effective value."""
+        return feature_gates.all_states(self.config.featureGates)
+
+    def with_configuration(self, config: KubeletConfiguration) -> Agent:
+        """The same agent under another configuration."""
+        return msgspec.structs.replace(self, config=config)
+
+
+def run_dir_of(root_dir: str) -> str:
+    """The directory of sockets of the agent with this root directory: a name of its own for each, and short enough.
+
+    A Unix socket's path has at most 107 bytes, so the root directory is only a hash in it.
+    """
+    base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/troupelet-{os.geteuid()}"  # noqa: S108
+    real = str(Path(root_dir).absolute())
+    if real == DEFAULT_ROOT_DIR:
+        return f"{base}/troupelet"
+    return f"{base}/troupelet-{hashlib.sha256(real.encode()).hexdigest()[:8]}"
+
+
+def default_workers() -> int:
+    """Pod workers: one for each core, at least two, so that one slow pod never holds up all."""
+    return max(2, os.cpu_count() or 2)

@@ -1,0 +1,147 @@
+"""The parts of a KubeletConfiguration that are objects of their own. JSON names are the attributes.
+
+The text under a field is its documentation: `supervise config explain FIELD` prints it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from .duration import Duration
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the configuration types: immutable, by name, unknown fields refused."""
+
+
+# -- authentication ---------------------------------------------------------------------------------------------------
+class X509Authentication(Group, frozen=True):
+    clientCAFile: str = ""
+    """PEM bundle; who presents a client certificate signed by it is that certificate's user. Empty: no such users."""
+
+
+class WebhookAuthentication(Group, frozen=True):
+    enabled: bool = True
+    """Ask the API server (TokenReview) whose a bearer token is."""
+    cacheTTL: Duration = Duration(120)
+    """How long an answer is reused."""
+
+
+class AnonymousAuthentication(Group, frozen=True):
+    enabled: bool = False
+    """Treat callers without credentials as the user system:anonymous; off, they are refused."""
+
+
+class Authentication(Group, frozen=True):
+    """Who calls the main server."""
+
+    x509: X509Authentication = X509Authentication()
+    """Users by client certificate."""
+    webhook: WebhookAuthentication = WebhookAuthentication()
+    """Users by bearer token."""
+    anonymous: AnonymousAuthentication = AnonymousAuthentication()
+    """Callers without credentials."""
+
+
+# -- authorization ----------------------------------------------------------------------------------------------------
+class WebhookAuthorization(Group, frozen=True):
+    cacheAuthorizedTTL: Duration = Duration(300)
+    """How long a yes is reused."""
+    cacheUnauthorizedTTL: Duration = Duration(30)
+    """How long a no is reused."""
+
+
+class Authorization(Group, frozen=True):
+    """What a caller of the main server may do."""
+
+    mode: str = "Webhook"
+    """Webhook asks the API server (SubjectAccessReview); AlwaysAllow lets every authenticated caller do everything."""
+    webhook: WebhookAuthorization = WebhookAuthorization()
+    """Caches of the webhook."""
+
+
+# -- logging ----------------------------------------------------------------------------------------------------------
+class VModule(Group, frozen=True):
+    filePattern: str = ""
+    """Glob on the name of an actor or source file, without = and comma."""
+    verbosity: int = 0
+    """Verbosity threshold of what matches."""
+
+
+class FormatOptions(Group, frozen=True):
+    splitStream: bool = False
+    """Errors to stderr, the rest to stdout."""
+    infoBufferSize: str | int = "0"
+    """Bytes, as a quantity, that the information stream may hold back; 0 is unbuffered."""
+
+
+class LoggingOptions(Group, frozen=True):
+    text: FormatOptions = FormatOptions()
+    """Options of the text format."""
+    json: FormatOptions = FormatOptions()
+    """Options of the JSON format."""
+
+
+class Logging(Group, frozen=True):
+    """What is logged, and how."""
+
+    format: str = "text"
+    """text (klog lines) or json."""
+    flushFrequency: Duration = Duration(5)
+    """Longest time between two flushes of buffered lines; an integer is nanoseconds."""
+    verbosity: int = 0
+    """The higher, the more is logged; 0 is what an operator needs, 4 debugging, 6 and up everything."""
+    vmodule: list[VModule] = []
+    """Verbosity of single actors or files, text format only."""
+    options: LoggingOptions = LoggingOptions()
+    """Options of each format."""
+
+
+class Tracing(Group, frozen=True):
+    """Export of OpenTelemetry spans."""
+
+    endpoint: str | None = None
+    """gRPC collector, plaintext; unset is localhost:4317."""
+    samplingRatePerMillion: int | None = None
+    """Spans sampled of a million; unset follows the caller's decision, else never."""
+
+
+# -- resources and the rest -------------------------------------------------------------------------------------------
+class MemorySwap(Group, frozen=True):
+    swapBehavior: str = ""
+    """NoSwap (what empty means) keeps workloads out of swap; LimitedSwap lets Burstable pods use a share, cgroup v2."""
+
+
+class MemoryReservation(Group, frozen=True):
+    numaNode: int = 0
+    """Number of the NUMA node."""
+    limits: dict[str, str | int] = {}
+    """Quantity by memory or hugepages-<size>."""
+
+
+class CrashLoopBackOff(Group, frozen=True):
+    maxContainerRestartPeriod: Duration | None = Duration(300)
+    """Ceiling of the delay between restarts of a crashing container, 1s to 300s."""
+
+
+class UserNamespaces(Group, frozen=True):
+    idsPerPod: int | None = None
+    """IDs mapped into a pod with a user namespace: a multiple of 65536; unset is 65536."""
+
+
+class PriorityGracePeriod(Group, frozen=True):
+    priority: int = 0
+    """Lowest priority of the pods in this step."""
+    shutdownGracePeriodSeconds: int = 0
+    """Seconds they are given."""
+
+
+class Taint(Group, frozen=True):
+    key: str = ""
+    """Qualified name."""
+    value: str = ""
+    """Label value."""
+    effect: str = ""
+    """NoSchedule, PreferNoSchedule or NoExecute."""
+    timeAdded: str | None = None
+    """Not to be given here: the control plane writes it."""
