@@ -34,7 +34,7 @@ M = TypeVar("M", bound=Message)
 Handler = Callable[..., Any]
 
 
-class Address(ActorAddress):  # type: ignore[misc]
+class Address(ActorAddress):
     """The name of an actor in the tree, `pleg` or `pod_workers/worker/1`: always its current incarnation.
 
     `ask` is the id of the question that a message from this sender asks: 0 for none. Sending to an address that has one
@@ -96,7 +96,7 @@ class DisposableError(Exception):
         self.kind, self.text, self.errno = kind, text, errno
 
 
-class DisposableTimeout(DisposableError):
+class DisposableTimeout(DisposableError):  # noqa: N818
     """The disposable process passed its deadline and was killed, or abandoned where it cannot be killed."""
 
 
@@ -110,7 +110,7 @@ def on(message_type: type) -> Callable[[Handler], Handler]:
     return mark
 
 
-class Actor(ThespianActor):  # type: ignore[misc]
+class Actor(ThespianActor):
     """An actor of ours. Subclasses give handlers (`@on`) and, where they need them, the hooks below."""
 
     feeders: ClassVar[tuple[str, ...]] = ()
@@ -183,7 +183,9 @@ class Actor(ThespianActor):  # type: ignore[misc]
         """
         answer = await self.port.ask(name, message, timeout)
         if not isinstance(answer, reply):
-            raise AskError(f"{name} answered {type(message).__name__} with {type(answer).__name__}, not {reply.__name__}")
+            raise AskError(
+                f"{name} answered {type(message).__name__} with {type(answer).__name__}, not {reply.__name__}"
+            )
         return answer
 
     def after(self, seconds: float, call: Callable[[], Any]) -> Timer:

@@ -20,8 +20,8 @@ class Message(msgspec.Struct, frozen=True):
     Subclasses are declared with `frozen=True`, live in the `messages.py` of the actor that receives them, and give each
     field a unit. Large objects are `bytes` fields holding the JSON they came in.
 
-    `coalesce`: names of the fields that make the key of a state-like message. While one waits in a queue, a newer one of
-    the same type and key replaces it. `()` means one per type; None (the default) means each one counts.
+    `coalesce`: names of the fields that make the key of a state-like message. While one waits in a queue, a newer one
+    of the same type and key replaces it. `()` means one per type; None (the default) means each one counts.
     """
 
     coalesce: ClassVar[tuple[str, ...] | None] = None

@@ -31,7 +31,7 @@ class GetMetrics(Message, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One series. For a histogram `value` is the sum; `counts` has one entry per bound and one for +Inf, not cumulative."""
+    """One series. For a histogram `value` is the sum; `counts` has one entry per bound and one for +Inf (not running)."""
 
     kind: Literal["counter", "gauge", "histogram"]
     name: str

@@ -1,7 +1,7 @@
 """Child specs: what a supervisor is told of its children. Words and meaning are those of Erlang/OTP's supervisor.
 
-The tree (names, classes, arguments) is code, written by the application as nested `ChildSpec`s; the policy (restart type,
-intensity, budgets, ceilings) is data, read from the policy file and joined to it by name (`policy.py`).
+The tree (names, classes, arguments) is code, written by the application as nested `ChildSpec`s; the policy (restart
+type, intensity, budgets, ceilings) is data, read from the policy file and joined to it by name (`policy.py`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,389 @@
+"""Runs one actor in the test's own event loop, with its neighbours faked and time in the test's hand.
+
+    harness = Harness(Pleg, name="pleg", context=context)
+    harness.answer(GetPods, PodList([]))
+    async with harness:                                     # on_start has run
+        assert await harness.deliver(Say("hi")) == Said("hi")   # what the handler answered
+        await harness.advance(1.0)                          # runs what `every` and `after` made due
+        event = await harness.wait_sent(PodEvent)           # what it told others, as they would read it
+
+Every message goes through its encoding, as on the wire. What a handler raises comes out of `deliver`; what a task or a
+timer raises comes out of the next harness call, at the latest at the end of the block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import inspect
+import itertools
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, TypeVar
+
+import msgspec
+from thespian.actors import ActorAddress, WakeupMessage
+
+from .actor import Actor, Address, AskError, DisposableError, Timer
+from .message import Message, registered, type_name
+from .timers import Timers
+
+T = TypeVar("T", bound=Message)
+Answer = Message | BaseException | Callable[[Any], Any]
+
+
+class VirtualClock:
+    """Seconds that pass when the test says so. Call it for the time; give it to a context that wants a clock."""
+
+    def __init__(self, start: float = 1000.0) -> None:
+        self.now = start
+        self._heap: list[tuple[float, int, _Due]] = []
+        self._order = itertools.count()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
+        due = _Due(call)
+        heapq.heappush(self._heap, (self.now + seconds, next(self._order), due))
+        return due
+
+    def pop_due(self, until: float) -> Callable[[], None] | None:
+        """The next call due by then, the clock set to its time; None when there is none and the clock is at `until`."""
+        while self._heap and self._heap[0][0] <= until:
+            when, _, due = heapq.heappop(self._heap)
+            if not due.cancelled:
+                self.now = max(self.now, when)
+                return due.call
+        self.now = max(self.now, until)
+        return None
+
+
+class _Due:
+    def __init__(self, call: Callable[[], None]) -> None:
+        self.call, self.cancelled = call, False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class HarnessPort:
+    """The fake Port: what the actor's verbs are delegated to."""
+
+    def __init__(self, harness: Harness, name: str, context: Any, incarnation: int) -> None:
+        self._harness, self.name, self.context, self.incarnation = harness, name, context, incarnation
+        self.address: ActorAddress = Address(name)
+        self.globalName = name
+        self._timers = Timers(harness.clock.call_later, self.run)
+
+    def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
+        self._harness._sent(target, message)
+
+    async def ask(self, name: str, message: Message, timeout: float) -> Message:
+        return await self._harness._asked(name, message, timeout)
+
+    def after(self, seconds: float, call: Callable[[], Any]) -> Timer:
+        return self._timers.after(seconds, call)
+
+    def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
+        return self._timers.every(seconds, call, jitter, immediately)
+
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name or None)
+        self._harness._track(task)
+        return task
+
+    async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        return self._harness._dispose(function, arguments)
+
+    def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
+        message = WakeupMessage(period, payload)
+        self.after(period.total_seconds(), lambda: self._harness.actor.receiveMessage(message, self.address))
+
+    def run(self, call: Callable[[], Any], name: str) -> asyncio.Task[Any] | None:
+        try:
+            result = call()
+        except Exception as error:  # noqa: BLE001 - handed to the test
+            self._harness._failures.append(error)
+            return None
+        return self.start_task(_await(result), name) if inspect.isawaitable(result) else None
+
+
+class Harness:
+    """One actor and everything it sees of the world."""
+
+    def __init__(
+        self,
+        actor_class: type[Actor],
+        *,
+        name: str = "actor",
+        context: Any = None,
+        arguments: dict[str, Any] | None = None,
+        incarnation: int = 1,
+        clock: VirtualClock | None = None,
+    ) -> None:
+        self.clock = clock or VirtualClock()
+        self.outbox: list[tuple[str, Message]] = []
+        """(receiver, message) of every tell, oldest first; answers to `deliver` are not in it."""
+        self.asks: list[tuple[str, Message]] = []
+        """(receiver, question) of every ask."""
+        self.disposed: list[tuple[str, dict[str, Any]]] = []
+        """(function, arguments) of every disposable."""
+        self.disposables: dict[str, Callable[..., Any] | BaseException] = {}
+        """Functions (or what they raise) in place of the real ones, by `module:function`."""
+        self._answers: dict[tuple[type, str | None], Answer] = {}
+        self._waiting: list[tuple[str, Message, asyncio.Future[Message]]] = []
+        self._replies: dict[int, asyncio.Future[Message]] = {}
+        self._ids = itertools.count(1)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._failures: list[BaseException] = []
+        self._changed = asyncio.Event()
+        self.port = HarnessPort(self, name, context, incarnation)
+        self.actor = actor_class(**(arguments or {}))
+        self.actor._myRef = self.port
+
+    # -- life -----------------------------------------------------------------------------------------------------
+    async def __aenter__(self) -> Harness:
+        await asyncio.wait_for(self.actor.on_start(), 10)
+        self._raise_failures()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.settle(check=error is None)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if error is None:
+            self._raise_failures()
+
+    async def stop(self) -> None:
+        """An orderly stop: runs on_stop."""
+        await asyncio.wait_for(self.actor.on_stop(), 10)
+
+    # -- the world's side -----------------------------------------------------------------------------------------
+    def answer(self, question: type[Message], answer: Answer, *, name: str | None = None) -> None:
+        """How questions of that type are answered (by `name` only, if given).
+
+        A message, an exception to raise (AskError), or a function of the question that returns or raises one, which may
+        be a coroutine function; None from it means no answer. Questions that were waiting are answered now.
+        """
+        self._answers[question, name] = answer
+        waiting, self._waiting = self._waiting, []
+        for receiver, message, future in waiting:
+            if not future.done():
+                self._resolve(receiver, message, future)
+
+    async def deliver(self, message: Any, sender: str = "test", *, timeout: float = 5.0) -> Any:
+        """Hand a message to the actor, wait until its handler has ended, return what it answered (or None).
+
+        Raises what the handler raised, TimeoutError when it takes more than `timeout` real seconds.
+        """
+        address = Address(sender, next(self._ids))
+        reply = self._replies[address.ask] = asyncio.get_running_loop().create_future()
+        try:
+            result = self.actor.receiveMessage(_through_the_wire(message), address)
+            if inspect.isawaitable(result):
+                await self._in_time(result, timeout, message)
+            self._raise_failures()
+            return reply.result() if reply.done() else None
+        finally:
+            self._replies.pop(address.ask, None)
+
+    async def ask(self, message: Message, sender: str = "test", *, timeout: float = 5.0) -> Any:
+        """As deliver, but wait for the answer also when it comes after the handler has ended."""
+        address = Address(sender, next(self._ids))
+        reply = self._replies[address.ask] = asyncio.get_running_loop().create_future()
+        try:
+            self.port.run(lambda: self.actor.receiveMessage(_through_the_wire(message), address), "handler")
+            return await self._in_time(reply, timeout, message)
+        finally:
+            self._replies.pop(address.ask, None)
+
+    def post(self, message: Any, sender: str = "test", *, timeout: float = 60.0) -> asyncio.Task[Any]:
+        """`deliver` beside the test, for handlers that wait for something the test does next."""
+        return asyncio.get_running_loop().create_task(self.deliver(message, sender, timeout=timeout))
+
+    async def advance(self, seconds: float) -> None:
+        """Let time pass: runs the timers that become due, in order, and what they start."""
+        until = self.clock.now + seconds
+        await self.settle()
+        while call := self.clock.pop_due(until):
+            call()
+            await self.settle()
+
+    async def settle(self, *, check: bool = True) -> None:
+        """Let everything run that can run without time passing or something arriving from outside."""
+        ready = getattr(asyncio.get_running_loop(), "_ready", None)
+        for _ in range(200 if ready is not None else 20):
+            await asyncio.sleep(0)
+            if ready is not None and not ready:
+                break
+        if check:
+            self._raise_failures()
+
+    # -- what the actor did ---------------------------------------------------------------------------------------
+    def sent(self, message_type: type[T], to: str | None = None) -> list[T]:
+        """The messages of that type that the actor told others (only `to`, if given), oldest first."""
+        return [m for name, m in self.outbox if type(m) is message_type and to in (None, name)]
+
+    async def wait_sent(
+        self,
+        message_type: type[T],
+        *,
+        to: str | None = None,
+        where: Callable[[T], bool] = lambda _: True,
+        count: int = 1,
+        timeout: float = 5.0,
+    ) -> T:
+        """Wait until `count` matching messages were told, counting those already in the outbox; returns the count-th.
+
+        Raises AssertionError after `timeout` real seconds.
+        """
+        found: list[T] = []
+
+        def enough() -> bool:
+            found[:] = [m for m in self.sent(message_type, to) if where(m)]
+            return len(found) >= count
+
+        await self.wait(enough, f"{count} x {message_type.__name__} told to {to or 'anyone'}", timeout=timeout)
+        return found[count - 1]
+
+    async def wait(self, condition: Callable[[], bool], what: str = "condition", *, timeout: float = 5.0) -> None:
+        """Wait until it holds, looking after every message sent and every 10 ms. AssertionError after `timeout`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
+        while True:
+            self._raise_failures()
+            self._changed.clear()
+            if condition():
+                return
+            if loop.time() > end:
+                told = [(name, type(m).__name__) for name, m in self.outbox]
+                raise AssertionError(f"no {what} within {timeout} s; told: {told}; {self._unanswered()}")
+            try:
+                await asyncio.wait_for(self._changed.wait(), 0.01)
+            except TimeoutError:
+                pass
+
+    def clear(self) -> None:
+        """Forget what was sent, asked and disposed so far."""
+        self.outbox.clear()
+        self.asks.clear()
+        self.disposed.clear()
+
+    # -- the port's side ------------------------------------------------------------------------------------------
+    def _sent(self, target: ActorAddress, message: Any) -> None:
+        message = _through_the_wire(message)
+        reply = self._replies.get(getattr(target, "ask", 0))
+        if reply is not None:
+            if not reply.done():
+                reply.set_result(message)
+        else:
+            self.outbox.append((str(target), message))
+        self._changed.set()
+
+    async def _asked(self, name: str, message: Message, timeout: float) -> Message:
+        message = _through_the_wire(message)
+        self.asks.append((name, message))
+        self._changed.set()
+        future: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        expire = self.clock.call_later(timeout, lambda: _expire(future, name, message, timeout))
+        self._resolve(name, message, future)
+        try:
+            return await future
+        finally:
+            expire.cancel()
+
+    def _resolve(self, name: str, message: Message, future: asyncio.Future[Message]) -> None:
+        answer = self._answers.get((type(message), name), self._answers.get((type(message), None)))
+        if answer is None:
+            self._waiting.append((name, message, future))
+        else:
+            self.port.start_task(_settle_answer(answer, message, future), f"answer to {type(message).__name__}")
+
+    def _dispose(self, function: str, arguments: dict[str, Any]) -> Any:
+        self.disposed.append((function, arguments))
+        chosen = self.disposables.get(function)
+        if isinstance(chosen, BaseException):
+            raise chosen
+        call = chosen or _resolve_function(function)
+        try:
+            result = call(**msgspec.msgpack.decode(msgspec.msgpack.encode(arguments)))
+        except DisposableError:
+            raise
+        except Exception as error:
+            raise DisposableError(type(error).__name__, str(error), getattr(error, "errno", None) or 0) from error
+        return msgspec.msgpack.decode(msgspec.msgpack.encode(result))
+
+    def _track(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._task_done)
+
+    def _task_done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failures.append(error)
+            self._changed.set()
+
+    async def _in_time(self, awaitable: Any, timeout: float, message: Any) -> Any:
+        try:
+            return await asyncio.wait_for(awaitable, timeout)
+        except TimeoutError as error:
+            self._raise_failures()
+            text = f"the handler of {type(message).__name__} is still waiting after {timeout} s; {self._unanswered()}"
+            raise TimeoutError(text) from error
+
+    def _unanswered(self) -> str:
+        waiting = [f"{type(m).__name__} to {name}" for name, m, future in self._waiting if not future.done()]
+        return f"unanswered asks: {waiting}"
+
+    def _raise_failures(self) -> None:
+        if self._failures:
+            first, *rest = self._failures
+            self._failures = []
+            for other in rest:
+                first.add_note(f"and also: {other!r}")
+            raise first
+
+
+def _through_the_wire(message: Any) -> Any:
+    """The message as its receiver reads it. Raises TypeError when it is not registered, or cannot be read back."""
+    if not isinstance(message, Message):
+        return message
+    kind = type(message)
+    if registered(type_name(kind)) is not kind:
+        raise TypeError(f"{type_name(kind)} is not a registered message type: another class took its name")
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(message), type=kind)
+
+
+def _resolve_function(name: str) -> Callable[..., Any]:
+    module, _, attribute = name.partition(":")
+    found: Callable[..., Any] = getattr(__import__(module, fromlist=[attribute]), attribute)
+    return found
+
+
+def _expire(future: asyncio.Future[Message], name: str, message: Message, timeout: float) -> None:
+    if not future.done():
+        future.set_exception(AskError(f"{name} did not answer {type(message).__name__} within {timeout:g} s"))
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
+
+
+async def _settle_answer(answer: Answer, message: Message, future: asyncio.Future[Message]) -> None:
+    try:
+        result = answer(message) if callable(answer) and not isinstance(answer, Message) else answer
+        if inspect.isawaitable(result):
+            result = await result
+        if isinstance(result, BaseException):
+            raise result
+    except AskError as error:
+        if not future.done():
+            future.set_exception(error)
+        return
+    if result is not None and not future.done():
+        future.set_result(_through_the_wire(result))

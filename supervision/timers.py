@@ -1,0 +1,67 @@
+"""`after` and `every`, once for the real port and for the harness: they differ only in the clock they are given."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+from .actor import Timer
+
+CallLater = Callable[[float, Callable[[], None]], Timer]
+"""(seconds from now, what to call) -> something that can be cancelled; `loop.call_later` is one."""
+
+Run = Callable[[Callable[[], Any], str], "asyncio.Task[Any] | None"]
+"""Calls; gives back the task when it was a coroutine. Never raises: a failure is its own affair."""
+
+
+class Timers:
+    """Makes the timers of one actor."""
+
+    def __init__(self, call_later: CallLater, run: Run, rng: random.Random | None = None) -> None:
+        self._call_later, self._run = call_later, run
+        self._rng = rng or random.Random()  # noqa: S311 - jitter, not a secret
+
+    def after(self, seconds: float, call: Callable[[], Any]) -> Timer:
+        """Call once."""
+        return self._call_later(max(0.0, seconds), lambda: self._fire(call))
+
+    def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
+        """Call again and again. Raises ValueError when the period is not positive."""
+        if seconds <= 0:
+            raise ValueError(f"every({seconds}): the period must be positive")
+        repeating = Repeating(self, seconds, call, jitter)
+        repeating.schedule(0.0 if immediately else None)
+        return repeating
+
+    def _fire(self, call: Callable[[], Any]) -> None:
+        self._run(call, _name_of(call))
+
+
+class Repeating:
+    """A timer that goes on until it is cancelled. A run that is still going when the next is due is not doubled."""
+
+    def __init__(self, timers: Timers, seconds: float, call: Callable[[], Any], jitter: float) -> None:
+        self._timers, self._seconds, self._call, self._jitter = timers, seconds, call, jitter
+        self._next: Timer | None = None
+        self._task: asyncio.Task[Any] | None = None
+
+    def schedule(self, delay: float | None = None) -> None:
+        if delay is None:
+            delay = self._seconds * (1 + self._jitter * self._timers._rng.random())
+        self._next = self._timers._call_later(delay, self._tick)
+
+    def _tick(self) -> None:
+        self.schedule()
+        if self._task is None or self._task.done():
+            self._task = self._timers._run(self._call, _name_of(self._call))
+
+    def cancel(self) -> None:
+        """No further run; one that is going is left to end."""
+        if self._next is not None:
+            self._next.cancel()
+
+
+def _name_of(call: Callable[[], Any]) -> str:
+    return getattr(call, "__qualname__", "") or type(call).__name__
