@@ -15,6 +15,13 @@ from .message import Message
 STAGE = "stage"
 ROOT = "root"
 
+EXIT_EXCEPTION = 70
+"""Exit code of an actor whose handler raised."""
+EXIT_ORPHANED = 71
+"""Exit code of an actor that found its stage gone."""
+EXIT_ESCALATED = 75
+"""Exit code of a supervisor that gave up: its children were restarted too often."""
+
 Cause = Literal["exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "parent", "stage"]
 
 
@@ -91,3 +98,87 @@ class Exited(Message, frozen=True):
     detail: str = ""
     """Traceback, hang stack, or memory figures; never a message body."""
     uptime: float = 0.0
+
+
+class Escalated(Message, frozen=True):
+    """A supervisor gives up: it has stopped its children and ends with EXIT_ESCALATED. Told to the stage just before."""
+
+    reason: str
+
+
+# -- asked of the stage by the command line, or by anybody ------------------------------------------------------------
+State = Literal["down", "starting", "running", "stopping"]
+Fault = Literal["crash", "exit", "exception", "hang", "stop", "leak", "slow", "drop"]
+
+
+class ActorState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the stage knows of one name of the tree, without asking it."""
+
+    name: str
+    parent: str
+    """Name of its supervisor; STAGE for the root."""
+    kind: Literal["supervisor", "actor", "program"]
+    state: State
+    """`down`: no process; its supervisor waits before it starts it again, or will not."""
+    pid: int = 0
+    incarnation: int = 0
+    restarts: int = 0
+    """Since the stage started."""
+    uptime: float = 0.0
+    """Seconds since this incarnation was forked."""
+    memory_bytes: int = 0
+    """As it counts towards the ceiling; 0 when not measured yet."""
+    mailbox: int = 0
+    """Messages waiting in the actor, as of its last heartbeat."""
+    heartbeat_age: float = 0.0
+    """Seconds since its last heartbeat."""
+    last_incident: str = ""
+    """Cause and age in words, '' when there was none."""
+
+
+class GetTree(Message, frozen=True):
+    """Asks the stage for the tree; answered with Tree at once, whatever the actors do."""
+
+
+class Tree(Message, frozen=True, kw_only=True):
+    """The whole tree, parents before their children, siblings in start order."""
+
+    pid: int
+    """Of the stage."""
+    uptime: float
+    state: Literal["starting", "ready", "degraded", "stopping"]
+    """`ready`: every actor that is to run is in service. `starting`: not yet for the first time."""
+    actors: list[ActorState]
+    log_file: str = ""
+    """Where the log goes besides stderr, '' for nowhere."""
+    incident_file: str = ""
+    policy_file: str = ""
+
+
+class Shutdown(Message, frozen=True):
+    """Asks the stage to stop the whole agent in order, as SIGTERM does; answered with Done when it has begun."""
+
+
+class Inject(Message, frozen=True, kw_only=True):
+    """Asks the stage to injure an actor; answered with Done. The stage hands on to the actor what it cannot do itself."""
+
+    name: str
+    fault: Fault
+    seconds: float = 0.0
+    """How long it lasts (hang, stop, leak, slow, drop); 0: until the actor is replaced."""
+    rate: float = 0.0
+    """leak: MiB a second. drop: share of messages, 0 to 1. slow: seconds that each handler is delayed."""
+    status: int = 1
+    """exit: the exit code."""
+
+
+class SetLogLevel(Message, frozen=True):
+    """Changes the log verbosity of one actor until it is replaced; answered with Done."""
+
+    verbosity: int
+
+
+class Done(Message, frozen=True):
+    """The order was taken, or why it was not."""
+
+    error: str = ""
