@@ -61,8 +61,12 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     (bool, int, str, Duration, list, dict)."""
     flags_given: dict[str, str] = {}
     """The flags on the command line as they were written, for the log and /flagz; secrets masked."""
+    field_flags: dict[str, Any] = {}
+    """The flags given that set fields, as plain data: they win over the files again when those are read anew."""
+    warnings: tuple[str, ...] = ()
+    """What was accepted with a warning, to be logged once at start."""
     config_sources: dict[str, str] = {}
-    """Field path to where its value came from: `default`, `--max-pods`, or a file's path."""
+    """Field path to where its value came from, `--max-pods` or `file:line`; fields that are not in it are defaults."""
     config_file: str = ""
     """--config, absolute."""
     config_dir: str = ""
@@ -115,7 +119,13 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def managed_runtime_dir(self) -> str:
-        return f"{self.root_dir}/troupelet/containerd"
+        """Root of our own containerd: its images, snapshots, configuration."""
+        return f"{self.state_dir}/containerd"
+
+    @property
+    def managed_state_dir(self) -> str:
+        """Sockets and state of our own containerd; beside run_dir, so that it outlives the actors' sockets."""
+        return f"{self.run_dir}-containerd"
 
     # -- configuration with what is derived from it -----------------------------------------------------------------
     def gate(self, name: str) -> bool:

@@ -57,6 +57,7 @@ GATES: Final[Mapping[str, Gate]] = {
     "DRAPrioritizedList": Gate("GA", True),
     "DRAResourceClaimDeviceStatus": Gate("Beta", True),
     "DRAWorkloadResourceClaims": Gate("Alpha", False),
+    "DynamicKubeletConfig": Gate("Alpha", False),  # gone from the kubelet since 1.24, kept here
     "DynamicResourceAllocation": Gate("GA", True, locked=True),
     "EnvFiles": Gate("Beta", True),
     "EventedPLEG": Gate("Alpha", False),

@@ -1,0 +1,126 @@
+"""From the command line to the Agent: reads the files that the flags name, merges, judges. Nothing is started.
+
+agent = load(sys.argv[2:])      # raises ConfigErrors with every problem at once
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from . import flag_checks, flags
+from .agent import MANAGED, Agent, default_workers, run_dir_of
+from .documents import Document
+from .duration import Duration
+from .effective import Effective, effective
+from .errors import ConfigErrors, Problem
+from .flag_table import OTHER_FLAGS, OWN_FLAGS
+from .flag_values import READERS
+from .layers import read_layers
+from .names import is_subdomain
+from .surroundings import Surroundings, look_around
+
+_PATHS: Final = (
+    "config", "config-dir", "root-dir", "cert-dir", "run-dir", "policy", "log-file", "lock-file", "kubeconfig",
+    "bootstrap-kubeconfig", "dynamic-config-dir", "image-credential-provider-config",
+    "image-credential-provider-bin-dir",
+)  # fmt: skip
+"""Flags whose relative paths are meant from the working directory."""
+
+
+def load(argv: Sequence[str], around: Surroundings | None = None) -> Agent:
+    """The agent that this command line describes. Raises ConfigErrors with every problem."""
+    around = around or look_around()
+    parsed = flags.parse(argv)
+    problems = list(parsed.problems)
+    alone = standing_alone(parsed.values, around.directory)
+    problems += flag_checks.check(alone, parsed.values)
+    made = _configure(alone, parsed.values, around, problems)
+    name = (alone["hostname-override"] or around.hostname).strip().lower()
+    if not alone["hostname-override"] and not is_subdomain(name):
+        problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))
+    if problems or made is None:
+        raise ConfigErrors(problems)
+    return _agent(made, alone, parsed, (name, around))
+
+
+def _configure(
+    alone: dict[str, Any], given: dict[str, Any], around: Surroundings, problems: list[Problem]
+) -> Effective | None:
+    """None when something is wrong. Files that cannot be read do not hide what is wrong with the flags."""
+    documents: list[Document] = []
+    try:
+        documents = read_layers(alone["config"], alone["config-dir"])
+    except ConfigErrors as error:
+        problems.extend(error.problems)
+    try:
+        return effective(documents, given, around.situation)
+    except ConfigErrors as error:
+        problems.extend(problem for problem in error.problems if documents or problem.source.startswith("--"))
+        return None
+
+
+def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
+    """Every flag without a field, given or default, in its own type; paths absolute."""
+    found: dict[str, Any] = {}
+    for flag in (*OTHER_FLAGS, *OWN_FLAGS):
+        value: Any = given.get(flag.name)
+        if value is None:
+            value = READERS[flag.kind](flag.default, None)
+        if flag.kind == "duration":
+            value = Duration.parse(value)
+        if flag.name in _PATHS and value and not value.startswith("/"):
+            value = os.path.join(directory, value)
+        found[flag.name] = value
+    return found
+
+
+def _agent(made: Effective, alone: dict[str, Any], parsed: flags.Parsed, place: tuple[str, Surroundings]) -> Agent:
+    name, around = place
+    root = os.path.normpath(alone["root-dir"])
+    run = alone["run-dir"] or run_dir_of(root)
+    runtime, image = endpoints(made, run, around.sockets)
+    cert_dir = alone["cert-dir"] if "cert-dir" in parsed.values else f"{root}/pki"
+    return Agent(
+        config=made.config,
+        node_name=name,
+        root_dir=root,
+        run_dir=run,
+        cert_dir=os.path.normpath(cert_dir),
+        runtime_endpoint=runtime,
+        image_endpoint=image,
+        managed_runtime=made.config.containerRuntimeEndpoint == MANAGED,
+        workers=alone["workers"] or default_workers(),
+        standalone=not alone["kubeconfig"],
+        node_ip=alone["node-ip"],
+        policy_file=alone["policy"],
+        kubeconfig=alone["kubeconfig"],
+        bootstrap_kubeconfig=alone["bootstrap-kubeconfig"],
+        log_file=alone["log-file"],
+        flags=alone,
+        flags_given=parsed.written,
+        field_flags={name: value for name, value in parsed.values.items() if name not in alone},
+        config_sources=made.sources,
+        config_file=alone["config"],
+        config_dir=alone["config-dir"],
+        warnings=(*parsed.warnings, *made.warnings),
+    )
+
+
+def endpoints(made: Effective, run_dir: str, sockets: tuple[str, ...]) -> tuple[str, str]:
+    """Addresses of the runtime and of the image service, as gRPC takes them.
+
+    Without any word about it, the first runtime that is found on the machine is taken.
+    """
+    runtime = made.config.containerRuntimeEndpoint
+    if runtime == MANAGED:
+        runtime = f"{run_dir}-containerd/containerd.sock"
+    elif "containerRuntimeEndpoint" not in made.sources and sockets:
+        runtime = sockets[0]
+    image = made.config.imageServiceEndpoint or runtime
+    return _address(runtime), _address(image)
+
+
+def _address(endpoint: str) -> str:
+    return endpoint if "://" in endpoint else f"unix://{endpoint}"

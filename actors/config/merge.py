@@ -1,0 +1,65 @@
+"""Merging of configuration documents: JSON merge patch (RFC 7386), with the source of every value kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """Apply a merge patch: objects merge by key, null deletes, all else replaces. Neither argument is changed."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge_patch(result.get(key), value)
+    return result
+
+
+def without_nulls(value: Any) -> Any:
+    """Null means not given, at any depth of objects."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def below(path: str, key: str) -> str:
+    """The path of a member. Keys with dots, as eviction signals have, stand in brackets."""
+    if "." in key or "/" in key:
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
+
+
+def leaves(value: Any, path: str = "") -> list[str]:
+    """The paths of what a patch sets; lists are whole, as the merge replaces them whole."""
+    if isinstance(value, dict) and value:
+        return [leaf for key, item in value.items() for leaf in leaves(item, below(path, key))]
+    return [path]
+
+
+def at(data: dict[str, Any], path: str) -> Any:
+    """The value at a dotted field path, or None."""
+    value: Any = data
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def patch_at(path: str, value: Any) -> dict[str, Any]:
+    """The merge patch that sets one field."""
+    for key in reversed(path.split(".")):
+        value = {key: value}
+    return value  # type: ignore[no-any-return]
+
+
+def put(data: dict[str, Any], path: str, value: Any) -> None:
+    """Set a field in place, replacing what was there as a whole; what is in the way and no object is left alone."""
+    *parents, last = path.split(".")
+    inner: Any = data
+    for key in parents:
+        inner = inner.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return
+    inner[last] = value

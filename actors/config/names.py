@@ -1,0 +1,77 @@
+"""Names and values of labels and taints, IP addresses and the like: the grammars of the API. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Final
+
+_PART: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z", re.ASCII)
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII)
+
+KUBELET_LABELS: Final = frozenset({
+    "kubernetes.io/hostname",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/instance-type",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+})  # fmt: skip
+_OPEN_NAMESPACES: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
+
+
+def is_subdomain(text: str) -> bool:
+    """RFC 1123 subdomain, as names of nodes are."""
+    return len(text) <= 253 and _SUBDOMAIN.match(text) is not None
+
+
+def wrong_qualified_name(key: str) -> str:
+    """What a label or taint key must be; '' when it is."""
+    prefix, mark, name = key.rpartition("/")
+    if mark and not is_subdomain(prefix):
+        return "must have a DNS subdomain before the /"
+    if len(name) > 63 or not _PART.match(name):
+        return "must be a name of at most 63 letters, digits, -, _ and ., begun and ended by a letter or digit"
+    return ""
+
+
+def wrong_label_value(value: str) -> str:
+    """What a label or taint value must be; '' when it is."""
+    if value and (len(value) > 63 or not _PART.match(value)):
+        return "must be empty or at most 63 letters, digits, -, _ and ., begun and ended by a letter or digit"
+    return ""
+
+
+def wrong_node_label(key: str) -> str:
+    """Which labels of the kubernetes.io and k8s.io namespaces a node may give itself (KEP-279); '' when it may."""
+    namespace = key.rpartition("/")[0]
+    if not _is_in(namespace, ("kubernetes.io", "k8s.io")):
+        return ""
+    if key in KUBELET_LABELS or _is_in(namespace, _OPEN_NAMESPACES):
+        return ""
+    return "a node must not give itself this label of kubernetes.io or k8s.io"
+
+
+def _is_in(namespace: str, domains: tuple[str, ...]) -> bool:
+    return any(namespace == domain or namespace.endswith(f".{domain}") for domain in domains)
+
+
+def is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_cidr(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text

@@ -1,0 +1,39 @@
+"""What the agent calls itself: the Kubernetes release whose node agent it does the work of, and its own release."""
+
+from __future__ import annotations
+
+import platform
+from typing import Final
+
+MAJOR, MINOR, PATCH = 1, 36, 2
+KUBERNETES_VERSION: Final = f"v{MAJOR}.{MINOR}.{PATCH}"
+PREVIOUS_MINOR: Final = f"{MAJOR}.{MINOR - 1}"
+
+
+def own_version() -> str:
+    """Troupelet's release, as installed; 0.0.0 from a bare source tree."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("troupelet")
+    except metadata.PackageNotFoundError:
+        return "0.0.0"
+
+
+def git_version() -> str:
+    """Reported as the kubelet's version: kubeadm and the version skew rules read its beginning."""
+    return f"{KUBERNETES_VERSION}+troupelet.{own_version()}"
+
+
+def version_text(kind: str) -> str:
+    """What --version (`true`) and --version=raw print."""
+    if kind == "raw":
+        fields = {
+            "Major": str(MAJOR),
+            "Minor": str(MINOR),
+            "GitVersion": git_version(),
+            "PythonVersion": platform.python_version(),
+            "Platform": f"linux/{platform.machine()}",
+        }
+        return "version.Info{" + ", ".join(f'{name}:"{value}"' for name, value in fields.items()) + "}"
+    return f"Kubernetes {git_version()}"
