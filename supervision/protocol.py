@@ -38,7 +38,7 @@ class GetMetrics(Message, frozen=True):
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """One series. For a histogram `value` is the sum; `counts` has one entry per bound and one for +Inf (not running)."""
+    """One series. For a histogram `value` is the sum; `counts`: one entry per bound, one for +Inf (not running)."""
 
     kind: Literal["counter", "gauge", "histogram"]
     name: str
@@ -101,7 +101,7 @@ class Exited(Message, frozen=True):
 
 
 class Escalated(Message, frozen=True):
-    """A supervisor gives up: it has stopped its children and ends with EXIT_ESCALATED. Told to the stage just before."""
+    """A supervisor gives up: it has stopped its children and now ends with EXIT_ESCALATED. Told to the stage."""
 
     reason: str
 
@@ -160,7 +160,7 @@ class Shutdown(Message, frozen=True):
 
 
 class Inject(Message, frozen=True, kw_only=True):
-    """Asks the stage to injure an actor; answered with Done. The stage hands on to the actor what it cannot do itself."""
+    """Asks the stage to injure an actor; answered with Done. What it cannot do itself it hands on to the actor."""
 
     name: str
     fault: Fault

@@ -16,18 +16,32 @@ Significance = Literal["none", "any_significant", "all_significant"]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one actor is supervised. Field meanings and limits are in etc/supervision.yaml, which is read into this."""
+    """How one actor is supervised. etc/supervision.yaml, which is read into this, says more; limits: `policy.py`."""
 
     restart: Restart = "permanent"
     shutdown_seconds: float = 5.0
+    """Time to end in after being asked; then SIGKILL. 0: SIGKILL at once. A supervisor has its children's on top."""
     start_seconds: float = 10.0
+    """From the order to fork until in service; then SIGKILL, and it counts as a failure."""
     heartbeat_seconds: float = 10.0
+    """Silence after which the actor counts as hung; 0: never."""
     memory_mib: int = 256
+    """Ceiling of its memory; 0: none."""
     significant: bool = False
+    """Its own orderly end counts for its supervisor's auto_shutdown."""
+    max_restarts: int = 5
+    """When this actor is restarted more often than that within `period_seconds`, its supervisor gives up."""
+    period_seconds: float = 30.0
+    backoff_seconds: float = 0.5
+    """Pause before the second restart in a row; the first comes at once, each further one waits twice as long."""
+    backoff_max_seconds: float = 30.0
+    backoff_reset_seconds: float = 10.0
+    """Uptime after which a failure is the first in a row again."""
     # the rest is for supervisors only
     strategy: Strategy = "one_for_one"
-    max_restarts: int = 5
-    period_seconds: float = 30.0
+    total_restarts: int = 0
+    """OTP's intensity: it gives up when all its children together are restarted more often than that; 0: no limit."""
+    total_period_seconds: float = 60.0
     auto_shutdown: Significance = "none"
 
 

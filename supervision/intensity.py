@@ -1,0 +1,19 @@
+"""Restart intensity as in Erlang/OTP: at most so many restarts in so many seconds. Pure; the clock is passed in."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Intensity(msgspec.Struct, frozen=True):
+    """The restarts that still count: times on any clock that only goes forward, oldest first."""
+
+    restarts: tuple[float, ...] = ()
+
+    def add(self, now: float, max_restarts: int, period: float) -> tuple[Intensity, bool]:
+        """Count a restart at `now`. Returns what then counts, and whether that is within `max_restarts` in `period` s.
+
+        A restart counts for `period` seconds, the last moment included. At most `max_restarts + 1` times are kept.
+        """
+        recent = (*(time for time in self.restarts if now - time <= period), now)
+        return Intensity(recent[-(max_restarts + 1) :]), len(recent) <= max_restarts
