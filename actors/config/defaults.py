@@ -18,12 +18,12 @@ ZERO_IS_UNSET: Final = (
     "authentication.webhook.cacheTTL", "authorization.mode", "authorization.webhook.cacheAuthorizedTTL",
     "authorization.webhook.cacheUnauthorizedTTL", "registryBurst", "imagePullCredentialsVerificationPolicy",
     "eventBurst", "healthzBindAddress", "streamingConnectionIdleTimeout", "nodeStatusUpdateFrequency",
-    "nodeStatusReportFrequency", "nodeLeaseDurationSeconds", "imageMinimumGCAge", "volumeStatsAggPeriod", "cgroupDriver", "cpuManagerPolicy",
-    "cpuManagerReconcilePeriod", "memoryManagerPolicy", "topologyManagerPolicy", "topologyManagerScope",
-    "runtimeRequestTimeout", "hairpinMode", "maxPods", "maxOpenFiles", "contentType", "kubeAPIBurst",
-    "evictionPressureTransitionPeriod", "containerLogMaxSize", "configMapAndSecretChangeDetectionStrategy",
-    "volumePluginDir", "memoryReservationPolicy", "containerRuntimeEndpoint", "logging.format",
-    "logging.flushFrequency",
+    "nodeStatusReportFrequency", "nodeLeaseDurationSeconds", "imageMinimumGCAge", "volumeStatsAggPeriod",
+    "cgroupDriver", "cpuManagerPolicy", "cpuManagerReconcilePeriod", "memoryManagerPolicy", "topologyManagerPolicy",
+    "topologyManagerScope", "runtimeRequestTimeout", "hairpinMode", "maxPods", "maxOpenFiles", "contentType",
+    "kubeAPIBurst", "evictionPressureTransitionPeriod", "containerLogMaxSize",
+    "configMapAndSecretChangeDetectionStrategy", "volumePluginDir", "memoryReservationPolicy",
+    "containerRuntimeEndpoint", "logging.format", "logging.flushFrequency",
 )  # fmt: skip
 
 

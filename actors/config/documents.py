@@ -21,6 +21,7 @@ MAX_NODES: Final = 50_000
 """Values in a document, aliases counted each time they are used: what makes a billion laughs end."""
 
 _TAG: Final = "tag:yaml.org,2002:"
+_PLAIN_TAGS: Final = (f"{_TAG}map", f"{_TAG}seq")
 _YAML_TRUE: Final = frozenset({"yes", "true", "on"})
 
 
@@ -133,6 +134,9 @@ class _Reader:
             self.problem(node, path, f"must be at most {MAX_DEPTH} levels deep")
             return None
         self.lines.setdefault(path, node.start_mark.line + 1)
+        if _shape(node) != "scalar" and node.tag not in _PLAIN_TAGS:
+            self.problem(node, path, f"must have no tag ({node.tag[:64]})")
+            return None
         if _shape(node) == "mapping":
             return self._mapping(node, path, depth)
         if _shape(node) == "sequence":

@@ -88,9 +88,19 @@ def _term(text: str, term: re.Match[str]) -> int:
         raise DurationError(f"duration {text[:64]!r} is out of range (about 292 years)")
     nanoseconds = int(whole or "0") * scale
     if fraction:
-        digits = fraction[:18]  # more than Go's own leadingFraction keeps would not change a nanosecond
+        digits = _leading_fraction(fraction)
         nanoseconds += int(float(int(digits)) * (float(scale) / 10.0 ** len(digits)))
     return nanoseconds
+
+
+def _leading_fraction(digits: str) -> str:
+    """The digits that Go's leadingFraction keeps: as many as stay within 63 bits."""
+    kept = digits[:18]
+    for digit in digits[18:]:
+        if int(kept) > (_LIMIT - 1) // 10 or int(kept + digit) > _LIMIT:
+            break
+        kept += digit
+    return kept
 
 
 def _format(nanoseconds: int) -> str:
