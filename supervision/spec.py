@@ -6,9 +6,12 @@ type, intensity, budgets, ceilings) is data, read from the policy file and joine
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
+
+from .protocol import ROOT, STAGE
 
 Restart = Literal["permanent", "transient", "temporary"]
 Strategy = Literal["one_for_one", "one_for_all", "rest_for_one"]
@@ -67,3 +70,24 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_supervisor(self) -> bool:
         return bool(self.children) or self.actor.endswith("Supervisor")
+
+
+def full_name(parent: str, child: ChildSpec) -> str:
+    """The name that the child of the actor `parent` is addressed by: the root's own name is left out."""
+    return child.name if parent == ROOT else f"{parent}/{child.name}"
+
+
+def walk(spec: ChildSpec, name: str = ROOT, parent: str = STAGE) -> Iterator[tuple[str, str, ChildSpec]]:
+    """(name, name of its supervisor, spec) of everything below and including `spec`, parents first, in start order."""
+    yield name, parent, spec
+    for child in spec.children:
+        yield from walk(child, full_name(name, child), name)
+
+
+def stop_budget(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> float:
+    """Seconds that stopping it may take in all: a supervisor stops its children one after the other, within theirs.
+
+    OTP's `infinity` for supervisors, made finite: a supervisor is never cut short while its children keep to theirs.
+    """
+    own = policies[name].shutdown_seconds
+    return own + sum(stop_budget(child, full_name(name, child), policies) for child in spec.children)

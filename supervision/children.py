@@ -1,0 +1,131 @@
+"""What a supervisor knows of its children, and the events that change it. Pure data; `decide.py` has the rules."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from .backoff import Backoff, BackoffPolicy
+from .intensity import Intensity
+from .protocol import Exited
+from .spec import ChildSpec, Policy, full_name, stop_budget
+
+
+class Phase(enum.Enum):
+    """Where one child is."""
+
+    WAITING = "waiting"
+    """No process; to be started when its pause is over and its group is stopped."""
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    """Ordered to end; its process is still there."""
+    GONE = "gone"
+    """Ended for good: it is not started again, unless its whole group is."""
+
+
+ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
+
+
+class Event(enum.Enum):
+    """What happens to one child."""
+
+    STARTED = "started"
+    ENDED = "ended"
+    """Its process ended by itself with exit code 0."""
+    FAILED = "failed"
+    """Its process ended in any other way."""
+    DUE = "due"
+    """The time it was given is over."""
+
+
+class Ending(enum.Enum):
+    """Why the supervisor itself ends."""
+
+    NO = "no"
+    STOPPED = "stopped"
+    """It was asked to."""
+    DONE = "done"
+    """auto_shutdown: its significant children are done."""
+    ESCALATED = "escalated"
+    """Its children failed too often."""
+
+
+class Child(msgspec.Struct, frozen=True, kw_only=True):
+    """One child. Times are those of the clock that `decide` is given."""
+
+    name: str
+    policy: Policy
+    budget: float
+    """Seconds that stopping it may take, its own children included."""
+    phase: Phase = Phase.WAITING
+    doomed: bool = False
+    """Alive, but its group failed: to be stopped and started again with it."""
+    not_before: float = 0.0
+    """WAITING: when it may be started."""
+    due: float = 0.0
+    """STARTING: when it must be in service. STOPPING: when the order is given again."""
+    ended: int = 0
+    """The highest incarnation known to have ended: what older ones are said to do is no news."""
+    in_service_since: float | None = None
+    backoff: Backoff = Backoff()
+    restarts: Intensity = Intensity()
+
+    @property
+    def alive(self) -> bool:
+        return self.phase in ALIVE
+
+    @property
+    def backoff_policy(self) -> BackoffPolicy:
+        own = self.policy
+        return BackoffPolicy(
+            first=own.backoff_seconds, maximum=own.backoff_max_seconds, reset_after=own.backoff_reset_seconds
+        )
+
+
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """A supervisor's children in start order, and how it stands itself."""
+
+    policy: Policy
+    """The supervisor's own."""
+    children: tuple[Child, ...]
+    restarts: Intensity = Intensity()
+    """Of all children together."""
+    ending: Ending = Ending.NO
+    reason: str = ""
+    """Why, in words, when it escalates."""
+
+    def child(self, name: str) -> Child | None:
+        return next((child for child in self.children if child.name == name), None)
+
+    def replace(self, changed: Child) -> Family:
+        children = tuple(changed if child.name == changed.name else child for child in self.children)
+        return msgspec.structs.replace(self, children=children)
+
+
+def ended_orderly(exited: Exited) -> bool:
+    """Whether a child that was not asked to ended by itself with exit code 0: OTP's reason `normal`."""
+    return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
+
+
+def wake_at(family: Family) -> float | None:
+    """When `decide` wants its next Tick, or None when only an event can change anything."""
+    times = [child.due for child in family.children if child.phase in (Phase.STARTING, Phase.STOPPING)]
+    if not any(child.doomed and child.alive for child in family.children):
+        times += [child.not_before for child in family.children if child.phase is Phase.WAITING]
+    return min(times, default=None)
+
+
+def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Family:
+    """The children of the supervisor `name`, none of them started."""
+    children = [(full_name(name, child), child) for child in spec.children]
+    return Family(
+        policy=policies[name],
+        children=tuple(
+            Child(name=full, policy=policies[full], budget=stop_budget(child, full, policies))
+            for full, child in children
+        ),
+    )

@@ -1,0 +1,204 @@
+"""What a supervisor does when something happens to a child. Pure: `decide(family, event, now, rng) -> family, orders`.
+
+`TRANSITIONS` says what each event means in each phase; a pair that is not in it is no news and changes nothing, so
+everything may be said twice. After each event `_settle` gives the orders that are due: it stops, one at a time and in
+reverse order, who is to be stopped, and starts, in listed order, who may be started. The words are those of OTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from .backoff import Rng
+from .children import Child, Ending, Event, Family, Phase, ended_orderly
+from .protocol import EXIT_ESCALATED, Cause, Exited, Spawn, Started, Stop
+from .strategy import group
+
+REPEAT_SECONDS = 2.0
+"""So long after a budget is over the order to stop is given again, now to kill at once."""
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """Time has passed."""
+
+
+class End(msgspec.Struct, frozen=True):
+    """The supervisor is asked to stop."""
+
+
+class Finish(msgspec.Struct, frozen=True):
+    """All children have ended: end with this exit code."""
+
+    status: int
+    reason: str = ""
+
+
+Order = Spawn | Stop | Finish
+Rule = Callable[[Family, Child, float, Rng], tuple[Family, list[Order]]]
+_change = msgspec.structs.replace
+
+
+def decide(
+    family: Family, event: Started | Exited | Tick | End, now: float, rng: Rng
+) -> tuple[Family, tuple[Order, ...]]:
+    """The children after the event, and the orders it leads to, in order."""
+    orders: list[Order] = []
+    if isinstance(event, End) and family.ending is Ending.NO:
+        family = _change(family, ending=Ending.STOPPED)
+    elif isinstance(event, Started | Exited):
+        child = family.child(event.name)
+        if child is not None and _is_news(child, event):
+            if isinstance(event, Exited):
+                child = _change(child, ended=max(child.ended, event.incarnation))
+            family, orders = _apply(family.replace(child), child, _kind(event), now, rng)
+    family, late = _overdue(family, now, rng)
+    family, due = _settle(family, now)
+    return family, (*orders, *late, *due)
+
+
+def _is_news(child: Child, event: Started | Exited) -> bool:
+    # incarnation 0: the stage says that no process of that name is there
+    return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is Phase.STOPPING)
+
+
+def _kind(event: Started | Exited) -> Event:
+    if isinstance(event, Started):
+        return Event.STARTED
+    return Event.ENDED if ended_orderly(event) else Event.FAILED
+
+
+def _apply(family: Family, child: Child, event: Event, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    rule = TRANSITIONS[child.phase].get(event)
+    return (family, []) if rule is None else rule(family, child, now, rng)
+
+
+def _overdue(family: Family, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    orders: list[Order] = []
+    for child in family.children:
+        if child.phase in (Phase.STARTING, Phase.STOPPING) and child.due <= now:
+            family, more = _apply(family, child, Event.DUE, now, rng)
+            orders += more
+    return family, orders
+
+
+# -- what an event means ----------------------------------------------------------------------------------------------
+def _in_service(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    return family.replace(_change(child, phase=Phase.RUNNING, in_service_since=now)), []
+
+
+def _start_timed_out(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    return _stop(family, child, now, 0.0, "start_timeout")
+
+
+def _kill(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    return _stop(family, child, now, 0.0, "stopped")
+
+
+def _ended(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    if family.ending is not Ending.NO or child.doomed or child.policy.restart == "permanent":
+        return _failed(family, child, now, rng)
+    return _gone(family, child), []
+
+
+def _failed(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    if family.ending is not Ending.NO:
+        return family.replace(_change(child, phase=Phase.GONE)), []
+    if child.doomed:
+        return family.replace(_rest(child)), []
+    if child.policy.restart == "temporary":
+        return _gone(family, child), []
+    return _restart(family, child, now, rng), []
+
+
+def _gone(family: Family, child: Child) -> Family:
+    """A child that is not to be restarted has ended; a significant one may end the supervisor (auto_shutdown)."""
+    family = family.replace(_change(child, phase=Phase.GONE))
+    if not child.policy.significant or family.policy.auto_shutdown == "none":
+        return family
+    significant = [other for other in family.children if other.policy.significant]
+    if family.policy.auto_shutdown == "any_significant" or all(o.phase is Phase.GONE for o in significant):
+        return _change(family, ending=Ending.DONE)
+    return family
+
+
+def _rest(child: Child) -> Child:
+    """A child that its group took along has ended. A temporary one is never started again."""
+    phase = Phase.GONE if child.policy.restart == "temporary" else Phase.WAITING
+    return _change(child, phase=phase, doomed=False, in_service_since=None)
+
+
+def _restart(family: Family, child: Child, now: float, rng: Rng) -> Family:
+    """Count the failure; give up, or have the child's group stopped and started again after the pause."""
+    policy, since = child.policy, child.in_service_since
+    backoff = child.backoff.failed(child.backoff_policy, 0.0 if since is None else now - since)
+    restarts, within = child.restarts.add(now, policy.max_restarts, policy.period_seconds)
+    failed = _change(_rest(child), backoff=backoff, restarts=restarts)
+    family, total_within = _count_total(family.replace(failed), now)
+    if not within:
+        return _escalate(family, child.name, policy.max_restarts, policy.period_seconds)
+    if not total_within:
+        return _escalate(family, "its children", family.policy.total_restarts, family.policy.total_period_seconds)
+    not_before = now + backoff.pause(child.backoff_policy, rng)
+    names = group(family.policy.strategy, [other.name for other in family.children], child.name)
+    return _change(family, children=tuple(_take(o, not_before) if o.name in names else o for o in family.children))
+
+
+def _count_total(family: Family, now: float) -> tuple[Family, bool]:
+    policy = family.policy
+    if policy.total_restarts == 0:
+        return family, True
+    restarts, within = family.restarts.add(now, policy.total_restarts, policy.total_period_seconds)
+    return _change(family, restarts=restarts), within
+
+
+def _escalate(family: Family, who: str, most: int, period: float) -> Family:
+    reason = f"{who} failed {most + 1} times in {period:g} s, more than the {most} restarts allowed"
+    return _change(family, ending=Ending.ESCALATED, reason=reason)
+
+
+def _take(child: Child, not_before: float) -> Child:
+    """A member of the group that is started again. As in OTP, that includes a transient one that had ended."""
+    if child.alive:
+        return _change(child, doomed=True, not_before=max(child.not_before, not_before))
+    return _change(_rest(child), not_before=max(child.not_before, not_before))
+
+
+# -- the orders that are due ------------------------------------------------------------------------------------------
+def _settle(family: Family, now: float) -> tuple[Family, list[Order]]:
+    ending = family.ending is not Ending.NO
+    to_stop = [child for child in family.children if child.alive and (ending or child.doomed)]
+    if to_stop:
+        if any(child.phase is Phase.STOPPING for child in to_stop):
+            return family, []
+        return _stop(family, to_stop[-1], now, to_stop[-1].budget, "stopped")
+    if ending:
+        return family, [Finish(EXIT_ESCALATED if family.ending is Ending.ESCALATED else 0, family.reason)]
+    orders: list[Order] = []
+    for child in family.children:
+        if child.phase is Phase.WAITING and child.not_before <= now:
+            due = now + child.policy.start_seconds
+            family = family.replace(_change(child, phase=Phase.STARTING, due=due, in_service_since=None))
+            orders.append(Spawn(child.name))
+    return family, orders
+
+
+def _stop(family: Family, child: Child, now: float, budget: float, cause: Cause) -> tuple[Family, list[Order]]:
+    stopping = _change(child, phase=Phase.STOPPING, due=now + budget + REPEAT_SECONDS)
+    return family.replace(stopping), [Stop(child.name, budget, cause)]
+
+
+TRANSITIONS: dict[Phase, dict[Event, Rule]] = {
+    Phase.WAITING: {},
+    Phase.STARTING: {
+        Event.STARTED: _in_service,
+        Event.ENDED: _ended,
+        Event.FAILED: _failed,
+        Event.DUE: _start_timed_out,
+    },
+    Phase.RUNNING: {Event.ENDED: _ended, Event.FAILED: _failed},
+    Phase.STOPPING: {Event.ENDED: _ended, Event.FAILED: _failed, Event.DUE: _kill},
+    Phase.GONE: {},
+}
+"""A pair that is missing is no news: a WAITING child was not ordered to start, a GONE one is not our concern."""

@@ -1,0 +1,95 @@
+"""The supervisor: an actor that starts, watches, restarts and stops its children by giving orders to the stage.
+
+All it decides is in `decide.py`; this performs the orders. It never waits for a child: one that hangs while it starts
+has a deadline of its own, and its siblings are looked after meanwhile. Nothing is persisted: when it is itself
+restarted, the stage has ended its subtree, and it starts its children anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping
+
+from .actor import Actor, Address, AskError, Timer, on
+from .children import Ending, Family, family_of, wake_at
+from .decide import End, Finish, Order, Tick, decide
+from .protocol import STAGE, Done, Escalated, Exited, Started
+from .spec import ChildSpec, Policy
+
+
+class Supervisor(Actor):
+    """Supervises the children of `spec`, each by its policy. `policies` has all of its subtree by full name."""
+
+    def __init__(
+        self,
+        spec: ChildSpec,
+        policies: Mapping[str, Policy],
+        clock: Callable[[], float] = time.monotonic,
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        super().__init__()
+        self._spec, self._policies, self._clock, self._rng = spec, policies, clock, rng
+        self._family: Family
+        self._timer: Timer | None = None
+        self._finished: asyncio.Event
+        self._leaving = False
+
+    async def on_start(self) -> None:
+        self._finished = asyncio.Event()
+        self._family = family_of(self._spec, self.name, self._policies)
+        # after on_start: the stage's answers go to this name, which then means this incarnation
+        self.after(0.0, lambda: self._step(Tick()))
+
+    async def on_stop(self) -> None:
+        self._step(End())
+        await self._finished.wait()
+
+    @on(Started)
+    def on_started(self, message: Started, sender: Address) -> None:
+        self.log.info("in service: %s, incarnation %d, pid %d", message.name, message.incarnation, message.pid)
+        self._step(message)
+
+    @on(Exited)
+    def on_exited(self, message: Exited, sender: Address) -> None:
+        self._step(message)
+
+    def _step(self, event: Started | Exited | Tick | End) -> None:
+        self._family, orders = decide(self._family, event, self._clock(), self._rng)
+        for order in orders:
+            self._perform(order)
+        self._arm()
+
+    def _perform(self, order: Order) -> None:
+        if not isinstance(order, Finish):
+            self.tell(STAGE, order)
+        elif not self._finished.is_set():
+            self._finished.set()
+            self.start_task(self._leave(order), "leave")
+
+    def _arm(self) -> None:
+        """One timer, at the time that decide asks for; when it fires early, nothing is due."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wake = wake_at(self._family)
+        if wake is not None and not self._finished.is_set():
+            self._timer = self.after(max(0.0, wake - self._clock()), lambda: self._step(Tick()))
+
+    async def _leave(self, finish: Finish) -> None:
+        """All children have ended. On an orderly stop on_stop returns; otherwise end the process with the exit code."""
+        if self._family.ending is Ending.STOPPED:
+            return
+        if finish.reason:
+            self.log.error("giving up: %s", finish.reason)
+            try:
+                # asked, not told: the reason is to be in the incident record before this process ends
+                await self.ask(STAGE, Escalated(finish.reason), Done, timeout=1.0)
+            except AskError as error:
+                self.log.warning("the stage did not take the reason: %s", error)
+        self.leave(finish.status)
+
+    def leave(self, status: int) -> None:
+        """End this process. Raises SystemExit, which the process's loop lets through."""
+        raise SystemExit(status)
