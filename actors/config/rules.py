@@ -182,7 +182,8 @@ def judge(
 
 def rules_of(field: str) -> list[str]:
     """What must hold for a field and what is below it."""
-    return [rule.text for rule in RULES if rule.field == field or rule.field.startswith(f"{field}.")]
+    own = [rule.text for rule in RULES if rule.field == field]
+    return own + [f"{rule.field} {rule.text}" for rule in RULES if rule.field.startswith(f"{field}.")]
 
 
 def doubts(config: KubeletConfiguration) -> list[str]:

@@ -257,8 +257,8 @@ def test_all_problems_come_at_once_with_path_value_rule_and_source():
     assert said == [
         'port = "x": must be a whole number (from /etc/k.yaml:7)',
         "maxPod: unknown field, did you mean maxPods? (from /etc/k.yaml)",
-        "authentication.webhook.cacheTTL = \"5\": invalid duration '5': write it as 300ms,
-        1.5h or 2h45m (from /etc/k.yaml)",
+        "authentication.webhook.cacheTTL = \"5\": invalid duration '5': write it as 300ms, "
+        "1.5h or 2h45m (from /etc/k.yaml)",
         'clusterDNS = "10": must be a list (from /etc/k.yaml)',
         'syncFrequency = "-1s": must be more than 0s (from --sync-frequency)',
         "maxPods = -1: must be 0 or more (from /etc/k.yaml)",

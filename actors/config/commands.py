@@ -1,0 +1,161 @@
+"""`supervise config check|show|explain`: judge and show a configuration without starting anything.
+
+`check` and `show` take the flags of `supervise start`. Nothing here needs an agent that runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TextIO
+
+import msgspec
+
+from .errors import MASKED, ConfigErrors, shown
+
+_ABOUT: Final = """\
+Usage: supervise config check [-o json] [flags of start]     judge flags and files, every problem at once
+       supervise config show [-o json] [flags of start]      every effective value and where it comes from
+       supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
+"""
+
+
+def register(subparsers: Any) -> argparse.ArgumentParser:
+    """Add `config` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "config", help="judge and show configurations", add_help=False
+    )
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    parser.set_defaults(run=lambda arguments: run(arguments.words))
+    return parser
+
+
+def run(words: Sequence[str], out: TextIO | None = None, err: TextIO | None = None) -> int:
+    """Do `config WORDS`. 0: fine, 1: problems, 2: wrong use."""
+    out, err = out or sys.stdout, err or sys.stderr
+    command = _COMMANDS.get(words[0]) if words else None
+    if command is None or {"-h", "--help"} & set(words):
+        asked = bool({"-h", "--help", "help"} & set(words))
+        (out if asked else err).write(_ABOUT)
+        return 0 if asked else 2
+    try:
+        as_json, rest = _output(words[1:])
+        return command(rest, as_json, out)
+    except ConfigErrors as error:
+        err.write(f"{error}\n")
+        return 1
+
+
+def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
+    """Take -o FORMAT out of the words."""
+    rest, as_json = list(words), False
+    for mark in ("-o", "--output"):
+        while mark in rest:
+            place = rest.index(mark)
+            as_json = rest[place + 1 : place + 2] == ["json"]
+            del rest[place : place + 2]
+    joined = {"-ojson", "-o=json", "--output=json"} & set(rest)
+    return as_json or bool(joined), [word for word in rest if word not in joined]
+
+
+def check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """Judge what `start` would be given."""
+    from .loading import load
+
+    problems: tuple[Any, ...] = ()
+    warnings: tuple[str, ...] = ()
+    try:
+        warnings = load(words).warnings
+    except ConfigErrors as error:
+        problems = error.problems
+    if as_json:
+        found = {"valid": not problems, "problems": problems, "warnings": warnings}
+        out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        return 1 if problems else 0
+    if problems:
+        raise ConfigErrors(problems)
+    for warning in warnings:
+        out.write(f"warning: {warning}\n")
+    out.write("valid\n")
+    return 0
+
+
+def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """Print every effective value with its source."""
+    from .effective import lookup, to_plain
+    from .loading import load
+
+    agent = load(words)
+    if as_json:
+        found = {"kubeletconfig": _masked(to_plain(agent.config)), "sources": agent.config_sources}
+        out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        return 0
+    for path, value in _flat(agent.config):
+        text = MASKED if path == "staticPodURLHeader" and value else shown(value)
+        out.write(f"{path:<55} {text:<40} {lookup(agent.config_sources, path)}\n")
+    return 0
+
+
+def _masked(plain: dict[str, Any]) -> dict[str, Any]:
+    return {**plain, "staticPodURLHeader": MASKED} if "staticPodURLHeader" in plain else plain
+
+
+def _flat(value: msgspec.Struct, prefix: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        found += _flat(item, f"{prefix}{name}.") if isinstance(item, msgspec.Struct) else [(f"{prefix}{name}", item)]
+    return found
+
+
+def explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """Document fields, flags and gates."""
+    from .explain import entries
+    from .explain import explain as text_of
+
+    for word in words:
+        text = text_of(word)
+        if not text:
+            import difflib
+
+            close = difflib.get_close_matches(word, [entry.path for entry in entries()], 3)
+            raise _unknown(word, close)
+        out.write(text + "\n")
+    if not words:
+        for entry in entries():
+            out.write(f"{entry.path:<55} {entry.text}\n")
+    return 0
+
+
+def _unknown(word: str, close: list[str]) -> ConfigErrors:
+    from .errors import Problem
+
+    hint = f", did you mean {' or '.join(close)}?" if close else ""
+    return ConfigErrors([Problem(word, "", f"no such field, flag or feature gate{hint}")])
+
+
+_COMMANDS: Final[dict[str, Callable[[Sequence[str], bool, TextIO], int]]] = {
+    "check": check,
+    "show": show,
+    "explain": explain,
+}
+
+
+def early_text(argv: Sequence[str]) -> str | None:
+    """What `start` prints before it exits with 0, when the flags ask for --help or --version; else None.
+
+    Raises ConfigErrors when the flags cannot be read.
+    """
+    from .flags import parse_or_raise
+
+    values = parse_or_raise(argv).values
+    if values.get("help"):
+        from .usage import help_text
+
+        return help_text()
+    if values.get("version", "false") != "false":
+        from .version import version_text
+
+        return version_text(values["version"])
+    return None

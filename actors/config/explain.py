@@ -1,0 +1,134 @@
+"""What there is to say about a field, a flag or a feature gate. The texts are those that stand in the source.
+
+Used by the command line only: it reads the source of the configuration types, which no actor needs.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_origin
+
+import msgspec
+
+from . import groups, kubelet_configuration
+from .decoding import fields_of
+from .duration import Duration
+from .errors import shown
+from .feature_gates import GATES
+from .flag_table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
+from .kubelet_configuration import KubeletConfiguration
+from .rules import rules_of
+
+
+class Entry(NamedTuple):
+    """One field, as it is documented."""
+
+    path: str
+    kind: str
+    default: str
+    text: str
+
+
+@lru_cache
+def texts() -> dict[tuple[str, str], str]:
+    """(type name, field name) to the text under the field in the source."""
+    found = {}
+    for module in (groups, kubelet_configuration):
+        tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                found.update({(node.name, name): text for name, text in _attributes(node)})
+    return found
+
+
+def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, after in zip(node.body, node.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
+            yield field.target.id, " ".join(str(ast.literal_eval(after.value)).split())
+
+
+def entries() -> list[Entry]:
+    """Every field, objects before what is in them."""
+    return list(_walk(KubeletConfiguration, KubeletConfiguration(), ""))
+
+
+def _walk(kind: type[msgspec.Struct], value: Any, prefix: str) -> Iterator[Entry]:
+    for name, hint in fields_of(kind).items():
+        path, default = f"{prefix}{name}", getattr(value, name)
+        inner = _struct_in(hint)
+        plain = "" if inner is not None and not isinstance(default, list) and default is not None else _default(default)
+        yield Entry(path, _kind(hint), plain, texts()[kind.__name__, name])
+        if inner is not None:
+            yield from _walk(inner, inner(), f"{path}[]." if get_origin(hint) is list else f"{path}.")
+
+
+def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
+    for option in (hint, *get_args(hint)):
+        if isinstance(option, type) and issubclass(option, msgspec.Struct):
+            return option
+    return None
+
+
+def _default(value: Any) -> str:
+    return "unset" if value is None else shown(value)
+
+
+def _kind(hint: Any) -> str:
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is list:
+        return f"list of {_kind(inside[0])}"
+    if origin is dict:
+        return f"map to {_kind(inside[1])}"
+    if origin is types.UnionType:
+        return " or ".join(_kind(option) for option in inside if option is not type(None))
+    names: dict[Any, str] = {bool: "true or false", int: "integer", float: "number", str: "text", Duration: "duration"}
+    return names.get(hint, "object")
+
+
+def explain(name: str) -> str:
+    """The documentation of a field path, `--flag` or feature gate; '' when there is none of that name."""
+    if name.startswith("-"):
+        return _flag(name.lstrip("-").replace("_", "-"))
+    if name in GATES:
+        gate = GATES[name]
+        locked = ", locked" if gate.locked else ""
+        return f"{name}: feature gate, {gate.stage}, {'on' if gate.default else 'off'} by default{locked}"
+    found = {entry.path: entry for entry in entries()}
+    entry = found.get(name) or found.get(name.replace("[0]", "[]"))
+    return _field(entry, found) if entry else ""
+
+
+def _field(entry: Entry, found: dict[str, Entry]) -> str:
+    lines = [f"{entry.path}: {entry.kind}", f"  {entry.text}"]
+    if entry.default:
+        lines.append(f"  default: {entry.default}")
+    if entry.path in FLAG_OF_FIELD:
+        lines.append(f"  flag:    --{FLAG_OF_FIELD[entry.path].name}")
+    lines += [f"  rule:    {rule}" for rule in rules_of(entry.path.replace("[]", ""))]
+    inside = [path for path in found if path.startswith((f"{entry.path}.", f"{entry.path}[]."))]
+    lines += [f"  has:     {path}" for path in inside]
+    return "\n".join(lines)
+
+
+def _flag(name: str) -> str:
+    if name in REMOVED:
+        return f"--{name}: removed. {REMOVED[name].text}"
+    flag = FLAGS.get(name)
+    if flag is None:
+        return ""
+    if flag.field:
+        return f"--{name} sets a field:\n{explain(flag.field)}"
+    lines = [f"--{name}: {flag.kind}", f"  {flag.text}" if flag.text else f"  no effect: there is no {flag.missing}"]
+    return "\n".join([*lines, f"  default: {flag.default}"] if flag.default else lines)
+
+
+def flag_text(flag: Flag) -> tuple[str, str]:
+    """(text, default) of a flag, its field's where it has one."""
+    if not flag.field:
+        return flag.text or f"No effect: there is no {flag.missing}.", flag.default
+    entry = next(entry for entry in entries() if entry.path == flag.field)
+    return entry.text, entry.default

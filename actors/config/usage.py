@@ -1,0 +1,44 @@
+"""--help: every flag with its default, in groups."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .explain import entries, flag_text
+from .flag_table import CADVISOR, FILES, FLAGS, GENERAL, IMAGES, NODE, OWN, SERVER, Flag
+
+_CONFIGURED: Final = "Fields of the configuration that also have a flag"
+_DEPRECATED: Final = "Deprecated as flags: set these fields in the file given to --config"
+_ORDER: Final = (GENERAL, FILES, NODE, SERVER, IMAGES, OWN, _CONFIGURED, _DEPRECATED, CADVISOR)
+_INTRODUCTION: Final = """\
+Usage: supervise start [flags]
+
+Runs the node agent. A value comes from, each winning over the one before: the default, the file given to --config, the
+drop-ins of --config-dir, the flags. `supervise config explain FIELD` documents any field or flag.
+"""
+
+
+def group_of(flag: Flag) -> str:
+    """The heading a flag stands under."""
+    if not flag.field:
+        return flag.group
+    return _DEPRECATED if flag.deprecated else _CONFIGURED
+
+
+def help_text() -> str:
+    """The whole text."""
+    documented = {entry.path: (entry.text, entry.default) for entry in entries()}
+    sections = [_INTRODUCTION]
+    for group in _ORDER:
+        flags = sorted((flag for flag in FLAGS.values() if group_of(flag) == group), key=lambda flag: flag.name)
+        lines = [_line(flag, *(documented[flag.field] if flag.field else flag_text(flag))) for flag in flags]
+        sections.append("\n".join([f"{group}:", *lines, ""]))
+    return "\n".join(sections)
+
+
+def _line(flag: Flag, text: str, default: str) -> str:
+    kind = "" if flag.kind == "bool" else f" {flag.kind.replace('_', '-')}"
+    short = {"v": "-v, --v", "help": "-h, --help"}.get(flag.name, f"--{flag.name}")
+    shown = default.strip('"')
+    ending = f" (default {shown})" if shown not in {"", "[]", "{}", "unset", "false"} else ""
+    return f"  {short}{kind}\n        {text}{ending}"
