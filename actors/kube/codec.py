@@ -1,0 +1,59 @@
+"""Reading and writing API objects as JSON.
+
+A pod travels between actors as the JSON bytes it came in (what we do not model must not be lost) and is decoded where
+it is used. Decoding here tolerates unknown fields and the nulls that Go writes for empty lists.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from .meta import Api
+from .pod import Pod
+
+T = TypeVar("T", bound=Api)
+
+
+class ObjectError(ValueError):
+    """The bytes are not such an object; the text names the field."""
+
+
+@lru_cache(maxsize=64)
+def _decoder(kind: type[Any]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """The object in `data`. Raises ObjectError."""
+    try:
+        return cast(T, _decoder(kind).decode(data))
+    except msgspec.ValidationError:
+        pass
+    except msgspec.DecodeError as error:
+        raise ObjectError(f"not JSON: {error}") from None
+    try:
+        return msgspec.convert(without_nulls(msgspec.json.decode(data)), kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ObjectError(str(error)) from None
+
+
+def decode_pod(data: bytes) -> Pod:
+    """The pod in `data`. Raises ObjectError."""
+    return decode(data, Pod)
+
+
+def encode(thing: Any) -> bytes:
+    """JSON of an API object, dict or list."""
+    return msgspec.json.encode(thing)
+
+
+def without_nulls(value: Any) -> Any:
+    """The same plain data without any null in a mapping: the API treats null as not given."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,26 @@
+"""Labels, annotations and fixed strings that the API, the runtime and other node tools read."""
+
+POD_NAME_LABEL = "io.kubernetes.pod.name"
+POD_NAMESPACE_LABEL = "io.kubernetes.pod.namespace"
+POD_UID_LABEL = "io.kubernetes.pod.uid"
+CONTAINER_NAME_LABEL = "io.kubernetes.container.name"
+
+CONTAINER_HASH = "io.kubernetes.container.hash"
+CONTAINER_RESTART_COUNT = "io.kubernetes.container.restartCount"
+CONTAINER_TERMINATION_MESSAGE_PATH = "io.kubernetes.container.terminationMessagePath"
+CONTAINER_TERMINATION_MESSAGE_POLICY = "io.kubernetes.container.terminationMessagePolicy"
+CONTAINER_PRE_STOP_HANDLER = "io.kubernetes.container.preStopHandler"
+CONTAINER_PORTS = "io.kubernetes.container.ports"
+POD_DELETION_GRACE_PERIOD = "io.kubernetes.pod.deletionGracePeriod"
+POD_TERMINATION_GRACE_PERIOD = "io.kubernetes.pod.terminationGracePeriod"
+
+CONFIG_SOURCE = "kubernetes.io/config.source"
+CONFIG_SEEN = "kubernetes.io/config.seen"
+CONFIG_HASH = "kubernetes.io/config.hash"
+CONFIG_MIRROR = "kubernetes.io/config.mirror"
+
+SOURCE_FILE, SOURCE_HTTP, SOURCE_API = "file", "http", "api"
+
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+"""At and above this a pod is critical: never evicted, oom_score_adj as for Guaranteed."""
+NODE_CRITICAL_CLASS = "system-node-critical"

@@ -1,0 +1,137 @@
+"""What can be said of a pod from its object alone: identity, QoS class, requests and limits, kinds of containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from zlib import crc32
+
+from .container import Container
+from .meta import Quantity
+from .names import (
+    CONFIG_MIRROR,
+    CONFIG_SOURCE,
+    SOURCE_API,
+    SYSTEM_CRITICAL_PRIORITY,
+)
+from .pod import Pod
+from .quantity import milli, whole
+
+
+def full_name(pod: Pod) -> str:
+    """`name_namespace`, unique among the pods of one node at one time."""
+    return f"{pod.metadata.name}_{pod.metadata.namespace}"
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether it came from a file or URL, not from the API server."""
+    return pod.metadata.annotations.get(CONFIG_SOURCE, SOURCE_API) != SOURCE_API
+
+
+def is_mirror(pod: Pod) -> bool:
+    return CONFIG_MIRROR in pod.metadata.annotations
+
+
+def is_critical(pod: Pod) -> bool:
+    """Static, mirror, or of system priority: admitted first, never evicted."""
+    return is_static(pod) or is_mirror(pod) or (pod.spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY
+
+
+def worker_of(uid: str, workers: int) -> str:
+    """The tree name of the worker that drives this pod: anybody can compute it."""
+    return f"pod_workers/worker/{crc32(uid.encode()) % workers}"
+
+
+def is_sidecar(container: Container) -> bool:
+    """An init container that keeps running (KEP-753)."""
+    return container.restartPolicy == "Always"
+
+
+def sidecars(pod: Pod) -> list[Container]:
+    return [container for container in pod.spec.initContainers if is_sidecar(container)]
+
+
+def all_containers(pod: Pod) -> Iterator[Container]:
+    """Init, regular and ephemeral ones, in that order."""
+    yield from pod.spec.initContainers
+    yield from pod.spec.containers
+    yield from pod.spec.ephemeralContainers
+
+
+def find_container(pod: Pod, name: str) -> Container | None:
+    return next((container for container in all_containers(pod) if container.name == name), None)
+
+
+def amount(resource: str, quantity: Quantity) -> int:
+    """CPU in thousandths of a core, everything else in units or bytes."""
+    return milli(quantity) if resource == "cpu" else whole(quantity)
+
+
+def container_requests(container: Container) -> dict[str, int]:
+    """Requests by resource (see `amount`); a limit stands in for a missing request, as API defaulting does."""
+    merged = {**container.resources.limits, **container.resources.requests}
+    return {resource: amount(resource, quantity) for resource, quantity in merged.items()}
+
+
+def container_limits(container: Container) -> dict[str, int]:
+    return {resource: amount(resource, quantity) for resource, quantity in container.resources.limits.items()}
+
+
+def _sum(into: dict[str, int], more: dict[str, int]) -> None:
+    for resource, value in more.items():
+        into[resource] = into.get(resource, 0) + value
+
+
+def _largest(into: dict[str, int], more: dict[str, int]) -> None:
+    for resource, value in more.items():
+        into[resource] = max(into.get(resource, 0), value)
+
+
+def pod_requests(pod: Pod) -> dict[str, int]:
+    """What the pod takes of the node: sidecars count with the init containers after them and with the regular ones
+    (KEP-753); pod-level requests win (KEP-2837); overhead is added."""
+    running: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in pod.spec.initContainers:
+        needs = container_requests(container)
+        if is_sidecar(container):
+            _sum(running, needs)
+            _largest(peak, running)
+        else:
+            step = dict(running)
+            _sum(step, needs)
+            _largest(peak, step)
+    for container in pod.spec.containers:
+        _sum(running, container_requests(container))
+    _largest(running, peak)
+    if pod.spec.resources is not None:
+        merged = {**pod.spec.resources.limits, **pod.spec.resources.requests}
+        running.update({resource: amount(resource, quantity) for resource, quantity in merged.items()})
+    _sum(running, {resource: amount(resource, quantity) for resource, quantity in pod.spec.overhead.items()})
+    return running
+
+
+def qos_class(pod: Pod) -> str:
+    """Guaranteed, Burstable or BestEffort (API doc, Quality of Service for Pods): by cpu and memory only."""
+    if pod.status.qosClass:
+        return pod.status.qosClass
+    if pod.spec.resources is not None and (pod.spec.resources.limits or pod.spec.resources.requests):
+        parts = [(pod.spec.resources.requests, pod.spec.resources.limits)]
+    else:
+        parts = [(c.resources.requests, c.resources.limits) for c in (*pod.spec.initContainers, *pod.spec.containers)]
+    some, guaranteed = False, True
+    for requests, limits in parts:
+        for resource in ("cpu", "memory"):
+            limit = amount(resource, limits[resource]) if resource in limits else 0
+            request = amount(resource, requests[resource]) if resource in requests else limit
+            some = some or limit > 0 or request > 0
+            guaranteed = guaranteed and limit > 0 and limit == request
+    if not some:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def grace_period(pod: Pod) -> int:
+    """Seconds from the API deletion, else from the spec, else 30."""
+    if pod.metadata.deletionGracePeriodSeconds is not None:
+        return pod.metadata.deletionGracePeriodSeconds
+    return 30 if pod.spec.terminationGracePeriodSeconds is None else pod.spec.terminationGracePeriodSeconds

@@ -1,0 +1,57 @@
+"""Resource quantities (k8s.io/apimachinery resource.Quantity): "100m", "1.5Gi", "1e3", 2.
+
+Grammar: <sign><digits>[.<digits>](Ki|Mi|Gi|Ti|Pi|Ei | n|u|m||k|M|G|T|P|E | e<int>|E<int>). No spaces.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from .meta import Quantity
+
+_SUFFIXES = {
+    "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1),
+    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12),
+    "P": Fraction(10**15), "E": Fraction(10**18),
+    "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50), "Ei": Fraction(2**60),
+}  # fmt: skip
+_FORM = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)(?:([eE][+-]?[0-9]{1,4})|([numkMGTPE]|[KMGTPE]i)?)\Z", re.ASCII)
+
+
+class QuantityError(ValueError):
+    """The text is not a quantity."""
+
+
+def parse(quantity: Quantity) -> Fraction:
+    """The exact value. Raises QuantityError."""
+    if isinstance(quantity, bool):
+        raise QuantityError(f"not a quantity: {quantity!r}")
+    text = quantity if isinstance(quantity, str) else repr(quantity)
+    match = _FORM.match(text) if len(text) <= 64 else None
+    if match is None:
+        raise QuantityError(f"not a quantity: {text[:64]!r}")
+    sign, digits, exponent, suffix = match.groups()
+    value = Fraction(digits if not digits.endswith(".") else digits[:-1]) * _SUFFIXES[suffix or ""]
+    if exponent:
+        power = int(exponent[1:])
+        if abs(power) > 64:
+            raise QuantityError(f"exponent out of range: {text!r}")
+        value *= Fraction(10) ** power
+    return -value if sign == "-" else value
+
+
+def ceil(value: Fraction) -> int:
+    """Rounded up, as Quantity.Value() does."""
+    return -(-value.numerator // value.denominator)
+
+
+def milli(quantity: Quantity) -> int:
+    """Thousandths, rounded up, as Quantity.MilliValue() does. Raises QuantityError."""
+    return ceil(parse(quantity) * 1000)
+
+
+def whole(quantity: Quantity) -> int:
+    """Units or bytes, rounded up, as Quantity.Value() does. Raises QuantityError."""
+    return ceil(parse(quantity))
