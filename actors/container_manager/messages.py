@@ -1,0 +1,67 @@
+"""What the container manager is asked, and what it answers."""
+
+from __future__ import annotations
+
+from supervision.message import Message
+
+
+class AdmitPod(Message, frozen=True):
+    """From a worker: may this pod run? Answered with PodAdmitted or PodRejected. Idempotent.
+
+    A pod with running containers (`running`) is never refused: it is entered in the ledger as it is.
+    """
+
+    uid: str
+    pod: bytes
+    running: bool = False
+
+
+class PodAdmitted(Message, frozen=True):
+    """The pod is in the ledger and its cgroup is there."""
+
+    uid: str
+    cgroup_parent: str
+    """For the sandbox config: `/kubepods/burstable/pod<uid>`, or a slice name with the systemd driver; '' without
+    cgroupsPerQOS."""
+
+
+class PodRejected(Message, frozen=True):
+    """The pod may not run here: reason and message as the reference words them (OutOfcpu, OutOfpods, NodePorts, ...)."""
+
+    uid: str
+    reason: str
+    message: str
+
+
+class StopCounting(Message, frozen=True):
+    """From a worker: the pod's containers are gone; its resources and ports are free for others."""
+
+    uid: str
+
+
+class ReleasePod(Message, frozen=True):
+    """From a worker: remove the pod's cgroup in every hierarchy. Answered with PodReleased. Idempotent."""
+
+    uid: str
+
+
+class PodReleased(Message, frozen=True):
+    """`message` is not empty when something was left (tried again by itself)."""
+
+    uid: str
+    message: str = ""
+
+
+class GetNodeResources(Message, frozen=True):
+    """Answered with NodeResources."""
+
+
+class NodeResources(Message, frozen=True):
+    """cpu in thousandths of a core, everything else in bytes or units."""
+
+    capacity: dict[str, int]
+    allocatable: dict[str, int]
+    requested: dict[str, int]
+    pods: int
+    cgroup_driver: str
+    cgroup_version: int

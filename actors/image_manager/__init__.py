@@ -1,0 +1,1 @@
+"""Images: pulled when a container needs them, removed when the disk does."""

@@ -1,0 +1,60 @@
+"""What the image manager is asked, and what it answers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from supervision.message import Message
+
+
+class EnsureImage(Message, frozen=True):
+    """From a worker before a container is made. Answered with ImageReady or ImageFailed; a pull may take minutes, so the
+    answer `ImageFailed(reason="", pulling=True)` means: going on, ask again (the same pull is joined)."""
+
+    uid: str
+    namespace: str
+    pod_name: str
+    container: str
+    image: str
+    policy: str
+    """Always, IfNotPresent, Never; '' is Always for tag latest and no tag, else IfNotPresent."""
+    runtime_handler: str = ""
+    pull_secrets: list[bytes] = []
+    """.dockerconfigjson contents."""
+
+
+class ImageReady(Message, frozen=True):
+    image: str
+    image_ref: str
+    """What CreateContainer is given."""
+    size_bytes: int = 0
+    user_uid: int | None = None
+    """User of the image, when it is a number."""
+    username: str = ""
+    pulled: bool = False
+
+
+class ImageFailed(Message, frozen=True):
+    """`reason` is the waiting reason: ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName,
+    ImageInspectError, RegistryUnavailable, SignatureValidationFailed."""
+
+    image: str
+    reason: str
+    message: str
+    pulling: bool = False
+    retry_seconds: float = 0.0
+
+
+class GetImages(Message, frozen=True):
+    """Answered with NodeImages."""
+
+
+class NodeImage(msgspec.Struct, frozen=True):
+    names: list[str]
+    size_bytes: int
+
+
+class NodeImages(Message, frozen=True):
+    """Biggest first."""
+
+    images: list[NodeImage]

@@ -1,0 +1,29 @@
+"""What the PLEG is told and asked."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from actors.cri.model import PodRuntime
+from supervision.message import Message
+
+
+class RelistPod(Message, frozen=True):
+    """From a worker: look at this pod now, not at the next second."""
+
+    uid: str
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class GetRuntimePods(Message, frozen=True):
+    """Answered with RuntimeSnapshot."""
+
+
+class RuntimeSnapshot(Message, frozen=True):
+    """Everything the runtime has, as of the last relist (`at`, seconds since 1970; 0: none yet)."""
+
+    pods: list[PodRuntime]
+    at: float
+    runtime_ready: bool
+    network_ready: bool
+    message: str = ""

@@ -1,0 +1,43 @@
+"""What the pod configuration is told and asked."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from supervision.message import Message
+
+
+class SourcePods(Message, frozen=True):
+    """From kube_client: the full set of pods that the API server has for this node, as JSON."""
+
+    source: str
+    pods: list[bytes]
+    coalesce: ClassVar[tuple[str, ...]] = ("source",)
+
+
+class PodPoisons(Message, frozen=True):
+    """From a worker that found, on start, that this pod was in its hands when its last three incarnations died."""
+
+    uid: str
+    crashes: int
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class GetSources(Message, frozen=True):
+    """Answered with Sources."""
+
+
+class SourceState(msgspec.Struct, frozen=True):
+    name: str
+    path: str
+    ready: bool
+    pods: int
+    errors: list[str] = []
+    """What is wrong with which file and field."""
+
+
+class Sources(Message, frozen=True):
+    sources: list[SourceState]
+    ready: bool

@@ -1,0 +1,99 @@
+"""What a pod worker is told.
+
+A worker needs nothing persisted: pods come from `pod_config`, containers from the runtime. Pods are level, not edge: each
+message says what is wanted or seen now, and may be repeated or skipped for a newer one.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from actors.cri.model import PodRuntime
+from supervision.message import Message
+
+
+class PodOperation(Message, frozen=True):
+    """From pod_config: what is wanted of one pod now."""
+
+    op: Literal["set", "remove"]
+    """`set`: run (or, with deletionTimestamp, end) this pod. `remove`: no source has it any more: end it and forget it."""
+    uid: str
+    pod: bytes = b""
+    """JSON, API defaults filled in; empty for `remove`."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class WantedPod(msgspec.Struct, frozen=True):
+    uid: str
+    pod: bytes
+
+
+class DesiredPods(Message, frozen=True):
+    """From pod_config, when the worker says Hello and when sources become ready: all pods of this worker.
+
+    When `sources_ready`, a pod that the runtime has and this list has not is an orphan. Before that nothing is deleted.
+    """
+
+    pods: list[WantedPod]
+    sources_ready: bool
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class PodRuntimeChanged(Message, frozen=True):
+    """From pleg: something of this pod changed in the runtime; `runtime` is all of it. Older than what the worker has
+    seen itself: ignored."""
+
+    uid: str
+    runtime: PodRuntime
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class RuntimePods(Message, frozen=True):
+    """From pleg, when the worker says Hello and at the first relist: all of this worker's pods that the runtime has."""
+
+    pods: list[PodRuntime]
+    at: float
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class RuntimeHealth(Message, frozen=True):
+    """From pleg, on change and on Hello: whether the runtime and its network can be used."""
+
+    ready: bool
+    network_ready: bool
+    message: str = ""
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class ProbeVerdict(Message, frozen=True):
+    """From prober: a liveness or startup probe came to a result for this container. Repeated on Hello."""
+
+    uid: str
+    container: str
+    container_id: str
+    kind: Literal["liveness", "startup"]
+    success: bool
+    message: str = ""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid", "container", "kind")
+
+
+class KillPod(Message, frozen=True):
+    """From eviction and the like: end the pod with this reason and message; it becomes Failed."""
+
+    uid: str
+    reason: str
+    message: str
+    grace_seconds: int
+
+
+class KnownPods(Message, frozen=True):
+    """From each worker, on change and on Hello, once its sources are ready: the pods of that worker that may still have
+    anything on the node (cgroup, volumes, containers). Receivers may clean up what belongs to no known pod once every
+    worker has said so."""
+
+    worker: str
+    workers: int
+    uids: list[str]
+    coalesce: ClassVar[tuple[str, ...]] = ("worker",)

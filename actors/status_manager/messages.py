@@ -1,0 +1,75 @@
+"""What the status manager is told and asked."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from actors.cri.model import PodRuntime
+from supervision.message import Message
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Why a container is not running: CrashLoopBackOff, ErrImagePull, CreateContainerConfigError, ..."""
+
+    reason: str
+    message: str = ""
+
+
+Stage = Literal["admitting", "running", "terminating", "terminated", "rejected"]
+"""`terminated`: no container runs and none will; only clean-up may be left."""
+
+
+class PodObserved(Message, frozen=True):
+    """From a worker, on change and on Hello: everything it knows of one pod."""
+
+    uid: str
+    pod: bytes
+    stage: Stage
+    runtime: PodRuntime | None = None
+    waiting: dict[str, Waiting] = {}
+    """By container name."""
+    reason: str = ""
+    message: str = ""
+    """Of the pod: rejected, evicted, DeadlineExceeded, ..."""
+    sandbox_ready: bool = False
+    gone: bool = False
+    """Forget it: no source has the pod and nothing of it is left."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class ProbeResult(Message, frozen=True):
+    """From prober, on change and on Hello: what counts now for this container."""
+
+    uid: str
+    container: str
+    container_id: str
+    kind: Literal["readiness", "startup", "liveness"]
+    success: bool
+    coalesce: ClassVar[tuple[str, ...]] = ("uid", "container", "kind")
+
+
+class GetPods(Message, frozen=True):
+    """From node_server. Answered with Pods."""
+
+
+class Pods(Message, frozen=True):
+    """A v1 PodList as JSON: each pod as its source gave it, with the status of now."""
+
+    data: bytes
+
+
+class GetPodStatus(Message, frozen=True):
+    """By UID, or by namespace and name. Answered with PodStatusFound (with empty bytes when there is no such pod)."""
+
+    uid: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class PodStatusFound(Message, frozen=True):
+    uid: str
+    pod: bytes
+    status: bytes
+    """JSON of the v1 PodStatus."""

@@ -1,0 +1,65 @@
+"""What the volume manager is asked, and what it answers. All idempotent."""
+
+from __future__ import annotations
+
+import msgspec
+
+from supervision.message import Message
+
+
+class MountVolumes(Message, frozen=True):
+    """From a worker: make all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
+
+    uid: str
+    pod: bytes
+
+
+class VolumesMounted(Message, frozen=True):
+    """Host path of each volume, by the volume's name."""
+
+    uid: str
+    paths: dict[str, str]
+
+
+class VolumesFailed(Message, frozen=True):
+    """`volumes` could not be made (or removed); asking again tries again, with backoff where it is due."""
+
+    uid: str
+    message: str
+    volumes: list[str] = []
+    permanent: bool = False
+
+
+class SubPath(msgspec.Struct, frozen=True):
+    """One volume mount with a subPath (already expanded), `index` its place in the container's volumeMounts."""
+
+    volume: str
+    path: str
+    index: int
+    read_only: bool = False
+
+
+class BindSubPaths(Message, frozen=True):
+    """From a worker before a container is created. Answered with SubPathsBound or VolumesFailed."""
+
+    uid: str
+    container: str
+    items: list[SubPath]
+
+
+class SubPathsBound(Message, frozen=True):
+    """Host path to mount for each item, by its index."""
+
+    uid: str
+    container: str
+    paths: dict[int, str]
+
+
+class UnmountVolumes(Message, frozen=True):
+    """From a worker: the pod's containers are gone; undo everything. Answered with VolumesUnmounted or VolumesFailed."""
+
+    uid: str
+
+
+class VolumesUnmounted(Message, frozen=True):
+    uid: str
