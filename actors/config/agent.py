@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -67,6 +68,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """What was accepted with a warning, to be logged once at start."""
     config_sources: dict[str, str] = {}
     """Field path to where its value came from, `--max-pods` or `file:line`; fields that are not in it are defaults."""
+    config_hash: str = ""
+    """Name of the configuration that the agent was started with (see checkpoints.py)."""
     config_file: str = ""
     """--config, absolute."""
     config_dir: str = ""
@@ -115,7 +118,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def config_checkpoint_dir(self) -> str:
-        return cast(str, self.flags.get("dynamic-config-dir")) or f"{self.state_dir}/config"
+        return checkpoint_dir({"root-dir": self.root_dir, **self.flags})
 
     @property
     def managed_runtime_dir(self) -> str:
@@ -170,6 +173,11 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     def with_configuration(self, config: KubeletConfiguration) -> Agent:
         """The same agent under another configuration."""
         return msgspec.structs.replace(self, config=config)
+
+
+def checkpoint_dir(flags: Mapping[str, Any]) -> str:
+    """Where configurations are checkpointed, by the flags that stand alone."""
+    return flags.get("dynamic-config-dir") or f"{os.path.normpath(flags['root-dir'])}/troupelet/config"
 
 
 def run_dir_of(root_dir: str) -> str:

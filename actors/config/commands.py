@@ -66,7 +66,7 @@ def check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     problems: tuple[Any, ...] = ()
     warnings: tuple[str, ...] = ()
     try:
-        warnings = load(words).warnings
+        warnings = load(words, recover=False).warnings
     except ConfigErrors as error:
         problems = error.problems
     if as_json:
@@ -86,7 +86,7 @@ def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     from .effective import lookup, to_plain
     from .loading import load
 
-    agent = load(words)
+    agent = load(words, recover=False)
     if as_json:
         found = {"kubeletconfig": _masked(to_plain(agent.config)), "sources": agent.config_sources}
         out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")

@@ -9,8 +9,11 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from . import flag_checks, flags
-from .agent import MANAGED, Agent, default_workers, run_dir_of
+from .agent import MANAGED, Agent, checkpoint_dir, default_workers, run_dir_of
+from .checkpoints import Store, hash_of, instead_of
 from .documents import Document
 from .duration import Duration
 from .effective import Effective, effective
@@ -29,31 +32,50 @@ _PATHS: Final = (
 """Flags whose relative paths are meant from the working directory."""
 
 
-def load(argv: Sequence[str], around: Surroundings | None = None) -> Agent:
-    """The agent that this command line describes. Raises ConfigErrors with every problem."""
+def load(argv: Sequence[str], around: Surroundings | None = None, *, recover: bool = True) -> Agent:
+    """The agent that this command line describes. Raises ConfigErrors with every problem.
+
+    `recover`: start with the last known good configuration when the one in the files was rolled back.
+    """
     around = around or look_around()
     parsed = flags.parse(argv)
     problems = list(parsed.problems)
     alone = standing_alone(parsed.values, around.directory)
     problems += flag_checks.check(alone, parsed.values)
-    made = _configure(alone, parsed.values, around, problems)
+    documents, said = _read(alone, recover, problems)
+    made = _configure(documents, parsed.values, around, problems)
     name = (alone["hostname-override"] or around.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
         problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))
     if problems or made is None:
         raise ConfigErrors(problems)
-    return _agent(made, alone, parsed, (name, around))
+    agent = _agent(made, alone, parsed, (name, around))
+    return msgspec.structs.replace(agent, config_hash=hash_of(documents), warnings=(*agent.warnings, *said))
 
 
-def _configure(
-    alone: dict[str, Any], given: dict[str, Any], around: Surroundings, problems: list[Problem]
-) -> Effective | None:
-    """None when something is wrong. Files that cannot be read do not hide what is wrong with the flags."""
-    documents: list[Document] = []
+def _read(alone: dict[str, Any], recover: bool, problems: list[Problem]) -> tuple[list[Document], list[str]]:
+    """The documents to start with, and what is to be said about the choice."""
     try:
         documents = read_layers(alone["config"], alone["config-dir"])
     except ConfigErrors as error:
         problems.extend(error.problems)
+        return [], []
+    if not recover:
+        return documents, []
+    assigned = hash_of(documents)
+    store = Store(checkpoint_dir(alone))
+    other = instead_of(assigned, store.state())
+    layers = store.layers(other) if other else None
+    if layers is None:
+        return documents, []
+    said = f"configuration {assigned} was rolled back: starting with {other}, the last known good"
+    return layers.documents(), [said]
+
+
+def _configure(
+    documents: list[Document], given: dict[str, Any], around: Surroundings, problems: list[Problem]
+) -> Effective | None:
+    """None when something is wrong. Files that cannot be read do not hide what is wrong with the flags."""
     try:
         return effective(documents, given, around.situation)
     except ConfigErrors as error:

@@ -1,0 +1,230 @@
+"""Configurations kept on disk: what was assigned, what is in force, what is known to be good. One directory, 0700.
+
+    state.json            which is which, with the history
+    <hash>.json           the layers of one configuration, as they were read
+    requests/rollback     written by `supervise config rollback`, taken by the config controller
+
+Each file is written whole (temporary file, fsync, rename), carries its version and checksum, and is set aside, never
+fatal, when it is damaged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+import msgspec
+
+from .documents import Document
+
+VERSION: Final = 1
+KEPT_HISTORY: Final = 100
+KEPT_CONFIGURATIONS: Final = 20
+REQUESTS: Final = "requests"
+REQUEST: Final = f"{REQUESTS}/rollback"
+
+What = Literal["applied", "accepted", "refused", "rolled back", "restored"]
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One event in the life of the configuration."""
+
+    when: float
+    """Seconds since the epoch."""
+    hash: str
+    """Which configuration; '' for one that could not be read."""
+    what: What
+    detail: str = ""
+    """Why, or what is wrong; fields that wait for a restart."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """Which configuration is which, by hash; '' for none."""
+
+    assigned: str = ""
+    """What the files (or the ConfigMap) say."""
+    current: str = ""
+    """What is in force."""
+    last_known_good: str = ""
+    """What last went through its trial, or what an operator went back to."""
+    bad: tuple[str, ...] = ()
+    """What was rolled back: not put in force again."""
+    trial_until: float = 0.0
+    """Seconds since the epoch at which `current` becomes the last known good; 0: no trial."""
+    boot: str = ""
+    """The run of the agent that wrote this."""
+    orderly: bool = False
+    """That run ended as it was told to."""
+    source: dict[str, str] = {}
+    """namespace, name, uid, resourceVersion and key of the ConfigMap that was assigned; empty for local files."""
+    history: tuple[Entry, ...] = ()
+    """Oldest first, bounded."""
+
+
+class Layers(msgspec.Struct, frozen=True):
+    """The documents of one configuration."""
+
+    sources: tuple[str, ...]
+    data: tuple[dict[str, Any], ...]
+    lines: tuple[dict[str, int], ...]
+
+    def documents(self) -> list[Document]:
+        parts = zip(self.sources, self.data, self.lines, strict=True)
+        return [Document(source, data, lines) for source, data, lines in parts]
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    version: int
+    sha256: str
+    payload: msgspec.Raw
+
+
+class DamagedCheckpointError(ValueError):
+    """The file does not hold what was written to it."""
+
+
+def hash_of(documents: Sequence[Document]) -> str:
+    """The name of a configuration: what its layers say, wherever they stand."""
+    canonical = msgspec.json.encode([document.data for document in documents], order="deterministic")
+    return hashlib.sha256(canonical).hexdigest()[:16]
+
+
+def layers_of(documents: Sequence[Document]) -> Layers:
+    return Layers(
+        tuple(document.source for document in documents),
+        tuple(document.data for document in documents),
+        tuple(document.lines for document in documents),
+    )
+
+
+def seal(value: msgspec.Struct) -> bytes:
+    """A value with version and checksum around it."""
+    payload = msgspec.json.encode(value)
+    return msgspec.json.encode(_Envelope(VERSION, hashlib.sha256(payload).hexdigest(), msgspec.Raw(payload)))
+
+
+def unseal(raw: bytes, kind: type[T]) -> T:
+    """The value that was sealed. Raises DamagedCheckpointError."""
+    try:
+        envelope = msgspec.json.decode(raw, type=_Envelope)
+        payload = bytes(envelope.payload)
+        if envelope.version != VERSION or hashlib.sha256(payload).hexdigest() != envelope.sha256:
+            raise DamagedCheckpointError("wrong version or checksum")
+        return msgspec.json.decode(payload, type=kind)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise DamagedCheckpointError(str(error)) from None
+
+
+class Store:
+    """The directory. Reading never raises."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = Path(directory)
+        self._damaged: list[str] = []
+
+    def prepare(self) -> None:
+        """Make the directories, as far as that is possible."""
+        with suppress(OSError):
+            (self.directory / REQUESTS).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def take_damaged(self) -> list[str]:
+        """The names of the files that were set aside since the last time it was asked."""
+        taken, self._damaged = self._damaged, []
+        return taken
+
+    def state(self) -> State:
+        return self._read("state.json", State) or State()
+
+    def layers(self, name: str) -> Layers | None:
+        """The layers of a configuration; None when they are not there or damaged."""
+        found = self._read(f"{name}.json", Layers) if _is_hash(name) else None
+        if found is None or hash_of(found.documents()) != name:
+            return None
+        return found
+
+    def save(self, state: State) -> None:
+        """Write the state, then drop configurations that nothing names any more. Raises OSError."""
+        self._write("state.json", seal(state))
+        self._prune(state)
+
+    def put(self, name: str, layers: Layers) -> None:
+        """Keep a configuration; once is enough. Raises OSError."""
+        if self.layers(name) is None:
+            self._write(f"{name}.json", seal(layers))
+
+    def request(self, name: str) -> None:
+        """Ask the running agent to go back to `name` ('' for the last known good). Raises OSError."""
+        self._write(REQUEST, name.encode())
+
+    def take_request(self) -> str | None:
+        """The request that was made, which is thereby answered; None when there is none."""
+        path = self.directory / REQUEST
+        try:
+            text = path.read_bytes()[:64].decode(errors="replace").strip()
+            path.unlink()
+        except OSError:
+            return None
+        return text
+
+    def _read(self, name: str, kind: type[T]) -> T | None:
+        path = self.directory / name
+        try:
+            raw = path.read_bytes()
+        except OSError:
+            return None
+        try:
+            return unseal(raw, kind)
+        except DamagedCheckpointError:
+            self._damaged.append(name)
+            with suppress(OSError):
+                path.replace(path.with_suffix(".damaged"))
+            return None
+
+    def _write(self, name: str, raw: bytes) -> None:
+        target = self.directory / name
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(descriptor)
+        temporary.replace(target)
+        _sync_directory(target.parent)
+
+    def _prune(self, state: State) -> None:
+        recent = [entry.hash for entry in state.history if entry.hash][-KEPT_CONFIGURATIONS:]
+        kept = {state.assigned, state.current, state.last_known_good, *recent}
+        for path in self.directory.glob("*.json"):
+            if _is_hash(path.stem) and path.stem not in kept:
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _is_hash(name: str) -> bool:
+    return len(name) == 16 and not set(name) - set("0123456789abcdef")
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def instead_of(assigned: str, state: State) -> str:
+    """The configuration to start with in place of the one that the files say; '' when they are to be followed.
+
+    That is so when it was rolled back before, or when the last run ended in disorder while it was on trial.
+    """
+    good = state.last_known_good
+    if not good or good == assigned:
+        return ""
+    broke = state.trial_until > 0 and state.current == assigned and not state.orderly
+    return good if assigned in state.bad or broke else ""

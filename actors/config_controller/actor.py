@@ -1,0 +1,252 @@
+"""The config controller: holds the effective configuration and follows its sources."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+from actors.config.agent import Agent
+from actors.config.checkpoints import Store, hash_of, layers_of
+from actors.config.documents import Document
+from actors.config.effective import to_json, to_plain
+from actors.config.errors import ConfigErrors
+from supervision.actor import Actor, Address, AskError, Timer, on
+from supervision.protocol import STAGE, GetTree, Tree
+
+from . import change, session, trial
+from .messages import (
+    CgroupDriverLearnt,
+    ConfigChanged,
+    ConfigMapAssigned,
+    ConfigStatus,
+    Configz,
+    GetConfigStatus,
+    GetConfigz,
+    HistoryEntry,
+    RollBack,
+)
+from .sources import Sources
+from .watching import Watcher
+
+SETTLE_SECONDS = 0.3
+"""So long after the last event on the files they are read: an editor or a copy is then done."""
+LOOK_SECONDS = 60.0
+"""How often the files are read without an event, for file systems that give none."""
+TRIAL_CHECK_SECONDS = 5.0
+"""How often, during a trial, the supervisors are looked at."""
+
+
+class ConfigController(Actor):
+    """See messages.py for what it is told. It follows the files by itself."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def on_start(self) -> None:
+        self._agent = cast(Agent, self.context)
+        self._booted = self._running = self._wanted = self._agent.config
+        self._listeners: set[str] = set()
+        self._documents: dict[str, list[Document]] = {}
+        self._error = ""
+        self._supervisors: dict[str, int] = {}
+        self._settle: Timer | None = None
+        self._checks: Timer | None = None
+        self._sources = Sources(self._agent)
+        self._store = Store(self._agent.config_checkpoint_dir)
+        self._store.prepare()
+        self._state = self._store.state()
+        self._session_file = Path(self._agent.config_checkpoint_dir) / "session"
+        self._take_up()
+        self._watcher = Watcher()
+        asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
+        self._read()
+        self._step(trial.Booted(session.boot(), self._agent.config_hash))
+        self.follow()
+        self.every(LOOK_SECONDS, self.follow, jitter=0.1)
+
+    async def on_stop(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._watcher.fileno())
+        self._watcher.close()
+        self._step(trial.Ending())
+
+    async def on_hello(self, name: str) -> None:
+        """Who says Hello takes changes while it runs; what changed since the agent was started is told at once."""
+        if name not in self._listeners:
+            self._listeners.add(name)
+            self._advance()
+        fields = change.told(change.differing(self._booted, self._running), [name]).get(name)
+        if fields:
+            self.tell(name, ConfigChanged(to_json(self._running), fields))
+
+    # -- asked ------------------------------------------------------------------------------------------------------
+    @on(GetConfigz)
+    def on_get_configz(self, message: GetConfigz, sender: Address) -> Configz:
+        return Configz(msgspec.json.encode({"kubeletconfig": to_plain(self._running)}))
+
+    @on(GetConfigStatus)
+    def on_get_status(self, message: GetConfigStatus, sender: Address) -> ConfigStatus:
+        return self._status()
+
+    @on(RollBack)
+    def on_roll_back(self, message: RollBack, sender: Address) -> ConfigStatus:
+        self._go_back(message.hash)
+        return self._status()
+
+    @on(CgroupDriverLearnt)
+    def on_cgroup_driver(self, message: CgroupDriverLearnt, sender: Address) -> None:
+        """What the runtime says is what is in force, and so what /configz shows."""
+        self._running = msgspec.structs.replace(self._running, cgroupDriver=message.driver)
+        self._wanted = msgspec.structs.replace(self._wanted, cgroupDriver=message.driver)
+        session.remember(self._session_file, self._running, self._listeners)
+
+    @on(ConfigMapAssigned)
+    def on_config_map(self, message: ConfigMapAssigned, sender: Address) -> None:
+        if self._agent.gate("DynamicKubeletConfig"):
+            self._sources.remote = message if message.data else None
+            self.follow()
+        else:
+            self.log.warning("ConfigMap %s is not heeded: DynamicKubeletConfig is off", message.name)
+
+    def _status(self) -> ConfigStatus:
+        state = self._state
+        return ConfigStatus(
+            assigned=state.assigned,
+            current=state.current,
+            last_known_good=state.last_known_good,
+            trial_until=state.trial_until,
+            error=self._error,
+            pending=change.differing(self._running, self._wanted),
+            history=tuple(HistoryEntry(item.when, item.hash, item.what, item.detail) for item in state.history),
+        )
+
+    # -- following the sources --------------------------------------------------------------------------------------
+    def _on_files(self) -> None:
+        if self._watcher.drain():
+            if self._settle is not None:
+                self._settle.cancel()
+            self._settle = self.after(SETTLE_SECONDS, self.follow)
+
+    def follow(self) -> None:
+        """Read the sources; put in force what they say when it is new and obeys every rule."""
+        self._watcher.watch(self._sources.directories())
+        request = self._store.take_request()
+        if request is not None:
+            self._go_back(request)
+        name = self._read()
+        if name:
+            self._step(trial.Offered(name, self._sources.described()))
+
+    def _read(self) -> str:
+        """The hash of what the sources say; '' when it cannot be used, which is said once."""
+        try:
+            documents = self._sources.read()
+            self._sources.judge(documents)
+        except ConfigErrors as error:
+            said = str(error)
+            if said != self._error:
+                self._error = said
+                self.log.error("the configuration stays as it is, what is offered cannot be used: %s", said)  # noqa: TRY400
+                self._step(trial.Refused(said[:2000]))
+            return ""
+        self._error = ""
+        name = hash_of(documents)
+        self._documents[name] = documents
+        return name
+
+    # -- putting in force -------------------------------------------------------------------------------------------
+    def _step(self, event: trial.Event) -> None:
+        state, name = trial.decide(self._state, event, self._clock())
+        if state == self._state or (name and not self._apply(name)):
+            return
+        self._state = state
+        self._save()
+        self._arm()
+
+    def _go_back(self, name: str) -> None:
+        target = name or self._state.last_known_good
+        if self._layers(target) is None:
+            self.log.error("there is no configuration %s to go back to", target or "known to be good")
+        else:
+            self._step(trial.Back(target))
+
+    def _layers(self, name: str) -> list[Document] | None:
+        if name in self._documents:
+            return self._documents[name]
+        layers = self._store.layers(name)
+        return None if layers is None else layers.documents()
+
+    def _apply(self, name: str) -> bool:
+        documents = self._layers(name)
+        if documents is None:
+            self.log.error("configuration %s is lost: what is in force stays", name)
+            return False
+        try:
+            wanted = self._sources.judge(documents)
+        except ConfigErrors as error:
+            self.log.error("configuration %s cannot be used any more: %s", name, str(error))  # noqa: TRY400
+            return False
+        self._wanted = msgspec.structs.replace(wanted, cgroupDriver=self._running.cgroupDriver)
+        changed = self._advance()
+        waiting = change.differing(self._running, self._wanted)
+        self.log.info("configuration %s: changed %s", name, ", ".join(changed) or "nothing")
+        if waiting:
+            self.log.warning("configuration %s: wait for a restart: %s", name, ", ".join(waiting))
+        return True
+
+    def _advance(self) -> tuple[str, ...]:
+        """Go towards what is wanted as far as the listeners allow, and tell them. The fields that changed."""
+        self._running, changed = change.step(self._running, self._wanted, self._listeners)
+        for name, fields in change.told(changed, self._listeners).items():
+            self.tell(name, ConfigChanged(to_json(self._running), fields))
+        session.remember(self._session_file, self._running, self._listeners)
+        return changed
+
+    def _save(self) -> None:
+        """Keep what is in force on disk. A disk that cannot be written to costs the memory of it, not the agent."""
+        name = self._state.current
+        try:
+            if name in self._documents:
+                self._store.put(name, layers_of(self._documents[name]))
+            self._store.save(self._state)
+        except OSError as error:
+            self.metrics.count("config_checkpoint_errors_total")
+            self.log.error("the configuration cannot be checkpointed: %s", error)  # noqa: TRY400
+        for damaged in self._store.take_damaged():
+            self.log.error("checkpoint %s was damaged and is set aside", damaged)
+        known = {self._state.assigned, name, self._state.last_known_good}
+        self._documents = {key: value for key, value in self._documents.items() if key in known}
+
+    def _take_up(self) -> None:
+        """Go on where the incarnation before left off."""
+        known = session.recall(self._session_file)
+        if known is not None:
+            self._running = self._wanted = known.configuration()
+            self._listeners = set(known.listeners)
+
+    # -- trials -----------------------------------------------------------------------------------------------------
+    def _arm(self) -> None:
+        """Look at the supervisors while there is a trial, and only then."""
+        on_trial = self._state.trial_until > 0
+        if on_trial and self._checks is None:
+            self._supervisors = {}
+            self._checks = self.every(TRIAL_CHECK_SECONDS, self._check_trial, immediately=True)
+        elif not on_trial and self._checks is not None:
+            self._checks.cancel()
+            self._checks = None
+
+    async def _check_trial(self) -> None:
+        """A supervisor that was replaced during a trial had reached its intensity: the configuration is to blame."""
+        try:
+            tree = await self.ask(STAGE, GetTree(), Tree, timeout=5.0)
+        except AskError:
+            return
+        counts = {state.name: state.restarts for state in tree.actors if state.kind == "supervisor"}
+        worse = [name for name, count in counts.items() if count > self._supervisors.get(name, count)]
+        self._supervisors = counts
+        self._step(trial.Failed(f"{', '.join(worse)} reached its restart intensity") if worse else trial.Tick())

@@ -1,0 +1,86 @@
+"""`supervise config history|rollback`: what became of configurations, and the way back.
+
+Both work on the checkpoints, so also while the agent is wedged or down; a rollback is taken by the config controller when
+it runs, else when the agent is started next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+from actors.config.agent import checkpoint_dir
+from actors.config.checkpoints import Entry, State, Store
+from actors.config.errors import ConfigErrors, Problem
+from actors.config.flags import parse_or_raise
+from actors.config.loading import standing_alone
+
+from .trial import entry_text
+
+WAIT_SECONDS = 5.0
+
+
+def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """Print what happened to configurations, oldest first. Takes the flags of start, of which --root-dir matters."""
+    _, flags = _split(words)
+    state = Store(_directory(flags)).state()
+    if as_json:
+        out.write(msgspec.json.format(msgspec.json.encode(state)).decode() + "\n")
+        return 0
+    for entry in state.history:
+        out.write(f"{_date(entry)}  {entry_text(entry)}\n")
+    out.write(_summary(state))
+    return 0
+
+
+def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """Go back to the configuration with this hash, or to the last known good. Waits until the agent has taken it."""
+    names, flags = _split(words)
+    name = names[0] if names else ""
+    store = Store(_directory(flags))
+    state = store.state()
+    target = name or state.last_known_good
+    if len(names) > 1 or store.layers(target) is None:
+        known = ", ".join(dict.fromkeys(entry.hash for entry in state.history if entry.hash)) or "none"
+        raise ConfigErrors([Problem("rollback", target, f"there is no such configuration; known: {known}")])
+    store.request(target)
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        state = store.state()
+        if state.current == target:
+            out.write(f"rolled back to {target}\n")
+            return 0
+        time.sleep(0.05)
+    out.write(f"asked for {target}; no agent has taken it yet: it will when it runs\n")
+    return 0
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(hashes, flags)."""
+    names = [word for word in words if not word.startswith("-")]
+    return names, [word for word in words if word.startswith("-")]
+
+
+def _directory(flags: list[str]) -> str:
+    given: dict[str, Any] = parse_or_raise(flags).values
+    import os
+
+    return checkpoint_dir(standing_alone(given, os.getcwd()))
+
+
+def _date(entry: Entry) -> str:
+    return datetime.fromtimestamp(entry.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _summary(state: State) -> str:
+    lines = [f"in force: {state.current or '-'}", f"last known good: {state.last_known_good or '-'}"]
+    if state.trial_until > 0:
+        until = datetime.fromtimestamp(state.trial_until, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        lines.append(f"on trial until: {until}")
+    if state.bad:
+        lines.append(f"rolled back before: {', '.join(state.bad)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,94 @@
+"""Which actors read which fields of the configuration, so that a change is told to those and to nobody else.
+
+Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors are made, or decide
+what containers look like: they change with a restart of the agent only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Final
+
+_WORKERS: Final = "pod_workers/worker/*"
+_SERVER: Final = "http_servers/node_server"
+_KUBE: Final = "api_clients/kube_client"
+_EVENTS: Final = "api_clients/event_client"
+_HEARTBEAT: Final = "api_clients/heartbeat_client"
+
+READERS: Final[dict[str, tuple[str, ...]]] = {
+    _SERVER: (
+        "address", "port", "tlsCipherSuites", "tlsCurvePreferences", "tlsMinVersion", "authentication", "authorization",
+        "streamingConnectionIdleTimeout", "enableDebuggingHandlers", "enableContentionProfiling",
+        "enableProfilingHandler", "enableDebugFlagsHandler", "enableSystemLogHandler", "enableSystemLogQuery",
+    ),
+    "http_servers/read_only_server": ("address", "readOnlyPort"),
+    "http_servers/healthz_server": ("healthzPort", "healthzBindAddress"),
+    "http_servers/pod_resources_server": (),
+    "cert_manager": (
+        "tlsCertFile", "tlsPrivateKeyFile", "rotateCertificates", "serverTLSBootstrap", "authentication",
+    ),
+    "pod_config": ("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
+    _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "contentType", "configMapAndSecretChangeDetectionStrategy"),
+    _EVENTS: ("eventRecordQPS", "eventBurst", "contentType"),
+    _HEARTBEAT: ("nodeLeaseDurationSeconds", "nodeStatusUpdateFrequency", "contentType"),
+    "status_manager": (
+        "nodeStatusUpdateFrequency", "nodeStatusReportFrequency", "nodeStatusMaxImages", "providerID", "podCIDR",
+    ),
+    _WORKERS: (
+        "syncFrequency", "runtimeRequestTimeout", "crashLoopBackOff", "seccompDefault", "allowedUnsafeSysctls",
+        "defaultPodSysctls", "userNamespaces", "clusterDomain", "clusterDNS", "resolvConf", "cpuCFSQuota",
+        "cpuCFSQuotaPeriod", "memorySwap", "memoryThrottlingFactor", "memoryReservationPolicy", "containerLogMaxSize",
+        "containerLogMaxFiles", "containerLogMaxWorkers", "containerLogMonitorInterval", "singleProcessOOMKill",
+    ),
+    "container_manager": (
+        "maxPods", "podsPerCore", "podPidsLimit", "systemReserved", "kubeReserved", "reservedSystemCPUs",
+        "systemReservedCgroup", "kubeReservedCgroup", "enforceNodeAllocatable", "qosReserved", "evictionHard",
+        "evictionSoft", "evictionSoftGracePeriod", "evictionPressureTransitionPeriod", "evictionMaxPodGracePeriod",
+        "evictionMinimumReclaim", "mergeDefaultEvictionSettings", "cpuManagerReconcilePeriod", "protectKernelDefaults",
+        "kernelMemcgNotification", "localStorageCapacityIsolation", "memoryThrottlingFactor", "memoryReservationPolicy",
+        "shutdownGracePeriod", "shutdownGracePeriodCriticalPods", "shutdownGracePeriodByPodPriority",
+        "makeIPTablesUtilChains",
+    ),
+    "volume_manager": ("volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
+    "image_manager": (
+        "registryPullQPS", "registryBurst", "serializeImagePulls", "maxParallelImagePulls", "imageMinimumGCAge",
+        "imageMaximumGCAge", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent",
+        "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist",
+    ),
+    "pleg": ("runtimeRequestTimeout",),
+    "prober": (),
+}  # fmt: skip
+
+RESTART: Final = frozenset({
+    "enableServer", "containerRuntimeEndpoint", "imageServiceEndpoint", "podLogsDir", "cgroupDriver", "cgroupRoot",
+    "cgroupsPerQOS", "kubeletCgroups", "systemCgroups", "failCgroupV1", "failSwapOn", "oomScoreAdj", "maxOpenFiles",
+    "cpuManagerPolicy", "cpuManagerPolicyOptions", "memoryManagerPolicy", "reservedMemory", "topologyManagerPolicy",
+    "topologyManagerScope", "topologyManagerPolicyOptions", "registerNode", "registerWithTaints", "featureGates",
+    "logging", "tracing", "showHiddenMetricsForVersion",
+})  # fmt: skip
+"""Fields that are never changed while the agent runs."""
+
+UNREAD: Final = frozenset({
+    "apiVersion", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
+})  # fmt: skip
+"""Fields that nobody reads."""
+
+
+def readers_of(field: str) -> tuple[str, ...]:
+    """Patterns of the names of the actors that read a top-level field."""
+    return tuple(pattern for pattern, fields in READERS.items() if field in fields)
+
+
+def fields_read_by(name: str, fields: Iterable[str]) -> tuple[str, ...]:
+    """Those of the fields that the actor reads."""
+    read = {field for pattern, known in READERS.items() if fnmatchcase(name, pattern) for field in known}
+    return tuple(sorted(read & set(fields)))
+
+
+def can_change(field: str, listeners: Iterable[str]) -> bool:
+    """Whether a field may change now: every actor that reads it is one that listens."""
+    if field in RESTART:
+        return False
+    names = tuple(listeners)
+    return all(any(fnmatchcase(name, pattern) for name in names) for pattern in readers_of(field))

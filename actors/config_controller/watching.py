@@ -1,0 +1,53 @@
+"""When to read the configuration again: inotify on the directories that hold it.
+
+Directories are watched rather than files, as editors and ConfigMap mounts replace files by rename.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from inotify_simple import INotify, flags
+
+_MASK = (
+    flags.CLOSE_WRITE | flags.MOVED_TO | flags.MOVED_FROM | flags.CREATE | flags.DELETE | flags.DELETE_SELF
+    | flags.MOVE_SELF | flags.ONLYDIR
+)  # fmt: skip
+
+
+class Watcher:
+    """An inotify descriptor on some directories; those that are missing are tried again by `watch`."""
+
+    def __init__(self) -> None:
+        self._inotify = INotify(nonblocking=True)
+        self.missing: list[str] = []
+
+    def fileno(self) -> int:
+        return int(self._inotify.fileno())
+
+    def watch(self, directories: Iterable[str]) -> None:
+        """Watch these as well; one that is watched already stays so."""
+        self.missing = []
+        for directory in directories:
+            try:
+                self._inotify.add_watch(directory, _MASK)
+            except (OSError, ValueError):
+                self.missing.append(directory)
+
+    def drain(self) -> bool:
+        """Take all events that are there; whether there were any."""
+        return bool(self._inotify.read(timeout=0))
+
+    def close(self) -> None:
+        self._inotify.close()
+
+
+def directories_of(files: Iterable[str], trees: Iterable[str]) -> list[str]:
+    """The directories of the files, and the trees with all that is in them."""
+    found = {os.path.dirname(path) for path in files if path}
+    for tree in filter(None, trees):
+        found.add(tree)
+        found.update(str(path) for path in Path(tree).rglob("*") if path.is_dir() and not path.is_symlink())
+    return sorted(found)

@@ -1,0 +1,388 @@
+"""The config controller with faked neighbours, real files and time in the test's hand."""
+
+import asyncio
+import json
+import os
+from contextlib import asynccontextmanager
+
+import pytest
+
+from actors.config.checkpoints import Store
+from actors.config.effective import from_json
+from actors.config.loading import load
+from actors.config.rule_kinds import Situation
+from actors.config.surroundings import Surroundings
+from actors.config_controller.actor import ConfigController
+from actors.config_controller.messages import (
+    CgroupDriverLearnt,
+    ConfigChanged,
+    ConfigMapAssigned,
+    ConfigStatus,
+    Configz,
+    GetConfigStatus,
+    GetConfigz,
+    RollBack,
+)
+from actors.config_controller.trial import TRIAL_SECONDS
+from supervision.harness import Harness, VirtualClock
+from supervision.protocol import STAGE, ActorState, GetTree, Hello, Tree
+
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+class Node:
+    """Files and clock of a node whose agent is started, restarted and watched."""
+
+    def __init__(self, directory):
+        self.directory, self.clock = directory, VirtualClock(1_000_000.0)
+        self.restarts = 0
+        self.flags = []
+        (directory / "conf.d").mkdir()
+
+    def write(self, text, name="kubelet.yaml"):
+        """As an editor does it: another file, renamed."""
+        path = self.directory / name
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(HEADER + text)
+        temporary.replace(path)
+
+    def load(self):
+        around = Surroundings(hostname="n", directory=str(self.directory), situation=Situation())
+        return load(["--config=kubelet.yaml", "--config-dir=conf.d", "--root-dir=root", *self.flags], around)
+
+    def tree(self, question):
+        root = ActorState(name="root", parent=STAGE, kind="supervisor", state="running", restarts=0)
+        workers = ActorState(
+            name="pod_workers", parent="root", kind="supervisor", state="running", restarts=self.restarts
+        )
+        return Tree(pid=1, uptime=1.0, state="ready", actors=[root, workers])
+
+    @asynccontextmanager
+    async def running(self, *listeners, orderly=True):
+        harness = Harness(
+            ConfigController,
+            name="config_controller",
+            context=self.load(),
+            arguments={"clock": self.clock},
+            clock=self.clock,
+        )
+        harness.answer(GetTree, self.tree)
+        async with harness:
+            for name in listeners:
+                await harness.deliver(Hello(name, 1))
+            yield harness
+            if orderly:
+                await harness.stop()
+            else:
+                asyncio.get_running_loop().remove_reader(harness.actor._watcher.fileno())
+                harness.actor._watcher.close()
+
+    @property
+    def store(self):
+        return Store(str(self.directory / "root/troupelet/config"))
+
+
+@pytest.fixture
+def node(tmp_path):
+    node = Node(tmp_path)
+    node.write("maxPods: 10\n")
+    return node
+
+
+async def effective(harness):
+    answer = await harness.deliver(GetConfigz())
+    assert isinstance(answer, Configz)
+    return json.loads(answer.body)["kubeletconfig"]
+
+
+async def status(harness):
+    answer = await harness.deliver(GetConfigStatus())
+    assert isinstance(answer, ConfigStatus)
+    return answer
+
+
+async def changed(harness):
+    """Let the events of the kernel in, and the settling time pass."""
+    actor = harness.actor
+    await harness.wait(lambda: actor._settle is not None or not actor._watcher, "an event on the files")
+    await harness.advance(1.0)
+    actor._settle = None
+
+
+def run(test):
+    asyncio.run(asyncio.wait_for(test, 30))
+
+
+def test_configz_is_the_effective_configuration(node):
+    async def test():
+        node.flags = ["--max-pods=11"]
+        async with node.running() as harness:
+            plain = await effective(harness)
+            assert (plain["maxPods"], plain["syncFrequency"], plain["kind"]) == (11, "1m0s", "KubeletConfiguration")
+            await harness.deliver(CgroupDriverLearnt("systemd"))
+            assert (await effective(harness))["cgroupDriver"] == "systemd"
+
+    run(test())
+
+
+def test_a_change_of_the_file_is_told_to_those_who_read_what_changed_and_to_nobody_else(node):
+    async def test():
+        async with node.running("container_manager", "pleg", "image_manager") as harness:
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            told = harness.sent(ConfigChanged)
+            assert [name for name, message in harness.outbox if isinstance(message, ConfigChanged)] == [
+                "container_manager"
+            ]
+            assert (told[0].fields, from_json(told[0].config).maxPods) == (("maxPods",), 20)
+            assert (await effective(harness))["maxPods"] == 20
+            await harness.advance(120)
+            assert len(harness.sent(ConfigChanged)) == 1
+
+    run(test())
+
+
+def test_a_drop_in_that_appears_in_a_new_sub_directory_is_followed(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            (node.directory / "conf.d/sub").mkdir()
+            await changed(harness)
+            node.write("maxPods: 30\n", "conf.d/sub/10.conf")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 30
+            os.unlink(node.directory / "conf.d/sub/10.conf")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 10
+
+    run(test())
+
+
+def test_a_change_on_a_file_system_without_events_is_found_by_looking(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            asyncio.get_running_loop().remove_reader(harness.actor._watcher.fileno())
+            node.write("maxPods: 20\n")
+            await harness.advance(70)
+            assert (await effective(harness))["maxPods"] == 20
+
+    run(test())
+
+
+def test_flags_win_over_a_changed_file(node):
+    async def test():
+        node.flags = ["--max-pods=11"]
+        async with node.running("container_manager") as harness:
+            node.write("maxPods: 20\npodsPerCore: 3\n")
+            await changed(harness)
+            plain = await effective(harness)
+            assert (plain["maxPods"], plain["podsPerCore"]) == (11, 3)
+
+    run(test())
+
+
+def test_a_field_whose_readers_do_not_listen_waits_and_comes_into_force_when_they_do(node):
+    async def test():
+        async with node.running() as harness:
+            node.write("maxPods: 20\noomScoreAdj: -1\n")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 10
+            assert (await status(harness)).pending == ("maxPods", "oomScoreAdj")
+            await harness.deliver(Hello("container_manager", 1))
+            assert (await effective(harness))["maxPods"] == 20
+            assert (await status(harness)).pending == ("oomScoreAdj",)
+
+    run(test())
+
+
+def test_an_actor_that_starts_late_is_told_what_has_changed_since_the_start_of_the_agent(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            harness.clear()
+            await harness.deliver(Hello("container_manager", 2))
+            assert [message.fields for message in harness.sent(ConfigChanged, "container_manager")] == [("maxPods",)]
+            await harness.deliver(Hello("pleg", 2))
+            assert harness.sent(ConfigChanged, "pleg") == []
+
+    run(test())
+
+
+def test_a_file_that_breaks_a_rule_changes_nothing_and_is_reported_once(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            node.write("maxPods: -1\n")
+            await changed(harness)
+            await harness.advance(200)
+            found = await status(harness)
+            assert "maxPods" in found.error
+            assert [entry.what for entry in found.history] == ["applied", "refused"]
+            assert (await effective(harness))["maxPods"] == 10
+            node.write("maxPods: 12\n")
+            await changed(harness)
+            assert ((await status(harness)).error, (await effective(harness))["maxPods"]) == ("", 12)
+
+    run(test())
+
+
+def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolled_back(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 20
+            node.restarts += 1
+            await harness.advance(10)
+            found = await status(harness)
+            assert ((await effective(harness))["maxPods"], found.history[-1].what) == (10, "rolled back")
+            assert "pod_workers" in found.history[-1].detail
+            await harness.advance(200)
+            assert (await effective(harness))["maxPods"] == 10
+            told = [from_json(message.config).maxPods for message in harness.sent(ConfigChanged)]
+            assert told == [20, 10]
+
+    run(test())
+
+
+def test_a_configuration_that_passes_its_trial_is_what_later_ones_are_rolled_back_to(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            await harness.advance(TRIAL_SECONDS + 10)
+            found = await status(harness)
+            assert (found.current == found.last_known_good, found.trial_until) == (True, 0.0)
+            harness.asks.clear()
+            await harness.advance(60)
+            assert harness.asks == []
+
+    run(test())
+
+
+def test_an_operator_goes_back_by_message_and_by_request(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            first = (await status(harness)).current
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            second = (await status(harness)).current
+            answer = await harness.deliver(RollBack())
+            assert (answer.current, (await effective(harness))["maxPods"]) == (first, 10)
+            node.store.request(second)
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 20
+            assert (await harness.deliver(RollBack("0" * 16))).current == second
+
+    run(test())
+
+
+def test_the_next_incarnation_goes_on_with_what_is_in_force_and_who_listens(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+            context = harness.actor.context
+            node.write("maxPods: 20\noomScoreAdj: -1\n")
+            await changed(harness)
+        again = Harness(
+            ConfigController,
+            name="config_controller",
+            context=context,
+            arguments={"clock": node.clock},
+            clock=node.clock,
+        )
+        again.answer(GetTree, node.tree)
+        async with again:
+            assert (await effective(again))["maxPods"] == 20
+            node.write("maxPods: 21\noomScoreAdj: -1\n")
+            await changed(again)
+            assert again.sent(ConfigChanged, "container_manager")[-1].fields == ("maxPods",)
+            assert (await status(again)).pending == ("oomScoreAdj",)
+            await again.stop()
+
+    run(test())
+
+
+def test_after_an_end_in_disorder_during_a_trial_the_agent_starts_with_the_last_known_good(node, monkeypatch):
+    async def test():
+        async with node.running("container_manager") as harness:
+            await harness.advance(TRIAL_SECONDS + 10)
+        async with node.running("container_manager", orderly=False) as harness:
+            node.write("maxPods: 20\n")
+            await changed(harness)
+        monkeypatch.setattr("actors.config_controller.session.boot", lambda: "another")
+        async with node.running("container_manager") as harness:
+            assert (await effective(harness))["maxPods"] == 10
+            found = await status(harness)
+            assert (found.history[-1].what, found.trial_until) == ("rolled back", 0.0)
+            node.write("maxPods: 21\n")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 21
+
+    run(test())
+
+
+def test_damaged_checkpoints_are_set_aside_and_the_agent_goes_on(node):
+    async def test():
+        async with node.running():
+            pass
+        for path in (node.directory / "root/troupelet/config").iterdir():
+            if path.is_file():
+                path.write_bytes(b"\0junk")
+        async with node.running() as harness:
+            assert (await effective(harness))["maxPods"] == 10
+            assert (await status(harness)).current
+
+    run(test())
+
+
+def test_a_directory_that_cannot_be_written_to_costs_the_memory_and_not_the_service(node):
+    async def test():
+        (node.directory / "root").mkdir()
+        (node.directory / "root/troupelet").write_text("in the way")
+        async with node.running("container_manager") as harness:
+            node.write("maxPods: 20\n")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 20
+            assert harness.actor.metrics.snapshot("", 1).samples
+
+    run(test())
+
+
+def test_a_config_map_replaces_the_file_while_its_gate_is_on(node):
+    async def test():
+        node.flags = ["--feature-gates=DynamicKubeletConfig=true"]
+        given = ConfigMapAssigned(
+            namespace="kube-system", name="c", uid="u", resource_version="1", data=(HEADER + "maxPods: 40").encode()
+        )
+        async with node.running("container_manager") as harness:
+            await harness.deliver(given)
+            assert (await effective(harness))["maxPods"] == 40
+            assert node.store.state().source["name"] == "c"
+            await harness.deliver(ConfigMapAssigned())
+            assert (await effective(harness))["maxPods"] == 10
+            await harness.deliver(ConfigMapAssigned(name="c", data=b"kind: x"))
+            assert (await effective(harness))["maxPods"] == 10
+        node.flags = []
+        async with node.running("container_manager") as harness:
+            await harness.deliver(given)
+            assert (await effective(harness))["maxPods"] == 10
+
+    run(test())
+
+
+def test_a_storm_of_changes_ends_with_the_last_one(node):
+    async def test():
+        async with node.running("container_manager") as harness:
+            for pods in range(11, 111):
+                node.write(f"maxPods: {pods}\n")
+                await asyncio.sleep(0)
+            await changed(harness)
+            await harness.advance(2)
+            assert (await effective(harness))["maxPods"] == 110
+            assert from_json(harness.sent(ConfigChanged)[-1].config).maxPods == 110
+            assert len(list((node.directory / "root/troupelet/config").glob("*.json"))) <= 25
+
+    run(test())

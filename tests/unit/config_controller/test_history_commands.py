@@ -1,0 +1,86 @@
+import argparse
+import json
+import threading
+import time
+
+import pytest
+
+from actors.config.checkpoints import Entry, State, Store, hash_of, layers_of
+from actors.config.documents import Document
+from actors.config_controller.commands import register
+
+FIRST, SECOND = ([Document("f", {"maxPods": pods}, {})] for pods in (1, 2))
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store(str(tmp_path / "troupelet/config"))
+    for documents in (FIRST, SECOND):
+        store.put(hash_of(documents), layers_of(documents))
+    entries = [
+        Entry(when=0.0, hash=hash_of(FIRST), what="accepted"),
+        Entry(when=60.0, hash=hash_of(SECOND), what="applied"),
+    ]
+    store.save(
+        State(current=hash_of(SECOND), last_known_good=hash_of(FIRST), trial_until=660.0, history=tuple(entries))
+    )
+    return store
+
+
+def do(tmp_path, *words):
+    parser = argparse.ArgumentParser()
+    register(parser.add_subparsers())
+    arguments = parser.parse_args(["config", *words, f"--root-dir={tmp_path}"])
+    return arguments.run(arguments)
+
+
+def test_history_is_printed_oldest_first_with_what_is_in_force(store, tmp_path, capsys):
+    assert do(tmp_path, "history") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["1970-01-01T00:00:00Z", hash_of(FIRST), "accepted"]
+    assert lines[2:] == [
+        f"in force: {hash_of(SECOND)}",
+        f"last known good: {hash_of(FIRST)}",
+        "on trial until: 1970-01-01T00:11:00Z",
+    ]
+
+
+def test_history_as_json(store, tmp_path, capsys):
+    assert do(tmp_path, "history", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["current"] == hash_of(SECOND)
+
+
+def test_history_of_an_agent_that_never_ran_is_empty(tmp_path, capsys):
+    assert do(tmp_path / "none", "history") == 0
+    assert capsys.readouterr().out == "in force: -\nlast known good: -\n"
+
+
+def test_a_rollback_waits_until_the_agent_has_taken_it(store, tmp_path, capsys):
+    def agent():
+        end = time.monotonic() + 10
+        while (name := store.take_request()) is None and time.monotonic() < end:
+            time.sleep(0.01)
+        store.save(State(current=name or ""))
+
+    thread = threading.Thread(target=agent)
+    thread.start()
+    assert do(tmp_path, "rollback") == 0
+    thread.join()
+    assert capsys.readouterr().out == f"rolled back to {hash_of(FIRST)}\n"
+
+
+def test_a_rollback_without_an_agent_is_kept_for_the_next_start(store, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("actors.config_controller.commands.WAIT_SECONDS", 0.1)
+    assert do(tmp_path, "rollback", hash_of(FIRST)) == 0
+    assert "when it runs" in capsys.readouterr().out
+    assert store.take_request() == hash_of(FIRST)
+
+
+def test_a_rollback_to_what_is_not_known_names_what_is(store, tmp_path, capsys):
+    assert do(tmp_path, "rollback", "0" * 16) == 1
+    assert hash_of(FIRST) in capsys.readouterr().err
+
+
+def test_the_commands_of_the_vocabulary_are_there_too(tmp_path, capsys):
+    assert do(tmp_path, "check") == 0
+    assert capsys.readouterr().out == "valid\n"
