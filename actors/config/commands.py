@@ -1,13 +1,15 @@
 """`supervise config check|show|explain`: judge and show a configuration without starting anything.
 
+`history` and `rollback`, which know about trials, are beside the config controller, and so is the registration.
+
 `check` and `show` take the flags of `supervise start`. Nothing here needs an agent that runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 import msgspec
@@ -18,23 +20,25 @@ _ABOUT: Final = """\
 Usage: supervise config check [-o json] [flags of start]     judge flags and files, every problem at once
        supervise config show [-o json] [flags of start]      every effective value and where it comes from
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
+       supervise config history [-o json] [--root-dir=DIR]   what became of configurations
+       supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
 """
 
 
-def register(subparsers: Any) -> argparse.ArgumentParser:
-    """Add `config` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "config", help="judge and show configurations", add_help=False
-    )
-    parser.add_argument("words", nargs=argparse.REMAINDER)
-    parser.set_defaults(run=lambda arguments: run(arguments.words))
-    return parser
+Command = Callable[[Sequence[str], bool, TextIO], int]
+"""Takes the words after its name, whether JSON is asked for, and where to write; gives the exit code."""
 
 
-def run(words: Sequence[str], out: TextIO | None = None, err: TextIO | None = None) -> int:
-    """Do `config WORDS`. 0: fine, 1: problems, 2: wrong use."""
+def run(
+    words: Sequence[str],
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+    *,
+    more: Mapping[str, Command] = types.MappingProxyType({}),
+) -> int:
+    """Do `config WORDS`, WORDS beginning with one of COMMANDS or `more`. 0: fine, 1: problems, 2: wrong use."""
     out, err = out or sys.stdout, err or sys.stderr
-    command = _COMMANDS.get(words[0]) if words else None
+    command = {**COMMANDS, **more}.get(words[0]) if words else None
     if command is None or {"-h", "--help"} & set(words):
         asked = bool({"-h", "--help", "help"} & set(words))
         (out if asked else err).write(_ABOUT)
@@ -135,7 +139,7 @@ def _unknown(word: str, close: list[str]) -> ConfigErrors:
     return ConfigErrors([Problem(word, "", f"no such field, flag or feature gate{hint}")])
 
 
-_COMMANDS: Final[dict[str, Callable[[Sequence[str], bool, TextIO], int]]] = {
+COMMANDS: Final[dict[str, Command]] = {
     "check": check,
     "show": show,
     "explain": explain,

@@ -1,18 +1,21 @@
 """`supervise config history|rollback`: what became of configurations, and the way back.
 
-Both work on the checkpoints, so also while the agent is wedged or down; a rollback is taken by the config controller when
-it runs, else when the agent is started next.
+Both work on the checkpoints, so also while the agent is wedged or down; a rollback is taken by the config controller
+when it runs, else when the agent is started next.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import msgspec
 
+from actors.config import commands
 from actors.config.agent import checkpoint_dir
 from actors.config.checkpoints import Entry, State, Store
 from actors.config.errors import ConfigErrors, Problem
@@ -22,6 +25,16 @@ from actors.config.loading import standing_alone
 from .trial import entry_text
 
 WAIT_SECONDS = 5.0
+
+
+def register(subparsers: Any) -> argparse.ArgumentParser:
+    """Add `config` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "config", help="judge, show, explain, roll back configurations", add_help=False
+    )
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    parser.set_defaults(run=lambda arguments: commands.run(arguments.words, more=MORE))
+    return parser
 
 
 def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
@@ -67,8 +80,6 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _directory(flags: list[str]) -> str:
     given: dict[str, Any] = parse_or_raise(flags).values
-    import os
-
     return checkpoint_dir(standing_alone(given, os.getcwd()))
 
 
@@ -84,3 +95,6 @@ def _summary(state: State) -> str:
     if state.bad:
         lines.append(f"rolled back before: {', '.join(state.bad)}")
     return "\n".join(lines) + "\n"
+
+
+MORE: Final[dict[str, commands.Command]] = {"history": history, "rollback": rollback}
