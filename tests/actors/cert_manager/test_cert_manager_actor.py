@@ -1,0 +1,68 @@
+"""The certificate manager with faked servers: first run, restart, files that change or are broken."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from actors.cert_manager.actor import CHECK_SECONDS, CertManager
+from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from supervision.harness import Harness
+
+
+def agent(tmp_path: Path, **config: object) -> Agent:
+    return Agent(node_name="node-1", cert_dir=str(tmp_path / "pki"), config=KubeletConfiguration(**config))
+
+
+def run(coroutine):
+    return asyncio.run(coroutine)
+
+
+def test_the_first_start_makes_a_pair_and_tells_the_server(tmp_path):
+    async def story():
+        async with Harness(CertManager, name="cert_manager", context=agent(tmp_path)) as harness:
+            told = await harness.wait_sent(ServingCertificate)
+            assert Path(told.cert_file).read_bytes().count(b"BEGIN CERTIFICATE") == 2
+            assert told.version == 1
+            assert await harness.deliver(GetServingCertificate()) == told
+
+    run(story())
+
+
+def test_a_restart_keeps_the_pair(tmp_path):
+    async def start() -> bytes:
+        async with Harness(CertManager, name="cert_manager", context=agent(tmp_path)) as harness:
+            return Path((await harness.wait_sent(ServingCertificate)).cert_file).read_bytes()
+
+    assert run(start()) == run(start())
+
+
+def test_a_pair_that_is_deleted_is_made_again_and_told(tmp_path):
+    async def story():
+        async with Harness(CertManager, name="cert_manager", context=agent(tmp_path)) as harness:
+            first = await harness.wait_sent(ServingCertificate)
+            Path(first.key_file).unlink()
+            harness.outbox.clear()
+            await harness.advance(CHECK_SECONDS)
+            again = await harness.wait_sent(ServingCertificate)
+            assert again.version == 2
+            assert Path(again.key_file).exists()
+
+    run(story())
+
+
+def test_broken_files_of_the_operator_are_never_replaced(tmp_path):
+    cert, key = tmp_path / "t.crt", tmp_path / "t.key"
+    cert.write_text("no")
+    key.write_text("no")
+
+    async def story():
+        context = agent(tmp_path, tlsCertFile=str(cert), tlsPrivateKeyFile=str(key))
+        async with Harness(CertManager, name="cert_manager", context=context) as harness:
+            await harness.advance(CHECK_SECONDS)
+            assert not harness.sent(ServingCertificate)
+
+    run(story())
+    assert (cert.read_text(), key.read_text()) == ("no", "no")

@@ -1,0 +1,62 @@
+"""The self-signed pair, read back and used in a real TLS handshake."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from actors.cert_manager.selfsigned import create, inspect
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[str, str]:
+    cert, key = str(tmp_path / "pki" / "kubelet.crt"), str(tmp_path / "pki" / "kubelet.key")
+    create(cert, key, "node-1", ["node-1", "127.0.0.1"])
+    return cert, key
+
+
+def test_what_was_made_reads_back_with_a_year_to_live(pair):
+    found = inspect(*pair)
+    assert found["names"] == ["node-1", "127.0.0.1"]
+    assert found["matches"]
+    assert 364 * 86400 < found["not_after"] - time.time() < 366 * 86400
+
+
+def test_both_files_are_for_the_owner_only(pair):
+    assert [stat.S_IMODE(os.stat(path).st_mode) for path in pair] == [0o600, 0o600]
+
+
+def test_a_client_that_trusts_the_ca_in_the_file_accepts_the_server(pair):
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(*pair)
+    client = ssl.create_default_context(cafile=pair[0])
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    c = client.wrap_bio(to_client, to_server, server_hostname="node-1")
+    s = server.wrap_bio(to_server, to_client, server_side=True)
+    for _ in range(4):
+        for side in (c, s):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                pass
+    assert c.getpeercert()["subjectAltName"] == (("DNS", "node-1"), ("IP Address", "127.0.0.1"))
+
+
+def test_a_key_of_another_pair_is_noticed(pair, tmp_path):
+    other = str(tmp_path / "o.crt"), str(tmp_path / "o.key")
+    create(*other, "node-2", ["node-2"])
+    assert not inspect(pair[0], other[1])["matches"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
+)
+def test_a_file_that_is_no_certificate_is_a_value_error(pair, content):
+    Path(pair[0]).write_bytes(content)
+    with pytest.raises(ValueError):
+        inspect(*pair)
