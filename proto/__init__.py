@@ -1,0 +1,1 @@
+"""Protocol definitions and the modules generated from them by `make proto`: nothing written by hand."""
