@@ -189,3 +189,9 @@ def test_gates_and_labels_are_asked_of_the_agent(around):
     assert agent.state_of_gates["EventedPLEG"]
     with pytest.raises(KeyError):
         agent.gate("Nope")
+
+
+def test_the_sample_that_is_shipped_is_accepted_and_strict(around):
+    sample = Path(__file__).parents[3] / "etc/kubelet-config.yaml"
+    agent = load([f"--config={sample}"], around)
+    assert (agent.config.seccompDefault, agent.config.podPidsLimit, agent.warnings) == (True, 4096, ())
