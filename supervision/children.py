@@ -114,7 +114,7 @@ def ended_orderly(exited: Exited) -> bool:
 def wake_at(family: Family) -> float | None:
     """When `decide` wants its next Tick, or None when only an event can change anything."""
     times = [child.due for child in family.children if child.phase in (Phase.STARTING, Phase.STOPPING)]
-    if not any(child.doomed and child.alive for child in family.children):
+    if family.ending is Ending.NO and not any(child.doomed and child.alive for child in family.children):
         times += [child.not_before for child in family.children if child.phase is Phase.WAITING]
     return min(times, default=None)
 

@@ -1,0 +1,425 @@
+"""A supervisor's decisions, against a world that obeys its orders: no process, no clock, no randomness of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from supervision.children import Child, Ending, Event, Family, Phase, wake_at
+from supervision.decide import TRANSITIONS, End, Finish, Tick, decide
+from supervision.protocol import EXIT_ESCALATED, Exited, Spawn, Started, Stop
+from supervision.spec import Policy
+
+EXIT_1 = 1 << 8
+SIGKILLED = 9
+
+
+def make(names: str = "abcd", own: dict[str, Any] | None = None, **policy: Any) -> Family:
+    children = tuple(Child(name=name, policy=Policy(**policy), budget=5.0) for name in names)
+    return Family(policy=Policy(**(own or {})), children=children)
+
+
+def special(family: Family, name: str, **policy: Any) -> Family:
+    child = family.child(name)
+    assert child is not None
+    changed = msgspec.structs.replace(child.policy, **policy)
+    return family.replace(msgspec.structs.replace(child, policy=changed))
+
+
+class World:
+    """Obeys orders as the stage does: starts and stops processes at once, unless told that one is stubborn."""
+
+    def __init__(self, family: Family, start: float = 100.0) -> None:
+        self.family, self.now = family, start
+        self.orders: list[Spawn | Stop | Finish] = []
+        self.incarnations: dict[str, int] = {}
+        self.living: dict[str, int] = {}
+        self.hung_in_start: set[str] = set()
+        self.ignores_stop: set[str] = set()
+        self.obey = True
+
+    def begin(self) -> World:
+        self.say(Tick())
+        return self
+
+    def say(self, event: Started | Exited | Tick | End) -> None:
+        self.family, orders = decide(self.family, event, self.now, lambda: 0.0)
+        self.orders += orders
+        if self.obey:
+            for order in orders:
+                self.carry_out(order)
+
+    def carry_out(self, order: Spawn | Stop | Finish) -> None:
+        if isinstance(order, Spawn):
+            assert order.name not in self.living, f"{order.name} started twice"
+            incarnation = self.incarnations[order.name] = self.incarnations.get(order.name, 0) + 1
+            self.living[order.name] = incarnation
+            if order.name not in self.hung_in_start:
+                self.say(Started(order.name, incarnation, 1000 + incarnation, 0.01))
+        elif isinstance(order, Stop):
+            if order.budget > 0 and order.name in self.ignores_stop:
+                return
+            self.exit(order.name, SIGKILLED if order.budget == 0 else 0, order.cause)
+
+    def exit(self, name: str, status: int = EXIT_1, cause: Any = "exit") -> None:
+        incarnation = self.living.pop(name, 0)
+        self.say(Exited(name, incarnation, 1, status, cause))
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, waking the supervisor exactly when it asks to be."""
+        end = self.now + seconds
+        while (wake := wake_at(self.family)) is not None and wake <= end:
+            self.now = max(self.now, wake)
+            self.say(Tick())
+        self.now = end
+
+    def take_orders(self) -> list[str]:
+        """What was ordered since last asked, as `+a` and `-b`."""
+        signs = []
+        for order in self.orders:
+            if isinstance(order, Finish):
+                signs.append(f"finish {order.status}")
+            else:
+                signs.append(("+" if isinstance(order, Spawn) else "-") + order.name)
+        self.orders = []
+        return signs
+
+    def phases(self) -> str:
+        return " ".join(f"{child.name}={child.phase.value}" for child in self.family.children)
+
+
+class TestStarting:
+    def test_children_are_started_in_listed_order(self) -> None:
+        assert World(make()).begin().take_orders() == ["+a", "+b", "+c", "+d"]
+
+    def test_a_child_that_hangs_in_start_does_not_keep_the_others_back(self) -> None:
+        world = World(make())
+        world.hung_in_start = {"a"}
+        world.begin()
+        assert world.phases() == "a=starting b=running c=running d=running"
+        world.exit("c")
+        assert world.take_orders()[-1] == "+c"
+
+    def test_a_child_that_is_not_in_service_in_time_is_killed_and_started_again(self) -> None:
+        world = World(make("ab", start_seconds=10))
+        world.hung_in_start = {"a"}
+        world.begin()
+        world.take_orders()
+        world.pass_time(9.9)
+        assert world.take_orders() == []
+        world.pass_time(0.2)
+        assert [o for o in world.orders if isinstance(o, Stop)] == [Stop("a", 0.0, "start_timeout")]
+        assert world.take_orders() == ["-a", "+a"]
+
+    def test_every_order_is_repeated_until_its_fact_comes(self) -> None:
+        world = World(make("a", start_seconds=10, shutdown_seconds=5))
+        world.obey = False
+        world.begin()
+        world.pass_time(30)
+        assert world.take_orders() == ["+a", *["-a"] * 11]
+
+
+class TestStrategies:
+    @pytest.mark.parametrize(
+        ("strategy", "orders"),
+        [
+            ("one_for_one", ["+b"]),
+            ("one_for_all", ["-d", "-c", "-a", "+a", "+b", "+c", "+d"]),
+            ("rest_for_one", ["-d", "-c", "+b", "+c", "+d"]),
+        ],
+    )
+    def test_what_follows_when_the_second_of_four_fails(self, strategy: str, orders: list[str]) -> None:
+        world = World(make(own={"strategy": strategy})).begin()
+        world.take_orders()
+        world.exit("b")
+        assert world.take_orders() == orders
+
+    def test_the_next_sibling_is_only_stopped_when_the_one_before_has_ended(self) -> None:
+        world = World(make("abc", own={"strategy": "one_for_all"})).begin()
+        world.ignores_stop = {"c"}
+        world.take_orders()
+        world.exit("a")
+        assert world.take_orders() == ["-c"]
+        world.exit("c", SIGKILLED, "stopped")
+        assert world.take_orders() == ["-b", "+a", "+b", "+c"]
+
+    def test_siblings_stopped_for_the_group_do_not_count_as_failures(self) -> None:
+        world = World(make("abc", own={"strategy": "one_for_all"}, max_restarts=2)).begin()
+        world.exit("a")
+        world.exit("a")
+        assert world.family.ending is Ending.NO
+        assert [len(child.restarts.restarts) for child in world.family.children] == [2, 0, 0]
+
+    def test_an_earlier_sibling_failing_meanwhile_widens_the_group(self) -> None:
+        world = World(make("abc", own={"strategy": "rest_for_one"})).begin()
+        world.ignores_stop = {"c"}
+        world.exit("b")
+        world.take_orders()
+        world.exit("a")
+        world.exit("c", SIGKILLED, "stopped")
+        assert world.take_orders() == ["+a", "+b", "+c"]
+
+    def test_a_temporary_sibling_stopped_with_its_group_is_not_started_again(self) -> None:
+        world = World(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="temporary")).begin()
+        world.take_orders()
+        world.exit("a")
+        assert world.take_orders() == ["-c", "-b", "+a", "+c"]
+
+    def test_a_transient_sibling_that_had_ended_is_started_with_its_group(self) -> None:
+        world = World(special(make("abc", own={"strategy": "one_for_all"}), "b", restart="transient")).begin()
+        world.exit("b", 0)
+        world.take_orders()
+        world.exit("a")
+        assert world.take_orders() == ["-c", "+a", "+b", "+c"]
+
+
+ABNORMAL = [(EXIT_1, "exit"), (SIGKILLED, "signal"), (70 << 8, "exception"), (SIGKILLED, "hang"), (SIGKILLED, "memory")]
+
+
+class TestRestartTypes:
+    @pytest.mark.parametrize(("status", "cause"), [(0, "exit"), *ABNORMAL])
+    def test_permanent_is_always_restarted(self, status: int, cause: str) -> None:
+        world = World(make("a", restart="permanent")).begin()
+        world.exit("a", status, cause)
+        assert world.take_orders() == ["+a", "+a"]
+
+    @pytest.mark.parametrize(("status", "cause"), ABNORMAL)
+    def test_transient_is_restarted_when_it_failed(self, status: int, cause: str) -> None:
+        world = World(make("a", restart="transient")).begin()
+        world.exit("a", status, cause)
+        assert world.take_orders() == ["+a", "+a"]
+
+    def test_transient_is_not_restarted_after_an_orderly_end(self) -> None:
+        world = World(make("a", restart="transient")).begin()
+        world.exit("a", 0)
+        assert world.phases() == "a=gone"
+
+    @pytest.mark.parametrize(("status", "cause"), [(0, "exit"), *ABNORMAL])
+    def test_temporary_is_never_restarted(self, status: int, cause: str) -> None:
+        world = World(make("a", restart="temporary")).begin()
+        world.exit("a", status, cause)
+        assert world.phases() == "a=gone"
+        assert world.family.ending is Ending.NO
+
+
+class TestBackoffAndIntensity:
+    def test_pauses_between_restarts_double(self) -> None:
+        world = World(make("a", max_restarts=100)).begin()
+        pauses = []
+        for _ in range(5):
+            before = world.now
+            world.exit("a")
+            while "a" not in world.living:
+                wake = wake_at(world.family)
+                assert wake is not None
+                world.pass_time(wake - world.now)
+            pauses.append(world.now - before)
+        assert pauses == pytest.approx([0, 0.5, 1, 2, 4])
+
+    def test_a_long_uptime_makes_the_next_restart_immediate(self) -> None:
+        world = World(make("a", max_restarts=100, backoff_reset_seconds=10)).begin()
+        for _ in range(3):
+            world.exit("a")
+            world.pass_time(5)
+        world.pass_time(10)
+        world.take_orders()
+        world.exit("a")
+        assert world.take_orders() == ["+a"]
+
+    @pytest.mark.parametrize("most", [0, 1, 3])
+    def test_a_crash_loop_ends_it_after_exactly_one_exit_more_than_allowed(self, most: int) -> None:
+        world = World(make("ab", max_restarts=most, period_seconds=60)).begin()
+        exits = 0
+        while world.family.ending is Ending.NO:
+            world.exit("a")
+            exits += 1
+            world.pass_time(5)
+        assert exits == most + 1
+        assert world.take_orders()[-2:] == ["-b", f"finish {EXIT_ESCALATED}"]
+        assert world.family.reason == f"a failed {most + 1} times in 60 s, more than the {most} restarts allowed"
+
+    def test_each_child_has_its_own_count(self) -> None:
+        world = World(make("abc", max_restarts=1)).begin()
+        for name in "abc":
+            world.exit(name)
+        assert world.family.ending is Ending.NO
+
+    def test_the_total_counts_all_children_together(self) -> None:
+        world = World(make("abc", own={"total_restarts": 2, "total_period_seconds": 30})).begin()
+        world.exit("a")
+        world.exit("b")
+        assert world.family.ending is Ending.NO
+        world.exit("c")
+        assert world.family.ending is Ending.ESCALATED
+        assert "its children failed 3 times in 30 s" in world.family.reason
+
+    def test_restarts_far_apart_never_escalate(self) -> None:
+        world = World(make("a", max_restarts=1, period_seconds=10)).begin()
+        for _ in range(20):
+            world.exit("a")
+            world.pass_time(11)
+        assert world.family.ending is Ending.NO
+
+    def test_a_start_that_times_out_counts(self) -> None:
+        world = World(make("a", max_restarts=1, start_seconds=10, period_seconds=60))
+        world.hung_in_start = {"a"}
+        world.begin()
+        world.pass_time(30)
+        assert world.family.ending is Ending.ESCALATED
+
+
+class TestEnding:
+    def test_children_are_stopped_in_reverse_order_each_when_the_one_before_has_ended(self) -> None:
+        world = World(make("abc")).begin()
+        world.ignores_stop = {"b"}
+        world.take_orders()
+        world.say(End())
+        assert world.take_orders() == ["-c", "-b"]
+        world.exit("b", 0, "stopped")
+        assert world.take_orders() == ["-a", "finish 0"]
+
+    def test_a_child_in_its_pause_is_not_started_when_it_ends(self) -> None:
+        world = World(make("ab", max_restarts=100)).begin()
+        world.exit("b")
+        world.exit("b")
+        assert world.phases() == "a=running b=waiting"
+        world.take_orders()
+        world.say(End())
+        world.pass_time(60)
+        assert world.take_orders()[:2] == ["-a", "finish 0"]
+        assert world.living == {}
+
+    def test_being_asked_twice_changes_nothing(self) -> None:
+        world = World(make("ab")).begin()
+        world.ignores_stop = {"b"}
+        world.take_orders()
+        world.say(End())
+        world.say(End())
+        assert world.take_orders() == ["-b"]
+
+    def test_a_child_that_crashes_while_it_is_stopped_is_stopped(self) -> None:
+        world = World(make("ab")).begin()
+        world.ignores_stop = {"b"}
+        world.say(End())
+        world.exit("b", 70 << 8, "exception")
+        assert world.take_orders()[-2:] == ["-a", "finish 0"]
+
+    @pytest.mark.parametrize(
+        ("auto_shutdown", "exits", "finished"),
+        [("none", "abc", False), ("any_significant", "a", True), ("all_significant", "a", False)],
+    )
+    def test_auto_shutdown(self, auto_shutdown: str, exits: str, finished: bool) -> None:
+        family = make("abc", own={"auto_shutdown": auto_shutdown}, restart="transient", significant=True)
+        world = World(family).begin()
+        for name in exits:
+            world.exit(name, 0)
+        assert (world.take_orders()[-1] == "finish 0") == finished
+
+    def test_all_significant_waits_for_the_last_and_ignores_the_insignificant(self) -> None:
+        family = make("abc", own={"auto_shutdown": "all_significant"}, restart="transient", significant=True)
+        world = World(special(family, "c", significant=False)).begin()
+        world.exit("a", 0)
+        assert world.family.ending is Ending.NO
+        world.exit("b", 0)
+        assert world.take_orders()[-2:] == ["-c", "finish 0"]
+
+    def test_a_significant_child_that_failed_is_restarted_and_does_not_end_it(self) -> None:
+        family = make("ab", own={"auto_shutdown": "any_significant"}, restart="transient", significant=True)
+        world = World(family).begin()
+        world.exit("a", EXIT_1)
+        assert world.family.ending is Ending.NO
+
+
+class TestOldNews:
+    def test_an_exit_of_an_older_incarnation_changes_nothing(self) -> None:
+        world = World(make("a")).begin()
+        world.exit("a")
+        world.take_orders()
+        world.say(Exited("a", 1, 1, EXIT_1, "exit"))
+        assert world.take_orders() == []
+        assert world.phases() == "a=running"
+
+    def test_an_exit_told_twice_counts_once(self) -> None:
+        world = World(make("a")).begin()
+        news = Exited("a", world.living["a"], 1, EXIT_1, "exit")
+        world.exit("a")
+        world.say(news)
+        world.say(news)
+        child = world.family.child("a")
+        assert child is not None
+        assert len(child.restarts.restarts) == 1
+
+    def test_somebody_elses_child_is_ignored(self) -> None:
+        world = World(make("a")).begin()
+        world.take_orders()
+        world.say(Exited("z", 1, 1, EXIT_1, "exit"))
+        assert world.take_orders() == []
+
+    def test_a_stop_order_that_finds_no_process_is_answered_and_ends_the_wait(self) -> None:
+        world = World(make("a", start_seconds=1))
+        world.obey = False
+        world.begin()
+        world.pass_time(1)
+        world.obey = True
+        world.say(Exited("a", 0, 0, 0, "start_timeout"))
+        assert world.phases() == "a=running"
+
+
+def test_every_phase_says_what_each_event_means_or_that_it_is_no_news() -> None:
+    assert set(TRANSITIONS) == set(Phase)
+    assert all(set(rules) <= set(Event) for rules in TRANSITIONS.values())
+    for phase in (Phase.STARTING, Phase.RUNNING, Phase.STOPPING):
+        assert {Event.ENDED, Event.FAILED} <= set(TRANSITIONS[phase])
+
+
+names = st.sampled_from("abcd")
+events = st.one_of(
+    st.tuples(st.just("exit"), names, st.sampled_from([0, EXIT_1, SIGKILLED])),
+    st.tuples(st.just("pass"), st.floats(0, 20), st.none()),
+    st.tuples(st.just("hang"), names, st.booleans()),
+    st.tuples(st.just("deaf"), names, st.booleans()),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(["one_for_one", "one_for_all", "rest_for_one"]),
+    st.lists(st.sampled_from(["permanent", "transient", "temporary"]), min_size=4, max_size=4),
+    st.lists(events, max_size=40),
+    st.booleans(),
+)
+def test_whatever_fails_in_whatever_order_the_family_comes_to_rest(
+    strategy: str, restarts: list[str], schedule: list[Any], stop: bool
+) -> None:
+    """After any schedule and a quiet time all permanent children run, or the supervisor ended and none is alive."""
+    family = make(own={"strategy": strategy}, max_restarts=3, period_seconds=20)
+    for name, restart in zip("abcd", restarts, strict=True):
+        family = special(family, name, restart=restart)
+    world = World(family).begin()
+    for what, argument, value in schedule:
+        if what == "exit" and argument in world.living:
+            world.exit(argument, value)
+        elif what == "pass":
+            world.pass_time(argument)
+        elif what in ("hang", "deaf"):
+            chosen = world.hung_in_start if what == "hang" else world.ignores_stop
+            (chosen.add if value else chosen.discard)(argument)
+        child = {c.name: c for c in world.family.children}
+        assert all(child[name].alive for name in world.living), "a process that no phase accounts for"
+        assert all(len(c.restarts.restarts) <= 4 for c in world.family.children)
+    world.hung_in_start.clear()
+    if stop:
+        world.say(End())
+    world.pass_time(120)
+    if world.family.ending is Ending.NO:
+        running = {c.name for c in world.family.children if c.phase is Phase.RUNNING}
+        assert running == set(world.living)
+        assert all(c.phase is Phase.RUNNING for c in world.family.children if c.policy.restart == "permanent")
+    else:
+        assert world.living == {}
+        assert any(isinstance(order, Finish) for order in world.orders)
+        assert stop or world.family.ending is Ending.ESCALATED
