@@ -134,6 +134,20 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since its last heartbeat."""
     last_incident: str = ""
     """Cause and age in words, '' when there was none."""
+    actor: str = ""
+    """Its class as `module:Class`, or the program."""
+    message: str = ""
+    """Type of the message that is being handled, or name of the function that runs; '' when none is."""
+    busy_seconds: float = 0.0
+    """For how long that has been so."""
+    handled: int = 0
+    """Messages, by this incarnation, as of its last heartbeat; so the next four."""
+    dropped: int = 0
+    dead_letters: int = 0
+    tasks: int = 0
+    """Coroutines that have not ended."""
+    outgoing: int = 0
+    """Messages that wait to be sent."""
 
 
 class GetTree(Message, frozen=True):
@@ -182,3 +196,51 @@ class Done(Message, frozen=True):
     """The order was taken, or why it was not."""
 
     error: str = ""
+
+
+# -- between the stage and the processes it forked --------------------------------------------------------------------
+class Ready(Message, frozen=True):
+    """Actor to stage: on_start has ended, and the name means this incarnation."""
+
+
+class Leave(Message, frozen=True):
+    """Stage to actor: end in an orderly way. After `budget` seconds it is killed."""
+
+    budget: float
+
+
+class RunDisposable(Message, frozen=True):
+    """Actor to stage: run `function` in a process of its own; answered with DisposableResult."""
+
+    function: str
+    arguments: bytes
+    """msgpack of a map."""
+    deadline: float
+    """Seconds."""
+
+
+class DisposableResult(Message, frozen=True):
+    """What became of a disposable process."""
+
+    result: bytes = b""
+    """msgpack of what the function returned, when `kind` is ''."""
+    kind: str = ""
+    """Class name of what it raised; `Died` when the process ended without a result; `Refused` when too many hang."""
+    text: str = ""
+    errno: int = 0
+    timed_out: bool = False
+    """It passed its deadline and was killed, or abandoned."""
+
+
+class CreateActor(Message, frozen=True):
+    """Thespian's createActor, where the application allows it (`system_base.py`): a child that is in no spec."""
+
+    name: str
+    actor: str
+    """`module:Class`."""
+
+
+class Payload(Message, frozen=True):
+    """Something that is not a Message, sent by an actor written for plain Thespian (see `payload.py`)."""
+
+    data: bytes

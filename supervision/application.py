@@ -1,0 +1,72 @@
+"""What an application gives the engine: the tree, how it is supervised, and what its actors share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from .protocol import Exited, Started
+from .spec import ChildSpec, Policy
+
+log = logging.getLogger("stage")
+
+
+class IncidentSink(Protocol):
+    """Who keeps the record of faults; `incidents.py` has the real one. Called in the stage: must not block."""
+
+    def opened(self, exited: Exited) -> None:
+        """A child ended that was not asked to, or not in the way it was asked to."""
+
+    def closed(self, started: Started, seconds: float) -> None:
+        """It is in service again, so long after it ended."""
+
+
+class NoIncidents:
+    """Keeps none."""
+
+    def opened(self, exited: Exited) -> None:
+        pass
+
+    def closed(self, started: Started, seconds: float) -> None:
+        pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Application:
+    """All of it is known before the first fork, and inherited by every actor."""
+
+    name: str
+    tree: ChildSpec
+    """The root supervisor with everything below it."""
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    """By full name; an actor that is missing has the default one."""
+    preload: tuple[str, ...] = ()
+    """Modules that are imported once, before any actor is forked."""
+    context: Any = None
+    """What every actor finds as `self.context`."""
+    run_dir: Path
+    """Sockets and lock; made when it is missing, and the agent's alone."""
+    incidents: IncidentSink = field(default_factory=NoIncidents)
+    dynamic: bool = False
+    """Whether actors may create others that are in no spec, as Thespian's createActor does."""
+    log_file: str = ""
+    incident_file: str = ""
+    policy_file: str = ""
+    """The three are only shown."""
+
+
+def run(application: Application) -> int:
+    """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
+    from .names import PeerRefused
+    from .stage.lock import AlreadyRunning
+    from .stage.stage import Stage
+
+    try:
+        stage = Stage(application)
+    except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
+        log.error("%s cannot start: %s", application.name, error)  # noqa: TRY400 - it is a reason, not a crash
+        return 1
+    return stage.run()

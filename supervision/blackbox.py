@@ -1,0 +1,42 @@
+"""What an actor leaves behind when it dies: a small file in memory that the stage made for it before the fork.
+
+An exception is written there whole just before the process ends; `faulthandler` writes the stacks of a hung one.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import traceback
+
+_LIMIT = 64 * 1024
+_MARK = b"exception\n"
+
+
+class BlackBox:
+    """One incarnation's. The stage reads, the actor writes."""
+
+    def __init__(self, name: str) -> None:
+        self.fd = os.memfd_create(f"blackbox:{name}"[:200])
+
+    def arm(self) -> None:
+        """In the actor: SIGUSR1 writes the stacks of all threads here, whatever the process is doing."""
+        faulthandler.register(signal.SIGUSR1, file=self.fd, all_threads=True, chain=False)
+
+    def record(self, message: str, error: BaseException) -> None:
+        """In the actor: what was raised, and the type of the message in hand ('' for none)."""
+        text = "".join(traceback.format_exception(error))
+        os.ftruncate(self.fd, 0)
+        os.pwrite(self.fd, _MARK + message.encode() + b"\n" + text.encode(errors="replace")[-_LIMIT:], 0)
+
+    def read(self) -> tuple[str, str]:
+        """(message type, traceback) of an exception, ('', stacks) of a hang, ('', '') when there is nothing."""
+        content = os.pread(self.fd, 2 * _LIMIT, 0)
+        if not content.startswith(_MARK):
+            return "", content.decode(errors="replace")
+        message, _, text = content.removeprefix(_MARK).partition(b"\n")
+        return message.decode(errors="replace"), text.decode(errors="replace")
+
+    def close(self) -> None:
+        os.close(self.fd)

@@ -1,0 +1,91 @@
+"""What the stage sees of its actors without asking them: a page of shared memory with one slot for each.
+
+The stage makes it before the first fork. A slot has one writer, the actor that it was given to; the stage only reads,
+but for clearing it before a fork. So a hung actor still shows what it has in hand and since when.
+"""
+
+from __future__ import annotations
+
+import mmap
+
+import msgspec
+
+SLOT_BYTES = 256
+_NAME_AT, _NAME_BYTES = 128, 128
+_BEAT, _BUSY = range(2)
+_HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(2, 8)
+STATES = ("down", "starting", "running", "stopping")
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One slot at one moment."""
+
+    heartbeat: float
+    """CLOCK_MONOTONIC seconds, 0 when there was none."""
+    busy_since: float
+    """When the handler in hand began; 0: none is."""
+    message: str
+    """Type of the message in hand; of the last one when none is."""
+    handled: int
+    dropped: int
+    """Refused because a queue was full, or by an injected fault."""
+    dead_letters: int
+    mailbox: int
+    tasks: int
+    """Coroutines that handlers, timers and start_task began and that have not ended."""
+    outgoing: int
+    """Messages waiting to be sent, to all receivers."""
+
+
+class Board:
+    """All slots."""
+
+    def __init__(self, slots: int) -> None:
+        self._memory = mmap.mmap(-1, slots * SLOT_BYTES, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+        self._free = list(range(slots - 1, -1, -1))
+
+    def take(self) -> Slot:
+        """An empty slot. Raises IndexError when there is none."""
+        index = self._free.pop()
+        start = index * SLOT_BYTES
+        self._memory[start : start + SLOT_BYTES] = bytes(SLOT_BYTES)
+        return Slot(self._memory, index)
+
+    def give_back(self, slot: Slot) -> None:
+        self._free.append(slot.index)
+
+
+class Slot:
+    """One actor's part of the board."""
+
+    def __init__(self, memory: mmap.mmap, index: int) -> None:
+        self.index = index
+        view = memoryview(memory)[index * SLOT_BYTES : (index + 1) * SLOT_BYTES]
+        self._times = view[:16].cast("d")
+        self._counts = view[:64].cast("Q")
+        self._name = view[_NAME_AT : _NAME_AT + _NAME_BYTES]
+
+    def beat(self, now: float) -> None:
+        self._times[_BEAT] = now
+
+    def begin(self, name: bytes, now: float) -> None:
+        """A handler begins; `name` is the message type, made by `padded`."""
+        self._name[:] = name
+        self._times[_BUSY] = now
+
+    def end(self) -> None:
+        self._times[_BUSY] = 0.0
+
+    def count(self, counts: tuple[int, int, int, int, int, int]) -> None:
+        """handled, dropped, dead letters, mailbox, tasks, outgoing."""
+        for at, value in enumerate(counts, _HANDLED):
+            self._counts[at] = value
+
+    def read(self) -> Reading:
+        name = bytes(self._name).rstrip(b"\0").decode(errors="replace")
+        return Reading(self._times[_BEAT], self._times[_BUSY], name, *self._counts[_HANDLED : _OUTGOING + 1])
+
+
+def padded(name: str) -> bytes:
+    """A message type's name as `Slot.begin` wants it."""
+    return name.encode()[:_NAME_BYTES].ljust(_NAME_BYTES, b"\0")

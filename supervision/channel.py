@@ -1,0 +1,152 @@
+"""One connection on the actor's loop: frames in, frames out, joined into few writes.
+
+StreamWriter is not used: its per-write cost is high, and on Python 3.13 it collapses under a deep queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol, cast
+
+from .names import check_peer
+from .wire import Ack, Frame, Reader, WireError, Writer
+
+_HIGH_WATER = 256 * 1024
+STUCK_BYTES = 128 * 1024 * 1024
+"""What a peer that does not read may owe us in answers before it is disconnected."""
+
+
+class Flusher:
+    """Writes of one turn of the loop are joined: channels are flushed once, when whoever holds it lets go."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._dirty: list[Channel] = []
+        self._scheduled = False
+        self.held = False
+
+    def dirty(self, channel: Channel) -> None:
+        self._dirty.append(channel)
+        if not self.held and not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        self._scheduled = False
+        channels, self._dirty = self._dirty, []
+        for channel in channels:
+            channel.flush()
+
+
+class ChannelOwner(Protocol):
+    """Who is told what happens on a channel."""
+
+    def opened(self, channel: Channel) -> bool:
+        """Whether the peer is to be talked to; if not, the connection is closed."""
+
+    def received(self, channel: Channel, frames: list[Frame]) -> None: ...
+    def acknowledged(self, channel: Channel, ack: Ack) -> None: ...
+    def closed(self, channel: Channel, error: WireError | None) -> None: ...
+
+
+class Channel(asyncio.Protocol):
+    """The protocol of a connection."""
+
+    def __init__(self, owner: ChannelOwner, flusher: Flusher) -> None:
+        self._owner, self._flusher = owner, flusher
+        self._reader, self._writer = Reader(), Writer()
+        self._transport: asyncio.Transport | None = None
+        self._dirty = self._paused = False
+        self._error: WireError | None = None
+        self._unacked = [0, 0]
+        self.is_open = False
+
+    # -- asyncio's side -------------------------------------------------------------------------------------------
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=_HIGH_WATER)
+        self.is_open = True
+        if not self._owner.opened(self):
+            self.abort()
+
+    def data_received(self, data: bytes) -> None:
+        frames: list[Frame] = []
+        try:
+            for item in self._reader.feed(data):
+                if isinstance(item, Frame):
+                    frames.append(item)
+                else:
+                    self._owner.acknowledged(self, item)
+        except WireError as error:
+            self.refuse(error)
+        if frames:
+            self._owner.received(self, frames)
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self.flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_open = False
+        self._owner.closed(self, self._error)
+
+    # -- the owner's side -----------------------------------------------------------------------------------------
+    def write(self, body: bytes) -> None:
+        """Send a frame's body, soon."""
+        if not self.is_open:
+            return
+        if self._writer.waiting_bytes > STUCK_BYTES:
+            self.abort()
+            return
+        self._writer.add(body)
+        self._mark()
+
+    def handled(self, large: bool) -> int:
+        """Count a message as handled; returns how many of both lanes are not acknowledged yet."""
+        self._unacked[large] += 1
+        return self._unacked[0] + self._unacked[1]
+
+    def acknowledge(self) -> None:
+        """Tell the sender what was handled."""
+        for large in (False, True):
+            if self._unacked[large] and self.is_open:
+                self._writer.add_ack(self._unacked[large], large)
+                self._unacked[large] = 0
+                self._mark()
+
+    def flush(self) -> None:
+        """Hand the system what it takes."""
+        self._dirty = False
+        while self._writer and not self._paused and self.is_open and self._transport is not None:
+            self._transport.write(self._writer.take())
+
+    @property
+    def unsent(self) -> bool:
+        """Whether something has still to leave this process."""
+        if not self.is_open or self._transport is None:
+            return False
+        return bool(self._writer) or self._transport.get_write_buffer_size() > 0
+
+    def check_peer(self) -> None:
+        """Raises PeerRefused when the other end is not of our user."""
+        if self._transport is not None:
+            check_peer(self._transport.get_extra_info("socket"))
+
+    def refuse(self, error: WireError) -> None:
+        """What came on it is not ours: drop the connection."""
+        if self._error is None:
+            self._error = error
+        self.abort()
+
+    def abort(self) -> None:
+        self.is_open = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _mark(self) -> None:
+        if not self._dirty:
+            self._dirty = True
+            self._flusher.dirty(self)

@@ -1,0 +1,68 @@
+"""Asks the stage, or any actor, from outside the tree: for the command line and for tests. Blocking, with a deadline."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from pathlib import Path
+from typing import TypeVar
+
+from .actor import AskError
+from .message import Message
+from .names import Names, NoSuchActor
+from .protocol import STAGE
+from .wire import Frame, Reader, WireError, Writer, encode
+
+R = TypeVar("R", bound=Message)
+
+
+class Client:
+    """Of the agent with that run directory."""
+
+    def __init__(self, run_dir: Path) -> None:
+        """Raises AskError when no agent has run there."""
+        if not (run_dir / "names").is_dir():
+            raise AskError(f"no agent runs on {run_dir}")
+        self._names = Names(run_dir / "names")
+
+    def ask(self, message: Message, reply: type[R], *, name: str = STAGE, timeout: float = 5.0) -> R:
+        """Send a question and wait for its answer. Raises AskError, PeerRefused."""
+        end = time.monotonic() + timeout
+        try:
+            sock, _ = self._names.connect(name)
+        except NoSuchActor:
+            raise AskError(f"{name} is not there") from None
+        with sock:
+            answer = _exchange(sock, encode(f"client-{os.getpid()}", message, ask=1), end)
+        if answer is None:
+            raise AskError(f"{name} did not answer {type(message).__name__} within {timeout:g} s")
+        if not isinstance(answer, reply):
+            raise AskError(f"{name} answered {type(message).__name__} with {answer}")
+        return answer
+
+    def close(self) -> None:
+        os.close(self._names.fd)
+
+
+def _exchange(sock: socket.socket, body: bytes, end: float) -> Message | None:
+    reader, writer = Reader(), Writer()
+    writer.add(body)
+    unsent = b""
+    while (left := end - time.monotonic()) > 0:
+        unsent = unsent or writer.take()
+        readable, writable, _ = select.select([sock], [sock] if unsent else [], [], left)
+        try:
+            if writable:
+                unsent = unsent[sock.send(unsent) :]
+            if readable:
+                data = sock.recv(256 * 1024)
+                if not data:
+                    raise AskError("the connection was closed before an answer came")
+                for item in reader.feed(data):
+                    if isinstance(item, Frame) and item.answer:
+                        return item.message()
+        except (OSError, WireError) as error:
+            raise AskError(str(error)) from error
+    return None

@@ -1,0 +1,155 @@
+"""What others send to this actor: connections accepted, messages handled in order and in slices, and acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from typing import Any, Protocol
+
+from .actor import Address
+from .channel import Channel, Flusher
+from .names import PeerRefused
+from .wire import Ack, Frame, WireError
+
+SLICE_SECONDS = 0.005
+"""So long messages are handled before timers, answers and new connections get their turn."""
+_ACK_EVERY = 64
+_ACK_SECONDS = 0.01
+
+
+class Asker(Address):
+    """The sender of a question. The first message sent to it is the answer, and goes back the way the question came."""
+
+    __slots__ = ("answered", "channel")
+
+    def __init__(self, name: str, ask: int, channel: Channel) -> None:
+        super().__init__(name, ask)
+        self.channel, self.answered = channel, False
+
+
+class InboxOwner(Protocol):
+    """The actor's process."""
+
+    loop: asyncio.AbstractEventLoop
+    flusher: Flusher
+
+    def dispatch(self, message: Any, sender: Address) -> None: ...
+    def count_refused(self, error: Exception) -> None: ...
+
+
+class Inbox:
+    """The mailbox. Nothing is handled before `open_up`; what comes earlier waits."""
+
+    def __init__(self, owner: InboxOwner) -> None:
+        self._owner = owner
+        self._waiting: deque[tuple[Channel, Frame] | tuple[Any, Address]] = deque()
+        self._to_acknowledge: set[Channel] = set()
+        self._channels: set[Channel] = set()
+        self._in_hand: tuple[Channel, bool] | None = None
+        self._is_open = self._draining = self._scheduled = False
+        self.handled = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def open_up(self) -> None:
+        """Begin to handle."""
+        self._is_open = True
+        self._drain()
+
+    def put(self, message: Any, sender: Address) -> None:
+        """A message that did not come over a connection from another actor."""
+        self._waiting.append((message, sender))
+        if self._is_open and not self._draining and not self._scheduled:
+            self._schedule()
+
+    def flush_acknowledgements(self) -> None:
+        """The process is about to end: what was handled, the message in hand included, is not to be sent again."""
+        if self._in_hand is not None:
+            self._in_hand[0].handled(self._in_hand[1])
+        for channel in self._channels:
+            channel.acknowledge()
+            channel.flush()
+
+    @property
+    def unsent(self) -> bool:
+        return any(channel.unsent for channel in self._channels)
+
+    # -- what the channels tell -----------------------------------------------------------------------------------
+    def opened(self, channel: Channel) -> bool:
+        try:
+            channel.check_peer()
+        except PeerRefused as error:
+            self._owner.count_refused(error)
+            return False
+        self._channels.add(channel)
+        return True
+
+    def received(self, channel: Channel, frames: list[Frame]) -> None:
+        self._waiting.extend((channel, frame) for frame in frames)
+        if self._is_open and not self._draining and not self._scheduled:
+            self._drain()
+
+    def acknowledged(self, channel: Channel, ack: Ack) -> None:
+        channel.refuse(WireError("an acknowledgement of what was never sent"))
+
+    def closed(self, channel: Channel, error: WireError | None) -> None:
+        self._channels.discard(channel)
+        self._to_acknowledge.discard(channel)
+        if error is not None:
+            self._owner.count_refused(error)
+
+    # -- handling -------------------------------------------------------------------------------------------------
+    def _schedule(self) -> None:
+        self._scheduled = True
+        self._owner.loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._scheduled = False
+        self._draining = self._owner.flusher.held = True
+        time = self._owner.loop.time
+        end = time() + SLICE_SECONDS
+        while self._waiting:
+            first, second = self._waiting.popleft()
+            self.handled += 1
+            if isinstance(second, Frame):
+                self._handle(first, second)
+            else:
+                self._owner.dispatch(first, second)
+            if time() > end:
+                break
+        self._draining = self._owner.flusher.held = False
+        if self._waiting:
+            self._schedule()
+        self._owner.flusher.flush()
+
+    def _handle(self, channel: Channel, frame: Frame) -> None:
+        try:
+            message = frame.message()
+        except WireError as error:
+            channel.refuse(error)
+            return
+        self._in_hand = channel, frame.large
+        self._owner.dispatch(message, Asker(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender))
+        self._in_hand = None
+        if channel.handled(frame.large) >= _ACK_EVERY or frame.large:
+            channel.acknowledge()
+        else:
+            self._acknowledge_later(channel)
+
+    def _acknowledge_later(self, channel: Channel) -> None:
+        if not self._to_acknowledge:
+            self._owner.loop.call_later(_ACK_SECONDS, self._acknowledge)
+        self._to_acknowledge.add(channel)
+
+    def _acknowledge(self) -> None:
+        channels, self._to_acknowledge = self._to_acknowledge, set()
+        for channel in channels:
+            channel.acknowledge()
+
+
+async def serve(inbox: Inbox, flusher: Flusher, sock: socket.socket) -> asyncio.Server:
+    """Accept connections on the socket."""
+    loop = asyncio.get_running_loop()
+    return await loop.create_unix_server(lambda: Channel(inbox, flusher), sock=sock, backlog=128)

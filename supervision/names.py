@@ -1,0 +1,145 @@
+"""Names are sockets in a directory that only we may enter; a name always means the incarnation that is in service.
+
+An incarnation listens on a socket file of its own, `pleg#3`, and when it is ready renames a link to it over `pleg`.
+Sockets are bound and connected through the descriptor of the directory, so the 108 bytes of a socket path never bite.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import socket
+import stat
+import struct
+from pathlib import Path
+
+_LONGEST_FILE = 72
+_BACKLOG = 128
+
+
+class NamingError(Exception):
+    """Base of what can be wrong with a name."""
+
+
+class NoSuchActor(NamingError):  # noqa: N818
+    """Nobody listens under that name now. `gone`: and nobody ever will."""
+
+    def __init__(self, name: str, gone: bool = False) -> None:
+        super().__init__(name)
+        self.gone = gone
+
+
+class PeerRefused(NamingError):  # noqa: N818
+    """Who listens, or who connected, runs as another user."""
+
+
+def peer(sock: socket.socket) -> tuple[int, int]:
+    """(pid, uid) of the other end of a connected socket, as it was when it connected or began to listen."""
+    pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return pid, uid
+
+
+def check_peer(sock: socket.socket) -> int:
+    """The pid of the other end. Raises PeerRefused when it is not of our user."""
+    pid, uid = peer(sock)
+    if uid != os.geteuid():
+        raise PeerRefused(f"pid {pid} runs as uid {uid}, not {os.geteuid()}")
+    return pid
+
+
+def file_of(name: str) -> str:
+    """The file that a name is in the directory."""
+    plain = name.replace("/", "~")
+    if len(plain) <= _LONGEST_FILE:
+        return plain
+    digest = hashlib.blake2b(name.encode(), digest_size=12).hexdigest()
+    return f"{plain[: _LONGEST_FILE - 25]}~{digest}"
+
+
+class Names:
+    """The directory of the sockets."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it, making it when it is missing. Raises OSError, PeerRefused when it is not ours alone."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = path
+        self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        found = os.fstat(self.fd)
+        if found.st_uid != os.geteuid():
+            raise PeerRefused(f"{path} belongs to uid {found.st_uid}, not {os.geteuid()}")
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            os.fchmod(self.fd, 0o700)
+
+    def _at(self, file: str) -> str:
+        return f"/proc/self/fd/{self.fd}/{file}"
+
+    def listen(self, name: str, incarnation: int) -> socket.socket:
+        """A socket that listens for this incarnation; nobody finds it by its name yet."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        file = f"{file_of(name)}#{incarnation}"
+        self._unlink(file)
+        try:
+            sock.bind(self._at(file))
+            sock.listen(_BACKLOG)
+        except OSError:
+            sock.close()
+            raise
+        return sock
+
+    def publish(self, name: str, incarnation: int, alias: str = "") -> None:
+        """From now on the name (or the alias) means this incarnation."""
+        file = file_of(alias or name)
+        self._unlink(f"{file}+")
+        os.link(f"{file_of(name)}#{incarnation}", f"{file}+", src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+
+    def forget(self, name: str, incarnation: int) -> None:
+        """The incarnation has ended: nobody answers to the name until the next one is published."""
+        own = f"{file_of(name)}#{incarnation}"
+        for file in (own, f"{file_of(name)}+", file_of(name)):
+            self._unlink(file)
+
+    def bury(self, name: str) -> None:
+        """Nobody will ever answer to the name again: who sends to it is told at once."""
+        os.close(os.open(file_of(name), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=self.fd))
+
+    def connect(self, name: str) -> tuple[socket.socket, int]:
+        """A connected socket and the pid of who listens. Raises NoSuchActor, PeerRefused."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        try:
+            sock.connect(self._at(file_of(name)))
+            return sock, check_peer(sock)
+        except OSError as error:
+            sock.close()
+            if error.errno not in (errno.ENOENT, errno.ECONNREFUSED, errno.EAGAIN, errno.ENOTSOCK):
+                raise
+            raise NoSuchActor(name, gone=self._is_buried(name)) from error
+        except PeerRefused:
+            sock.close()
+            raise
+
+    def clear(self) -> None:
+        """Remove every file in it."""
+        for file in os.listdir(self.fd):
+            self._unlink(file)
+
+    def remove(self) -> None:
+        """Remove it with everything in it."""
+        self.clear()
+        try:
+            os.rmdir(self.path)
+        except FileNotFoundError:
+            pass
+
+    def _unlink(self, file: str) -> None:
+        try:
+            os.unlink(file, dir_fd=self.fd)
+        except FileNotFoundError:
+            pass
+
+    def _is_buried(self, name: str) -> bool:
+        try:
+            return stat.S_ISREG(os.stat(file_of(name), dir_fd=self.fd).st_mode)
+        except FileNotFoundError:
+            return False

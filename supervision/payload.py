@@ -1,0 +1,110 @@
+"""Plain data and Thespian's own messages on the wire, for actors that are written for plain Thespian. No pickle.
+
+Plain data is what msgpack has, and tuples, sets, actor addresses and registered Messages. Anything else is refused
+with TypeError when it is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from thespian.actors import (
+    ActorAddress,
+    ActorExitRequest,
+    ChildActorExited,
+    DeadEnvelope,
+    PoisonMessage,
+    WakeupMessage,
+)
+
+from .actor import Address
+from .message import Message, registered, type_name
+from .protocol import Payload
+from .wire import WireError
+
+
+def wrap(payload: Any) -> Message:
+    """Any payload as a Message. Raises TypeError when it is not plain data."""
+    return payload if isinstance(payload, Message) else Payload(msgspec.msgpack.encode(_pack(payload)))
+
+
+def unwrap(message: Message) -> Any:
+    """The payload of a Message. Raises WireError when it cannot be read."""
+    if not isinstance(message, Payload):
+        return message
+    try:
+        return _unpack(msgspec.msgpack.decode(message.data))
+    except (msgspec.DecodeError, KeyError, IndexError, TypeError) as error:
+        raise WireError(f"bad payload: {error}") from error
+
+
+def _address(name: Any) -> Address:
+    return Address(str(name))
+
+
+def _message(kind: str, raw: bytes) -> Message:
+    found = registered(kind)
+    if found is None:
+        raise WireError(f"unknown message type {kind!r}")
+    return msgspec.msgpack.decode(raw, type=found)
+
+
+_PARTS: dict[type, tuple[int, Callable[[Any], list[Any]]]] = {
+    tuple: (2, list),
+    set: (3, list),
+    frozenset: (4, list),
+    ActorExitRequest: (5, lambda m: [m.isRecursive]),
+    ChildActorExited: (6, lambda m: [m.childAddress]),
+    DeadEnvelope: (7, lambda m: [m.deadAddress, m.deadMessage]),
+    PoisonMessage: (8, lambda m: [m.poisonMessage]),
+    WakeupMessage: (9, lambda m: [m.delayPeriod.total_seconds(), m.payload]),
+}
+_MAKERS: dict[int, Callable[..., Any]] = {
+    1: _address,
+    2: lambda *items: items,
+    3: lambda *items: set(items),
+    4: lambda *items: frozenset(items),
+    5: ActorExitRequest,
+    6: ChildActorExited,
+    7: DeadEnvelope,
+    8: PoisonMessage,
+    9: lambda seconds, payload: WakeupMessage(timedelta(seconds=seconds), payload),
+    10: _message,
+}
+_PLAIN = (str, bytes, int, float, bool, type(None))
+
+
+def _pack(value: Any) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is list:
+        return [_pack(item) for item in value]
+    if kind is dict:
+        return {_pack(key): _pack(item) for key, item in value.items()}
+    if kind in _PARTS:
+        code, parts = _PARTS[kind]
+        return _extension(code, parts(value))
+    if isinstance(value, ActorAddress):
+        return _extension(1, [str(value.addressDetails)])
+    if isinstance(value, Message):
+        return msgspec.msgpack.Ext(10, msgspec.msgpack.encode([type_name(kind), msgspec.msgpack.encode(value)]))
+    raise TypeError(f"{kind.__qualname__} is not plain data: it cannot be sent without pickle")
+
+
+def _extension(code: int, parts: list[Any]) -> msgspec.msgpack.Ext:
+    return msgspec.msgpack.Ext(code, msgspec.msgpack.encode([_pack(part) for part in parts]))
+
+
+def _unpack(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpack(item) for item in value]
+    if isinstance(value, dict):
+        return {_unpack(key): _unpack(item) for key, item in value.items()}
+    if isinstance(value, msgspec.msgpack.Ext):
+        parts = msgspec.msgpack.decode(value.data)
+        return _MAKERS[value.code](*(parts if value.code == 10 else map(_unpack, parts)))
+    return value

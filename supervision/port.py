@@ -1,0 +1,192 @@
+"""The actor's port to the tree: what its verbs, and those of Thespian's own Actor, are delegated to."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+from thespian.actors import Actor as ThespianActor
+from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
+
+from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
+from .channel import Flusher
+from .inbox import Asker, Inbox
+from .link import Link
+from .mailbox import Entry
+from .message import Message
+from .names import Names
+from .payload import unwrap, wrap
+from .protocol import STAGE, CreateActor, DisposableResult, RunDisposable, Shutdown
+from .running import Runner
+from .uplink import Uplink
+from .wire import Frame, WireError, encode
+
+DEAD_LETTERS = "dead~letters"
+"""The name that Thespian's handler of dead letters has besides its own."""
+_DISPOSABLE_GRACE_SECONDS = 10.0
+
+
+class ActorPort:
+    """Implements `actor.Port` in an actor's process."""
+
+    actor: ThespianActor
+
+    def __init__(
+        self, name: str, incarnation: int, context: Any, names: Names, runner: Runner, dynamic: bool = False
+    ) -> None:
+        self.name, self.incarnation, self.context, self.names = name, incarnation, context, names
+        self.address: ActorAddress = Address(name)
+        self.globalName = name
+        self.loop = asyncio.get_running_loop()
+        self.flusher = Flusher(self.loop)
+        self.runner = runner
+        self.inbox: Inbox
+        self.uplink: Uplink
+        self.dropped = self.dead_letters = 0
+        self._dynamic = dynamic
+        self._links: dict[str, Link] = {}
+        self._asks: dict[int, tuple[str, asyncio.Future[Message]]] = {}
+        # never those of an earlier incarnation
+        self._ask_ids = itertools.count((incarnation << 40) + 1)
+        self._child_numbers = itertools.count(1)
+
+    # -- messages out ---------------------------------------------------------------------------------------------
+    def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
+        message = wrap(message)
+        if isinstance(target, Asker) and not target.answered:
+            target.answered = True
+            target.channel.write(encode(self.name, message, answer=target.ask))
+            return
+        name = str(target.addressDetails)
+        if name == self.name:
+            self.inbox.put(message, Address(name))
+        elif name == STAGE:
+            self.uplink.send(message)
+        else:
+            body = encode(self.name, message)
+            self._link(name).send(Entry(message, body, self.loop.time() + deadline, 0, message.coalesce_key()))
+
+    def _link(self, name: str) -> Link:
+        link = self._links.get(name)
+        if link is None:
+            link = self._links[name] = Link(self, name)
+        return link
+
+    @property
+    def waiting(self) -> int:
+        """Messages not handed over yet."""
+        return sum(link.waiting for link in self._links.values())
+
+    @property
+    def unsent(self) -> bool:
+        return self.uplink.unsent or self.inbox.unsent or any(link.unsent for link in self._links.values())
+
+    def undelivered(self, name: str, entry: Entry, reason: str) -> None:
+        self.dead_letters += 1
+        self.dropped += reason == "overflow"
+        self.count("actor_dead_letters_total", to=name, reason=reason)
+        if entry.ask:
+            self._fail(entry.ask, reason)
+        elif self._dynamic and name != DEAD_LETTERS:
+            self.actor_send(Address(DEAD_LETTERS), DeadEnvelope(Address(name), unwrap(entry.message)), 1.0)
+        elif isinstance(self.actor, Actor):
+            actor, message = self.actor, entry.message
+            # not from within the tell that failed
+            self.loop.call_soon(self.runner.call, lambda: actor.on_dead_letter(name, message, reason), "on_dead_letter")
+
+    def count(self, metric: str, **labels: str) -> None:
+        """Count in the actor's own metrics, where it has some."""
+        if isinstance(getattr(self, "actor", None), Actor):
+            self.actor.metrics.count(metric, **labels)  # type: ignore[attr-defined]
+
+    # -- questions ------------------------------------------------------------------------------------------------
+    async def ask(self, name: str, message: Message, timeout: float) -> Message:
+        ask = next(self._ask_ids)
+        future: asyncio.Future[Message] = self.loop.create_future()
+        self._asks[ask] = name, future
+        if name == STAGE:
+            self.uplink.send(message, ask)
+        else:
+            self._link(name).send(Entry(message, encode(self.name, message, ask), self.loop.time() + timeout, ask))
+        expire = self.loop.call_later(timeout, self._fail, ask, f"no answer within {timeout:g} s")
+        try:
+            return await future
+        except AskError as error:
+            raise AskError(f"{name} was asked {type(message).__name__}: {error}") from None
+        finally:
+            expire.cancel()
+            self._asks.pop(ask, None)
+
+    def answered(self, name: str, frame: Frame) -> None:
+        _, future = self._asks.get(frame.answer, ("", None))
+        if future is None or future.done():
+            self.count("actor_late_answers_total")
+            return
+        try:
+            future.set_result(frame.message())
+        except WireError as error:
+            future.set_exception(AskError(str(error)))
+
+    def broke(self, name: str, kept: set[int]) -> None:
+        for ask, (asked, _) in list(self._asks.items()):
+            if asked == name and ask not in kept:
+                self._fail(ask, "it died before it answered")
+
+    def _fail(self, ask: int, reason: str) -> None:
+        _, future = self._asks.get(ask, ("", None))
+        if future is not None and not future.done():
+            future.set_exception(AskError(reason))
+
+    async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        order = RunDisposable(function, msgspec.msgpack.encode(arguments), deadline)
+        # the stage answers by itself when the deadline has passed
+        answer = await self.ask(STAGE, order, deadline + _DISPOSABLE_GRACE_SECONDS)
+        if not isinstance(answer, DisposableResult):
+            raise AskError(f"{STAGE} answered RunDisposable with {type(answer).__name__}")
+        if answer.timed_out:
+            raise DisposableTimeout("Timeout", answer.text or f"{function} still ran after {deadline:g} s")
+        if answer.kind:
+            raise DisposableError(answer.kind, answer.text, answer.errno)
+        return msgspec.msgpack.decode(answer.result)
+
+    # -- timers and tasks -----------------------------------------------------------------------------------------
+    def after(self, seconds: float, call: Callable[[], Any]) -> Timer:
+        return self.runner.timers.after(seconds, call)
+
+    def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
+        return self.runner.timers.every(seconds, call, jitter, immediately)
+
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+        return self.runner.task(coroutine, name or getattr(coroutine, "__qualname__", "task"))
+
+    # -- what Thespian's own Actor delegates ----------------------------------------------------------------------
+    def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
+        message = WakeupMessage(period, payload)
+        self.after(period.total_seconds(), lambda: self.inbox.put(message, Address(self.name)))
+
+    def createActor(
+        self, actor_class: type | str, requirements: Any, global_name: str | None, source_hash: str | None = None
+    ) -> Address:
+        actor = class_name(actor_class)
+        name = global_name or f"{self.name}/{actor.rpartition(':')[2].lower()}-{next(self._child_numbers)}"
+        self.uplink.send(CreateActor(name, actor))
+        return Address(name)
+
+    def handleDeadLetters(self, address: ActorAddress, enable: bool) -> None:
+        if enable:
+            self.names.publish(self.name, self.incarnation, alias=DEAD_LETTERS)
+
+    def actorSystemShutdown(self) -> None:
+        self.uplink.send(Shutdown())
+
+
+def class_name(actor_class: type | str) -> str:
+    """`module:Class`, of a class or of Thespian's `module.Class`."""
+    if isinstance(actor_class, str):
+        module, _, name = actor_class.rpartition(".")
+        return f"{module}:{name}"
+    return f"{actor_class.__module__}:{actor_class.__qualname__}"

@@ -1,0 +1,219 @@
+"""The actor's process: how it begins, what it does with what arrives, how it ends. Entered right after the fork."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol
+
+from thespian.actors import ActorExitRequest, ChildActorExited
+
+from .actor import Actor, Address
+from .blackbox import BlackBox
+from .board import Slot
+from .inbox import Inbox, serve
+from .message import Message, type_name
+from .names import Names
+from .payload import unwrap
+from .port import ActorPort
+from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, STAGE, Exited, Hello, Inject, Leave, Payload, Ready
+from .running import Runner
+from .uplink import Uplink
+
+HEARTBEAT_SECONDS = 2.0
+_GOODBYE_SECONDS = 0.5
+
+
+class FaultHook(Protocol):
+    """`faults.Faults`: what is injected into this process."""
+
+    def order(self, inject: Inject) -> None:
+        """Do it now, or remember it. May raise, hang or end the process: that is what it is for."""
+
+    def intercept(self, message: Any) -> bool:
+        """Before a message is handled: False drops it. May raise, sleep or hang."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Birth:
+    """What the stage gives an actor's process."""
+
+    name: str
+    incarnation: int
+    actor: str
+    """`module:Class`."""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    context: Any
+    names: Names
+    slot: Slot
+    blackbox: BlackBox
+    uplink: socket.socket
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
+    dynamic: bool = False
+    """Actors come and go by Thespian's createActor, and dead letters may have a handler (`system_base.py`)."""
+
+
+def live(birth: Birth) -> NoReturn:
+    """Be the actor until it ends; never returns."""
+    birth.blackbox.arm()
+    try:
+        asyncio.run(Process(birth).run())
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it ends the process and is on record
+        birth.blackbox.record("", error)
+    os._exit(EXIT_EXCEPTION)
+
+
+def load(name: str) -> Any:
+    """The object that `module:attribute` names. Raises ImportError, AttributeError."""
+    module, _, attribute = name.partition(":")
+    found: Any = __import__(module, fromlist=["_"])
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    return found
+
+
+class Process:
+    """One incarnation of one actor."""
+
+    def __init__(self, birth: Birth) -> None:
+        self._birth = birth
+        self.name = birth.name
+        self._faults: FaultHook | None = None
+        self._leaving = False
+        self._type_names: dict[type, str] = {}
+        self._log = logging.getLogger(birth.name)
+
+    # -- life -----------------------------------------------------------------------------------------------------
+    async def run(self) -> None:
+        """Start, then serve until the process ends."""
+        birth = self._birth
+        self.loop = asyncio.get_running_loop()
+        self._runner = Runner(self.loop, birth.slot, self)
+        self._port = ActorPort(
+            birth.name, birth.incarnation, birth.context, birth.names, self._runner, dynamic=birth.dynamic
+        )
+        self.flusher = self._port.flusher
+        self._inbox = self._port.inbox = Inbox(self)
+        self._uplink = self._port.uplink = Uplink(self)
+        self._beat()
+        try:
+            await self._start()
+        except BaseException as error:  # noqa: BLE001 - let it crash
+            self._runner.failed("on_start", error)
+        await asyncio.Event().wait()
+
+    async def _start(self) -> None:
+        birth = self._birth
+        await self._uplink.open(birth.uplink)
+        self.actor = self._port.actor = load(birth.actor)(**birth.arguments)
+        self.actor._myRef = self._port
+        self._server = await serve(self._inbox, self.flusher, birth.names.listen(birth.name, birth.incarnation))
+        if isinstance(self.actor, Actor):
+            await self.actor.on_start()
+        birth.names.publish(birth.name, birth.incarnation)
+        self._uplink.send(Ready())
+        if isinstance(self.actor, Actor):
+            for feeder in self.actor.feeders:
+                self.actor.tell(feeder, Hello(birth.name, birth.incarnation), deadline=30.0)
+        self._inbox.open_up()
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        self._birth.slot.beat(now)
+        self._report()
+        # on whole multiples: all processes wake together, and the machine sleeps in between
+        every = self._birth.heartbeat_seconds
+        self.loop.call_at(now - now % every + every, self._beat)
+
+    def _report(self) -> None:
+        port, inbox = self._port, self._inbox
+        counts = (inbox.handled, port.dropped, port.dead_letters, len(inbox), len(self._runner), port.waiting)
+        self._birth.slot.count(counts)
+
+    def crash(self, message: str, error: BaseException) -> NoReturn:
+        """Let it crash: leave the reason with the stage, tell senders what not to send again, end the process."""
+        self._birth.blackbox.record(message, error)
+        self._log.error("crashed on %s", message or "no message", exc_info=error)
+        self._report()
+        self._inbox.flush_acknowledgements()
+        self.exit(EXIT_EXCEPTION)
+
+    def exit(self, status: int) -> NoReturn:
+        """End the process now."""
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+    def orphaned(self) -> None:
+        """The stage is gone. The system ends us with it; this is for the case that it did not."""
+        self.exit(EXIT_ORPHANED)
+
+    async def _leave(self) -> None:
+        if isinstance(self.actor, Actor):
+            await self.actor.on_stop()
+        end = self.loop.time() + _GOODBYE_SECONDS
+        self._inbox.flush_acknowledgements()
+        # what leaves the system's buffers sets no event
+        while self._port.unsent and self.loop.time() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+        raise SystemExit(0)
+
+    # -- messages in ----------------------------------------------------------------------------------------------
+    def dispatch(self, message: Any, sender: Address) -> None:
+        """Hand a message to the actor."""
+        kind = type(message)
+        label = self._type_names.get(kind) or self._type_names.setdefault(kind, type_name(kind))
+        self._runner.call(lambda: self._receive(message, sender), label)
+        if kind is ActorExitRequest:
+            self._begin_to_leave()
+
+    def _receive(self, message: Any, sender: Address) -> Any:
+        if self._faults is not None and not self._faults.intercept(message):
+            self._port.dropped += 1
+            return None
+        if type(message) is Payload:
+            message = unwrap(message)
+            if type(message) is ActorExitRequest:
+                self.loop.call_soon(self._begin_to_leave)
+        return self.actor.receiveMessage(message, sender)
+
+    def _begin_to_leave(self) -> None:
+        if not self._leaving:
+            self._leaving = True
+            self._runner.task(self._leave(), "on_stop")
+
+    def ordered(self, message: Message) -> None:
+        """From the stage. What concerns the process itself does not wait behind the mailbox."""
+        if isinstance(message, Leave):
+            self.dispatch(ActorExitRequest(), Address(STAGE))
+        elif isinstance(message, Inject):
+            self._runner.call(lambda: self._inject(message), type_name(Inject))
+        elif isinstance(message, Exited) and not self._handles(Exited):
+            self._inbox.put(ChildActorExited(Address(message.name)), Address(STAGE))
+        else:
+            self._inbox.put(message, Address(STAGE))
+
+    def _handles(self, kind: type) -> bool:
+        return isinstance(self.actor, Actor) and kind in self.actor._handlers
+
+    def _inject(self, order: Inject) -> None:
+        if self._faults is None:
+            from .faults import Faults
+
+            self._faults = Faults()
+        self._faults.order(order)
+
+    def count_refused(self, error: Exception) -> None:
+        """A connection was dropped for what came on it, or for who opened it."""
+        self._log.warning("connection refused: %s", error)
+        self._port.count("actor_refused_connections_total")
+
+    def answered(self, name: str, frame: Any) -> None:
+        """The stage has answered."""
+        self._port.answered(name, frame)

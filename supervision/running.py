@@ -1,0 +1,71 @@
+"""How an actor's code is run: calls, tasks and timers, where whatever is raised ends the process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, NoReturn, Protocol
+
+from .board import Slot, padded
+from .timers import Timers
+
+
+class End(Protocol):
+    """How the process ends."""
+
+    def crash(self, message: str, error: BaseException) -> NoReturn: ...
+    def exit(self, status: int) -> NoReturn: ...
+
+
+class Runner:
+    """Runs the code of one actor. `label` is what is shown as in hand: a message type, or a function's name."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, slot: Slot, end: End) -> None:
+        self._loop, self._slot, self._end = loop, slot, end
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._padded: dict[str, bytes] = {}
+        self.timers = Timers(loop.call_later, self.call)
+
+    def __len__(self) -> int:
+        """Coroutines that have not ended."""
+        return len(self._tasks)
+
+    def call(self, call: Callable[[], Any], label: str) -> asyncio.Task[Any] | None:
+        """Call; what turns out to be a coroutine goes on as a task."""
+        shown = self._padded.get(label)
+        if shown is None:
+            shown = self._padded[label] = padded(label)
+        self._slot.begin(shown, time.monotonic())
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - let it crash
+            self.failed(label, error)
+        self._slot.end()
+        return self.task(_await(result), label) if inspect.isawaitable(result) else None
+
+    def task(self, coroutine: Coroutine[Any, Any, Any], label: str) -> asyncio.Task[Any]:
+        """Run a coroutine beside the rest."""
+        task = self._loop.create_task(self._guard(coroutine, label), name=label)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def failed(self, label: str, error: BaseException) -> NoReturn:
+        """End the process for what was raised; SystemExit is a way to end it on purpose."""
+        if isinstance(error, SystemExit):
+            self._end.exit(error.code if isinstance(error.code, int) else int(error.code is not None))
+        self._end.crash(label, error)
+
+    async def _guard(self, coroutine: Coroutine[Any, Any, Any], label: str) -> Any:
+        try:
+            return await coroutine
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - let it crash
+            self.failed(label, error)
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable

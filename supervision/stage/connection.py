@@ -1,0 +1,84 @@
+"""Frames on one of the stage's sockets: an actor's uplink, or a command line. Neither blocks nor grows without bound."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+from ..message import Message
+from ..protocol import STAGE
+from ..wire import Frame, Reader, WireError, Writer, encode
+from .loop import Loop
+
+_MOST_WAITING = 4 * 1024 * 1024
+_READ_BYTES = 256 * 1024
+
+
+class Connection:
+    """The stage's end."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        sock: socket.socket,
+        received: Callable[[Connection, Frame], None],
+        closed: Callable[[Connection], None],
+    ) -> None:
+        self._loop, self._sock, self._received, self._closed = loop, sock, received, closed
+        self._reader, self._writer = Reader(), Writer()
+        self._unsent = b""
+        self.is_open = True
+        self.dropped = 0
+        """Messages that were not sent because the other end does not read."""
+        sock.setblocking(False)
+        loop.watch(sock.fileno(), self._read)
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def send(self, message: Message, answer: int = 0) -> None:
+        """Send, or drop when the other end does not read."""
+        if not self.is_open:
+            return
+        if self._writer.waiting_bytes + len(self._unsent) > _MOST_WAITING:
+            self.dropped += 1
+            return
+        self._writer.add(encode(STAGE, message, answer=answer))
+        self._write()
+
+    def close(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self._loop.forget(self._sock.fileno())
+            self._sock.close()
+            self._closed(self)
+
+    def _write(self) -> None:
+        try:
+            while self._unsent or self._writer:
+                data = self._unsent or self._writer.take()
+                self._unsent = data
+                self._unsent = data[self._sock.send(data) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.close()
+            return
+        self._loop.watch(self._sock.fileno(), self._read, self._write if self._unsent else None)
+
+    def _read(self) -> None:
+        try:
+            data = self._sock.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return
+        try:
+            for item in self._reader.feed(data):
+                if isinstance(item, Frame) and self.is_open:
+                    self._received(self, item)
+        except WireError:
+            self.close()

@@ -1,0 +1,119 @@
+"""What may be asked of the stage, by the command line or by an actor, and answered from what it knows by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from ..message import Message
+from ..protocol import ActorState, Done, GetTree, Inject, Shutdown, Tree
+from .loop import Loop
+from .shutdown import is_whole
+from .table import Child, Table
+from .watch import pss
+
+
+class Ruled(Protocol):
+    """The stage, as far as it can be asked for something."""
+
+    loop: Loop
+    table: Table
+    began_at: float
+    stopping: bool
+    whole_once: bool
+    log_file: str
+    incident_file: str
+    policy_file: str
+
+    def begin_stop(self, code: int = 0) -> None: ...
+
+
+def answer(stage: Ruled, question: Message) -> Message | None:
+    """The answer, or None when the question is not one that everybody may ask."""
+    if isinstance(question, GetTree):
+        return _tree(stage)
+    if isinstance(question, Shutdown):
+        stage.begin_stop()
+        return Done()
+    if isinstance(question, Inject):
+        return Done(_inject(stage, question))
+    return None
+
+
+def _tree(stage: Ruled) -> Tree:
+    if stage.stopping:
+        state = "stopping"
+    elif not stage.whole_once:
+        state = "starting"
+    else:
+        state = "ready" if is_whole(stage.table) else "degraded"
+    return Tree(
+        pid=os.getpid(),
+        uptime=time.monotonic() - stage.began_at,
+        state=state,  # type: ignore[arg-type]
+        actors=[_actor_state(child) for child in stage.table],
+        log_file=stage.log_file,
+        incident_file=stage.incident_file,
+        policy_file=stage.policy_file,
+    )
+
+
+def _actor_state(child: Child) -> ActorState:
+    now = time.monotonic()
+    shown = ActorState(
+        name=child.name,
+        parent=child.parent,
+        kind=child.kind,
+        state=child.state,
+        pid=child.pid,
+        incarnation=child.incarnation,
+        restarts=child.restarts,
+        uptime=now - child.forked_at if child.alive else 0.0,
+        memory_bytes=pss(child.pid) if child.pid else 0,
+        last_incident=child.last_incident(),
+        actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
+    )
+    if child.slot is None:
+        return shown
+    seen = child.slot.read()
+    return replace(
+        shown,
+        mailbox=seen.mailbox,
+        heartbeat_age=now - max(seen.heartbeat, child.forked_at),
+        message=seen.message if seen.busy_since else "",
+        busy_seconds=now - seen.busy_since if seen.busy_since else 0.0,
+        handled=seen.handled,
+        dropped=seen.dropped,
+        dead_letters=seen.dead_letters,
+        tasks=seen.tasks,
+        outgoing=seen.outgoing,
+    )
+
+
+def _inject(stage: Ruled, order: Inject) -> str:
+    """Why it cannot be done, '' when it is."""
+    child = stage.table.get(order.name)
+    if child is None:
+        return f"there is no actor {order.name!r}"
+    if not child.pid:
+        return f"{order.name} has no process now"
+    if order.fault == "crash":
+        os.kill(child.pid, signal.SIGKILL)
+    elif order.fault == "stop":
+        os.kill(child.pid, signal.SIGSTOP)
+        if order.seconds > 0:
+            stage.loop.call_later(order.seconds, lambda pid=child.pid: _go_on(child, pid))  # type: ignore[misc]
+    elif child.uplink is None:
+        return f"{order.name} is a program: only crash and stop can be injected"
+    else:
+        child.uplink.send(order)
+    return ""
+
+
+def _go_on(child: Child, pid: int) -> None:
+    if child.pid == pid:
+        os.kill(pid, signal.SIGCONT)

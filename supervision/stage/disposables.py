@@ -1,0 +1,160 @@
+"""One function in a process of its own, for calls that may hang in the kernel: forked clean, killed at its deadline.
+
+The result is written to a file in memory, so nobody waits on a pipe. A process that SIGKILL does not end (it waits in
+the kernel) is abandoned: its order is answered, it counts against a cap, and it is reaped if it ever ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from ..process import load
+from ..protocol import DisposableResult, RunDisposable
+from .fork import fork
+from .loop import Loop, Timer
+
+MOST_AT_ONCE = 32
+MOST_ABANDONED = 32
+_ABANDON_SECONDS = 1.0
+
+
+class _Failure(msgspec.Struct):
+    kind: str
+    text: str
+    errno: int
+
+
+class _Outcome(msgspec.Struct):
+    result: msgspec.Raw | None = None
+    failure: _Failure | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Order:
+    owner: str
+    order: RunDisposable
+    answer: Callable[[DisposableResult], None]
+    pid: int = 0
+    output: int = -1
+    timer: Timer | None = None
+    timed_out: bool = False
+    answered: bool = False
+
+
+class Disposables:
+    """Those that run, those that wait for their turn, and those that were abandoned."""
+
+    def __init__(self, loop: Loop, private_fds: Callable[[], Iterable[int]]) -> None:
+        self._loop, self._private_fds = loop, private_fds
+        self._waiting: deque[_Order] = deque()
+        self._running: dict[int, _Order] = {}
+        self._abandoned: dict[int, _Order] = {}
+
+    @property
+    def abandoned(self) -> int:
+        """Processes that cannot be ended."""
+        return len(self._abandoned)
+
+    def fds(self) -> list[int]:
+        return [order.output for order in (*self._running.values(), *self._abandoned.values())]
+
+    def run(self, owner: str, order: RunDisposable, answer: Callable[[DisposableResult], None]) -> None:
+        """`answer` is called once, by the deadline and a second."""
+        if len(self._abandoned) >= MOST_ABANDONED:
+            answer(DisposableResult(kind="Refused", text=f"{len(self._abandoned)} disposable processes hang already"))
+            return
+        self._waiting.append(_Order(owner, order, answer))
+        self._start_waiting()
+
+    def forget(self, owner: str) -> None:
+        """Who ordered them has ended: nobody wants the results."""
+        self._waiting = deque(order for order in self._waiting if order.owner != owner)
+        for order in self._running.values():
+            if order.owner == owner:
+                order.answered = True
+                os.kill(order.pid, signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        self._waiting.clear()
+        for order in (*self._running.values(), *self._abandoned.values()):
+            os.kill(order.pid, signal.SIGKILL)
+
+    def reaped(self, pid: int, status: int) -> bool:
+        """Whether it was one of ours."""
+        order = self._running.pop(pid, None) or self._abandoned.pop(pid, None)
+        if order is None:
+            return False
+        if order.timer is not None:
+            order.timer.cancel()
+        self._answer(order, _result_of(order, status))
+        os.close(order.output)
+        self._start_waiting()
+        return True
+
+    def _start_waiting(self) -> None:
+        while self._waiting and len(self._running) < MOST_AT_ONCE:
+            order = self._waiting.popleft()
+            order.output = os.memfd_create("disposable")
+            close = [*self._private_fds(), *(fd for fd in self.fds())]
+            try:
+                order.pid = fork("disposable", lambda order=order: _perform(order), close)  # type: ignore[misc]
+            except OSError as error:
+                os.close(order.output)
+                order.answer(DisposableResult(kind=type(error).__name__, text=str(error), errno=error.errno or 0))
+                continue
+            self._running[order.pid] = order
+            order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
+
+    def _overdue(self, order: _Order) -> None:
+        order.timed_out = True
+        os.kill(order.pid, signal.SIGKILL)
+        order.timer = self._loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(order))
+
+    def _abandon(self, order: _Order) -> None:
+        self._running.pop(order.pid, None)
+        self._abandoned[order.pid] = order
+        text = f"{order.order.function} still ran after {order.order.deadline:g} s and cannot be killed: abandoned"
+        self._answer(order, DisposableResult(timed_out=True, text=text))
+        self._start_waiting()
+
+    def _answer(self, order: _Order, result: DisposableResult) -> None:
+        if not order.answered:
+            order.answered = True
+            order.answer(result)
+
+
+def _perform(order: _Order) -> None:
+    """In the child."""
+    try:
+        function = load(order.order.function)
+        outcome = _Outcome(msgspec.Raw(_encode(function(**msgspec.msgpack.decode(order.order.arguments)))))
+    except BaseException as error:  # noqa: BLE001 - it is the result
+        number = error.errno if isinstance(error, OSError) else None
+        outcome = _Outcome(failure=_Failure(type(error).__name__, str(error), number or 0))
+    data = memoryview(_encode(outcome))
+    while data:
+        data = data[os.write(order.output, data) :]
+    os._exit(0)
+
+
+def _encode(value: object) -> bytes:
+    return msgspec.msgpack.encode(value)
+
+
+def _result_of(order: _Order, status: int) -> DisposableResult:
+    if order.timed_out:
+        return DisposableResult(timed_out=True)
+    data = os.pread(order.output, os.fstat(order.output).st_size, 0)
+    if status != 0 or not data:
+        return DisposableResult(kind="Died", text=f"{order.order.function} ended with wait status {status}")
+    outcome = msgspec.msgpack.decode(data, type=_Outcome)
+    if outcome.failure is not None:
+        failure = outcome.failure
+        return DisposableResult(kind=failure.kind, text=failure.text, errno=failure.errno)
+    return DisposableResult(bytes(outcome.result or b"\xc0"))

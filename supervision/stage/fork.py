@@ -1,0 +1,59 @@
+"""A child begins: forked with all signals blocked, tied to the stage's life, rid of the stage's descriptors."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+
+from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
+
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_libc = ctypes.CDLL(None, use_errno=True)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def fork(title: str, body: Callable[[], None], close: Iterable[int], *, obeys_signals: bool = False) -> int:
+    """The pid of a child that runs `body` and ends. Dies with the stage. Raises OSError when the system refuses.
+
+    `close`: the stage's own descriptors. Stop signals are ignored in the child unless `obeys_signals`.
+    """
+    stage = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid:
+            return pid
+        _begin(title, stage, close, obeys_signals)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        body()
+    except BaseException:  # noqa: BLE001 - nothing may return into the stage's code
+        traceback.print_exc()
+        sys.stderr.flush()
+    os._exit(EXIT_EXCEPTION)
+
+
+def _begin(title: str, stage: int, close: Iterable[int], obeys_signals: bool) -> None:
+    tie_to_parent(stage)
+    _libc.prctl(_PR_SET_NAME, title[-15:].encode(), 0, 0, 0)
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_DFL)
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_DFL if obeys_signals else signal.SIG_IGN)
+    for fd in close:
+        os.close(fd)
+
+
+def tie_to_parent(parent: int) -> None:
+    """Have the system kill this process when its parent ends; ends it now if that has already happened."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(EXIT_ORPHANED)

@@ -1,0 +1,64 @@
+"""One agent for a run directory: a lock that the system releases when its holder is gone, however it went."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+_PATIENCE_SECONDS = 3.0
+
+
+class AlreadyRunning(Exception):  # noqa: N818
+    """Another agent holds the directory."""
+
+
+class Lock:
+    """Held while this object is; the file is removed on release."""
+
+    def __init__(self, directory: Path) -> None:
+        """Raises AlreadyRunning, naming the pid that holds it; OSError."""
+        self._path = directory / "lock"
+        end = time.monotonic() + _PATIENCE_SECONDS
+        while not self._try():
+            holder = self._holder()
+            # a stage that was killed leaves its janitor, who is done in a moment
+            if _exists(holder) or time.monotonic() > end:
+                raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
+            time.sleep(0.02)
+
+    def _try(self) -> bool:
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return False
+        if not self._is_current(fd):  # its holder removed it just now
+            os.close(fd)
+            return False
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        self.fd = fd
+        return True
+
+    def _is_current(self, fd: int) -> bool:
+        try:
+            return os.fstat(fd).st_ino == os.stat(self._path).st_ino
+        except FileNotFoundError:
+            return False
+
+    def _holder(self) -> int:
+        try:
+            return int(self._path.read_text() or 0)
+        except (OSError, ValueError):
+            return 0
+
+    def release(self) -> None:
+        self._path.unlink(missing_ok=True)
+        os.close(self.fd)
+
+
+def _exists(pid: int) -> bool:
+    return pid > 0 and os.path.exists(f"/proc/{pid}")

@@ -1,0 +1,239 @@
+"""The processes of the tree: begun on order, ended on order, reaped with what ended them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from typing import Any, Protocol
+
+from ..blackbox import BlackBox
+from ..board import Board
+from ..names import Names
+from ..process import HEARTBEAT_SECONDS, Birth, live
+from ..protocol import EXIT_EXCEPTION, Cause, Exited, Leave, Started
+from ..wire import Frame
+from .connection import Connection
+from .fork import fork
+from .loop import Loop
+from .programs import accepts, execute
+from .table import Child, Table
+
+_SUPERVISOR = "supervision.supervisor:Supervisor"
+_READY_POLL_SECONDS = 0.03
+_ABANDON_SECONDS = 5.0
+
+
+class Ground(Protocol):
+    """What the processes stand on: parts of the stage."""
+
+    loop: Loop
+    table: Table
+    board: Board
+    names: Names
+
+    def context(self) -> Any: ...
+    def arguments(self, child: Child) -> dict[str, Any]: ...
+    def is_dynamic(self) -> bool: ...
+    def private_fds(self) -> list[int]: ...
+    def received(self, child: Child, connection: Connection, frame: Frame) -> None: ...
+    def started(self, child: Child, started: Started) -> None: ...
+    def exited(self, child: Child, exited: Exited) -> None: ...
+
+
+class Processes:
+    """Acts on the children of the table."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._abandoned: dict[int, Child] = {}
+
+    # -- beginning ------------------------------------------------------------------------------------------------
+    def start(self, child: Child) -> None:
+        """Fork it; once its old process is gone, when there still is one."""
+        if child.alive:
+            child.wanted = True
+            return
+        child.wanted = False
+        child.ordered_at = child.forked_at = time.monotonic()
+        child.incarnation += 1
+        child.state, child.cause, child.detail, child.in_service_at = "starting", None, "", 0.0
+        child.blackbox = BlackBox(child.name)
+        try:
+            self._fork_program(child) if child.spec.program else self._fork_actor(child)
+        except OSError as error:
+            self._not_forked(child, error)
+            return
+        self._ground.table.forked(child)
+        deadline = self._ground.loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
+        child.timers.append(deadline)
+
+    def _fork_actor(self, child: Child) -> None:
+        ground = self._ground
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        child.slot = ground.board.take()
+        assert child.blackbox is not None  # noqa: S101 - made by start
+        beat = min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS)
+        birth = Birth(
+            name=child.name,
+            incarnation=child.incarnation,
+            actor=child.spec.actor or _SUPERVISOR,
+            arguments=ground.arguments(child),
+            context=ground.context(),
+            names=ground.names,
+            slot=child.slot,
+            blackbox=child.blackbox,
+            uplink=theirs,
+            heartbeat_seconds=beat,
+            dynamic=ground.is_dynamic(),
+        )
+        close = [fd for fd in (*ground.private_fds(), ours.fileno()) if fd != child.blackbox.fd]
+        try:
+            child.pid = fork(child.name, lambda: live(birth), close)
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        child.uplink = Connection(
+            ground.loop, ours, lambda connection, frame: ground.received(child, connection, frame), lambda _: None
+        )
+
+    def _fork_program(self, child: Child) -> None:
+        box = child.blackbox
+        assert box is not None  # noqa: S101 - made by start
+        # the program's own descriptors are all it gets: ours are closed when it is executed
+        child.pid = fork(child.name, lambda: execute(child.spec, box), (), obeys_signals=True)
+        if child.spec.ready_socket:
+            self._poll_ready(child, child.incarnation)
+        else:
+            child.timers.append(self._ground.loop.call_later(0.0, lambda: self.in_service(child)))
+
+    def _poll_ready(self, child: Child, incarnation: int) -> None:
+        if child.state != "starting" or child.incarnation != incarnation:
+            return
+        if accepts(child.spec.ready_socket):
+            self.in_service(child)
+        else:
+            again = self._ground.loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
+            child.timers.append(again)
+
+    def _not_forked(self, child: Child, error: OSError) -> None:
+        # as if it had ended at once: its supervisor backs off and tries again
+        self._clean(child)
+        exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {error}")
+        self._ground.loop.call_later(0.0, lambda: self._ground.exited(child, exited))
+
+    def in_service(self, child: Child) -> None:
+        """The child is ready."""
+        if child.state != "starting":
+            return
+        child.state = "running"
+        child.in_service_at = time.monotonic()
+        child.cancel_timers()
+        seconds = child.in_service_at - child.ordered_at
+        self._ground.started(child, Started(child.name, child.incarnation, child.pid, seconds))
+
+    def _start_is_late(self, child: Child) -> None:
+        if child.state == "starting":
+            self.kill(child, "start_timeout", f"not in service after {child.policy.start_seconds:g} s")
+
+    # -- ending ---------------------------------------------------------------------------------------------------
+    def stop(self, child: Child, budget: float, cause: Cause = "stopped") -> None:
+        """Ask it to end, kill it after `budget` seconds; kill it at once when that is 0."""
+        child.wanted = False
+        if budget <= 0 or (child.state == "starting" and not child.spec.program):
+            self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
+            return
+        if child.cause is None:
+            child.cause, child.state = cause, "stopping"
+            self._ask_to_end(child, budget)
+        late = f"killed: it did not end within {budget:g} s"
+        child.timers.append(self._ground.loop.call_later(budget, lambda: self.kill(child, cause, late)))
+
+    def _ask_to_end(self, child: Child, budget: float) -> None:
+        if child.uplink is not None:
+            child.uplink.send(Leave(budget))
+        else:
+            os.kill(child.pid, signal.SIGTERM)
+
+    def kill(self, child: Child, cause: Cause, detail: str) -> None:
+        """SIGKILL, now. The cause that was given first stays."""
+        if not child.alive or not child.pid:
+            return
+        if child.cause is None or (child.cause == cause and detail):
+            child.cause, child.detail = cause, detail
+        child.state = "stopping"
+        os.kill(child.pid, signal.SIGKILL)
+        child.timers.append(self._ground.loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(child)))
+
+    def _abandon(self, child: Child) -> None:
+        """SIGKILL does not end what waits in the kernel: the tree goes on without it."""
+        if child.alive and self._ground.table.reaped(child.pid) is child:
+            self._abandoned[child.pid] = child
+            self._ended(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
+
+    def kill_below(self, child: Child) -> None:
+        """A supervisor has ended: end all that is below it."""
+        for other in self._ground.table.below(child.name):
+            other.wanted = False
+            self.kill(other, "parent", "")
+
+    def kill_everything(self) -> None:
+        for child in self._ground.table.alive():
+            self.kill(child, "stage", "")
+
+    # -- reaping --------------------------------------------------------------------------------------------------
+    def reaped(self, pid: int, status: int) -> None:
+        """A process has ended that is not a disposable one."""
+        if self._abandoned.pop(pid, None) is not None:
+            return
+        child = self._ground.table.reaped(pid)
+        if child is not None:
+            self._ended(child, status)
+
+    def _ended(self, child: Child, status: int, detail: str = "") -> None:
+        now = time.monotonic()
+        message, text = child.blackbox.read() if child.blackbox is not None else ("", "")
+        if child.cause is None and os.WIFSIGNALED(status):
+            # killed from outside: the stacks, if any, are not a reason
+            text = ""
+        if child.slot is not None and not message:
+            reading = child.slot.read()
+            message = reading.message if reading.busy_since else ""
+        exited = Exited(
+            child.name,
+            child.incarnation,
+            child.pid,
+            status,
+            child.cause or _cause_of(status),
+            message,
+            detail or child.detail or text,
+            now - child.forked_at,
+        )
+        self._clean(child)
+        child.died_at = now
+        self._ground.exited(child, exited)
+        if child.wanted:
+            self.start(child)
+
+    def _clean(self, child: Child) -> None:
+        ground = self._ground
+        child.cancel_timers()
+        if not child.spec.program:
+            ground.names.forget(child.name, child.incarnation)
+        if child.uplink is not None:
+            child.uplink.close()
+        if child.slot is not None:
+            ground.board.give_back(child.slot)
+        if child.blackbox is not None:
+            child.blackbox.close()
+        child.uplink = child.slot = child.blackbox = None
+        child.state, child.pid, child.memory_bytes = "down", 0, 0
+
+
+def _cause_of(status: int) -> Cause:
+    if os.WIFSIGNALED(status):
+        return "signal"
+    return "exception" if os.WEXITSTATUS(status) == EXIT_EXCEPTION else "exit"

@@ -1,0 +1,46 @@
+"""A child that is another program: executed as it is, in service once its socket accepts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from typing import NoReturn
+
+from ..blackbox import BlackBox
+from ..spec import ChildSpec
+
+EXIT_NOT_EXECUTED = 127
+
+
+def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
+    """In the child: become the program. What prevents it is written to the black box."""
+    try:
+        os.setsid()
+        _redirect(spec.log_file)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.execvpe(spec.program[0], spec.program, {**os.environ, **spec.environment})  # noqa: S606 - argv, no shell
+    except OSError as error:
+        blackbox.record("", error)
+    os._exit(EXIT_NOT_EXECUTED)
+
+
+def _redirect(log_file: str) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    if log_file:
+        log = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o640)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+
+
+def accepts(path: str) -> bool:
+    """Whether a Unix socket accepts connections. Does not block: a full queue counts as accepting."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as sock:
+        try:
+            sock.connect(path)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,39 @@
+"""The ordered stop: children in reverse start order, each before its supervisor, each within its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .table import Child, Table
+
+
+class OrderedStop:
+    """Ends one name after the other; `finished` is called when none is left."""
+
+    def __init__(self, table: Table, stop: Callable[[Child, float], None], finished: Callable[[], None]) -> None:
+        self._stop, self._finished = stop, finished
+        self._left = list(table)
+        self._current: Child | None = None
+
+    def begin(self) -> None:
+        self._next()
+
+    def ended(self, child: Child) -> None:
+        """A process has been reaped."""
+        if child is self._current:
+            self._next()
+
+    def _next(self) -> None:
+        while self._left:
+            child = self._left.pop()
+            if child.alive:
+                self._current = child
+                self._stop(child, child.policy.shutdown_seconds)
+                return
+        self._current = None
+        self._finished()
+
+
+def is_whole(table: Table) -> bool:
+    """Whether every name that has a place in the tree is in service."""
+    return all(child.state == "running" for child in table if child.policy.restart == "permanent")

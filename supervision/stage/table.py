@@ -1,0 +1,115 @@
+"""What the stage knows of each name of the tree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..blackbox import BlackBox
+from ..board import Slot
+from ..protocol import Cause, State
+from ..spec import ChildSpec, Policy, walk
+from .connection import Connection
+from .loop import Timer
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """One name, and its process when it has one. Times are CLOCK_MONOTONIC seconds."""
+
+    name: str
+    parent: str
+    spec: ChildSpec
+    policy: Policy
+    is_dynamic: bool = False
+    state: State = "down"
+    pid: int = 0
+    incarnation: int = 0
+    ordered_at: float = 0.0
+    """When the process was ordered."""
+    forked_at: float = 0.0
+    in_service_at: float = 0.0
+    died_at: float = 0.0
+    """When the last incarnation ended; 0: it was replaced, or there was none."""
+    slot: Slot | None = None
+    blackbox: BlackBox | None = None
+    uplink: Connection | None = None
+    cause: Cause | None = None
+    """Why the stage ends the process, when it does."""
+    detail: str = ""
+    wanted: bool = False
+    """Ordered again while the old process is still there."""
+    timers: list[Timer] = field(default_factory=list)
+    memory_bytes: int = 0
+    last_cause: Cause | None = None
+    last_incident_at: float = 0.0
+    incident_open: bool = False
+
+    @property
+    def kind(self) -> Literal["supervisor", "actor", "program"]:
+        if self.spec.program:
+            return "program"
+        return "supervisor" if self.spec.is_supervisor else "actor"
+
+    @property
+    def alive(self) -> bool:
+        return self.state != "down"
+
+    @property
+    def restarts(self) -> int:
+        return max(0, self.incarnation - 1)
+
+    def last_incident(self) -> str:
+        if self.last_cause is None:
+            return ""
+        return f"{self.last_cause} {int(time.monotonic() - self.last_incident_at)}s ago"
+
+    def cancel_timers(self) -> None:
+        for timer in self.timers:
+            timer.cancel()
+        self.timers.clear()
+
+
+class Table:
+    """All names, parents before their children, siblings in start order."""
+
+    def __init__(self, root: ChildSpec, policies: Mapping[str, Policy]) -> None:
+        """A name that `policies` lacks has the default policy."""
+        self._children: dict[str, Child] = {}
+        self._pids: dict[int, Child] = {}
+        for name, parent, spec in walk(root):
+            self._children[name] = Child(name, parent, spec, policies.get(name, Policy()))
+
+    def __iter__(self) -> Iterator[Child]:
+        return iter(list(self._children.values()))
+
+    def get(self, name: str) -> Child | None:
+        return self._children.get(name)
+
+    def add(self, child: Child) -> None:
+        """A child that no spec names."""
+        self._children[child.name] = child
+
+    def discard(self, child: Child) -> None:
+        self._children.pop(child.name, None)
+
+    def forked(self, child: Child) -> None:
+        self._pids[child.pid] = child
+
+    def reaped(self, pid: int) -> Child | None:
+        """The child whose process that was."""
+        return self._pids.pop(pid, None)
+
+    def below(self, name: str) -> list[Child]:
+        """All that are below that name in the tree."""
+        found, names = [], {name}
+        for child in self._children.values():
+            if child.parent in names:
+                names.add(child.name)
+                found.append(child)
+        return found
+
+    def alive(self) -> list[Child]:
+        return [child for child in self._children.values() if child.alive]

@@ -1,0 +1,117 @@
+"""Looks after the children that do not end by themselves: hung, too large. Reads, decides, has the stage kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+
+from ..protocol import Cause
+from ..spec import Policy
+from .loop import Loop
+from .table import Child, Table
+
+_MEMORY_SECONDS = 2.0
+_DUMP_SECONDS = 0.2
+_LATE_SECONDS = 2.0
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_MIB = 1024 * 1024
+Kill = Callable[[Child, Cause, str], None]
+
+
+def tick_seconds(policies: Iterable[Policy]) -> float:
+    """How often heartbeats are looked at: each second, more often when a policy is shorter than the default."""
+    shortest = min((p.heartbeat_seconds for p in policies if p.heartbeat_seconds > 0), default=10.0)
+    return max(0.05, min(1.0, shortest / 8))
+
+
+class Watch:
+    """Looks at every child of the table again and again."""
+
+    def __init__(self, loop: Loop, table: Table, kill: Kill) -> None:
+        self._loop, self._table, self._kill = loop, table, kill
+        self._tick = tick_seconds(child.policy for child in table)
+        self._last = self._memory_at = time.monotonic()
+        self._lenient_until = 0.0
+        loop.call_later(self._tick, self._look)
+
+    def _look(self) -> None:
+        self._loop.call_later(self._tick, self._look)
+        now = time.monotonic()
+        if now - self._last > self._tick + _LATE_SECONDS:
+            # it was the stage that stood still (stopped, starved): nobody else is to blame for old heartbeats
+            self._lenient_until = now + 2 * _LATE_SECONDS + self._tick
+        self._last = now
+        if now >= self._lenient_until:
+            for child in self._table:
+                self._check_heartbeat(child, now)
+        if now - self._memory_at >= _MEMORY_SECONDS:
+            self._memory_at = now
+            for child in self._table:
+                self._check_memory(child)
+
+    def _check_heartbeat(self, child: Child, now: float) -> None:
+        allowed = child.policy.heartbeat_seconds
+        if child.slot is None or child.cause is not None or not allowed or child.state == "down":
+            return
+        silent = now - max(child.slot.read().heartbeat, child.forked_at)
+        if silent <= allowed:
+            return
+        text = f"no heartbeat for {silent:.1f} s"
+        if is_stopped(child.pid):
+            self._kill(child, "hang", f"{text}: the process is stopped by a signal")
+            return
+        child.cause, child.detail = "hang", text
+        os.kill(child.pid, signal.SIGUSR1)
+        child.timers.append(self._loop.call_later(_DUMP_SECONDS, lambda: self._kill_hung(child, text)))
+
+    def _kill_hung(self, child: Child, text: str) -> None:
+        stacks = child.blackbox.read()[1] if child.blackbox is not None else ""
+        self._kill(child, "hang", f"{text}\n{stacks}" if stacks else f"{text}; it gave no stack")
+
+    def _check_memory(self, child: Child) -> None:
+        ceiling = child.policy.memory_mib * _MIB
+        if not child.pid or child.cause is not None or not ceiling:
+            return
+        # the shared pages of the stage count in RSS; PSS costs more to read, so only when it may matter
+        if rss(child.pid) <= ceiling:
+            return
+        child.memory_bytes = pss(child.pid)
+        if child.memory_bytes > ceiling:
+            text = f"{child.memory_bytes / _MIB:.0f} MiB, more than the {child.policy.memory_mib} MiB allowed"
+            self._kill(child, "memory", text)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process is stopped by a signal or a tracer."""
+    return _stat_state(pid) in ("T", "t")
+
+
+def _stat_state(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def rss(pid: int) -> int:
+    """Resident bytes, shared pages included; 0 when it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except OSError:
+        return 0
+
+
+def pss(pid: int) -> int:
+    """Resident bytes, each shared page divided by those who share it; RSS where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            for line in file:
+                if line.startswith(b"Pss:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return rss(pid)

@@ -1,0 +1,245 @@
+"""Actors and trees that the engine's tests run in real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
+from supervision.application import Application
+from supervision.message import Message
+from supervision.spec import ChildSpec, Policy
+
+HERE = "tests.support.tree_actors"
+
+
+class Say(Message, frozen=True):
+    text: str
+    data: bytes = b""
+
+
+class Said(Message, frozen=True):
+    text: str
+    pid: int = 0
+    data: bytes = b""
+
+
+class Tell(Message, frozen=True):
+    """Tells `to` so many numbered messages, then answers with how long that took."""
+
+    to: str
+    count: int
+    kind: str = "number"
+    size: int = 0
+    deadline: float = 10.0
+
+
+class Number(Message, frozen=True):
+    value: int
+    data: bytes = b""
+
+
+class Latest(Message, frozen=True):
+    value: int
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class GetSeen(Message, frozen=True):
+    pass
+
+
+class Seen(Message, frozen=True):
+    numbers: list[int]
+    latest: list[int]
+    dead: list[str]
+    hellos: list[str]
+    started: float
+
+
+class Do(Message, frozen=True):
+    """Does something to itself."""
+
+    what: str
+    seconds: float = 0.0
+
+
+class AskOther(Message, frozen=True):
+    to: str
+    question: str
+    timeout: float = 5.0
+
+
+class Dispose(Message, frozen=True):
+    function: str
+    seconds: float = 0.0
+    deadline: float = 5.0
+
+
+class Echo(Actor):
+    """Answers, tells, asks, and breaks on order."""
+
+    feeders: ClassVar[tuple[str, ...]] = ("listener",)
+
+    def __init__(self, start_seconds: float = 0.0, **_: Any) -> None:
+        super().__init__()
+        self._start_seconds = start_seconds
+        self._seen = Seen([], [], [], [], time.time())
+        self._leak: list[bytes] = []
+
+    async def on_start(self) -> None:
+        await asyncio.sleep(self._start_seconds)
+
+    async def on_stop(self) -> None:
+        (Path(self.context) / "stops").open("a").write(self.name + "\n")
+        if self.name.startswith("stubborn"):
+            await asyncio.sleep(60)
+
+    async def on_hello(self, name: str) -> None:
+        self._seen.hellos.append(name)
+
+    def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
+        self._seen.dead.append(f"{name} {type(message).__name__} {reason}")
+
+    @on(Say)
+    def on_say(self, message: Say, sender: Address) -> Said:
+        return Said(message.text, os.getpid(), message.data)
+
+    @on(Number)
+    def on_number(self, message: Number, sender: Address) -> None:
+        self._seen.numbers.append(message.value)
+
+    @on(Latest)
+    def on_latest(self, message: Latest, sender: Address) -> None:
+        self._seen.latest.append(message.value)
+
+    @on(GetSeen)
+    def on_get_seen(self, message: GetSeen, sender: Address) -> Seen:
+        return self._seen
+
+    @on(Tell)
+    def on_tell(self, message: Tell, sender: Address) -> Said:
+        began, data = time.monotonic(), bytes(message.size)
+        for value in range(message.count):
+            sent = Number(value, data) if message.kind == "number" else Latest(value)
+            self.tell(message.to, sent, deadline=message.deadline)
+        return Said(str(time.monotonic() - began))
+
+    @on(AskOther)
+    async def on_ask_other(self, message: AskOther, sender: Address) -> Said:
+        try:
+            answer = await self.ask(message.to, Say(message.question), Said, timeout=message.timeout)
+        except AskError as error:
+            return Said(f"AskError {error}")
+        return answer
+
+    @on(Dispose)
+    async def on_dispose(self, message: Dispose, sender: Address) -> Said:
+        try:
+            result = await self.disposable(
+                f"{HERE}:{message.function}", {"seconds": message.seconds}, deadline=message.deadline
+            )
+        except DisposableTimeout as error:
+            return Said(f"timeout {error.text}")
+        except DisposableError as error:
+            return Said(f"error {error.kind} {error.errno} {error.text}")
+        return Said(repr(result))
+
+    @on(Do)
+    async def on_do_later(self, message: Do, sender: Address) -> None:
+        if message.what == "exception in task":
+            await asyncio.sleep(0)
+            raise ZeroDivisionError("in a task")
+        if message.what == "exception in timer":
+            self.after(0.01, self._boom)
+        else:
+            self._do(message)
+
+    def _do(self, message: Do) -> None:
+        if message.what == "exception":
+            raise ZeroDivisionError("in a handler")
+        if message.what == "busy":
+            end = time.monotonic() + message.seconds
+            while time.monotonic() < end:
+                pass
+        elif message.what == "leak":
+            while True:
+                self._leak.append(os.urandom(1024 * 1024))
+                time.sleep(0.005)
+        elif message.what == "exit":
+            os._exit(0)
+
+    def _boom(self) -> None:
+        raise ZeroDivisionError("in a timer")
+
+
+class Late(Echo):
+    """Never comes into service."""
+
+    async def on_start(self) -> None:
+        await asyncio.sleep(60)
+
+
+class Asking(Echo):
+    """Needs an answer before it is in service."""
+
+    async def on_start(self) -> None:
+        await self.ask("echo", Say("?"), Said, timeout=5)
+
+
+def nap(seconds: float) -> str:
+    time.sleep(seconds)
+    return "slept"
+
+
+def fail(seconds: float) -> None:
+    raise FileNotFoundError(2, "no such thing")
+
+
+def die(seconds: float) -> None:
+    os._exit(3)
+
+
+def large(seconds: float) -> bytes:
+    return bytes(3_000_000)
+
+
+def pids(seconds: float) -> list[int]:
+    return [os.getpid(), os.getppid()]
+
+
+def _echo(name: str, **arguments: Any) -> ChildSpec:
+    return ChildSpec(name=name, actor=f"{HERE}:Echo", arguments=arguments)
+
+
+QUICK = Policy(heartbeat_seconds=2.0, shutdown_seconds=1.0, start_seconds=2.0, max_restarts=20, memory_mib=150)
+
+
+def _application(run_dir: Path, *children: ChildSpec, **policies: Policy) -> Application:
+    tree = ChildSpec(name="root", children=children)
+    from supervision.spec import walk
+
+    found = {name: QUICK for name, _, _ in walk(tree)}
+    return Application(name="test", tree=tree, policies=found | policies, context=str(run_dir.parent), run_dir=run_dir)
+
+
+def small(run_dir: Path) -> Application:
+    """root: listener, echo, group (supervisor): echo/a, echo/b."""
+    group = ChildSpec(name="group", children=(_echo("a"), _echo("b")))
+    return _application(run_dir, _echo("listener"), _echo("echo"), group)
+
+
+def stubborn(run_dir: Path) -> Application:
+    return _application(run_dir, _echo("echo"), _echo("stubborn"))
+
+
+def asking(run_dir: Path) -> Application:
+    slow = _echo("echo", start_seconds=0.2)
+    return _application(run_dir, slow, ChildSpec(name="asking", actor=f"{HERE}:Asking"))
+
+
+def late(run_dir: Path) -> Application:
+    policy = Policy(start_seconds=0.3, restart="permanent", max_restarts=1)
+    return _application(run_dir, _echo("echo"), ChildSpec(name="late", actor=f"{HERE}:Late"), late=policy)

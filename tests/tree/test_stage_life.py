@@ -1,0 +1,115 @@
+"""Start, restart, stop: real processes."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.stage_process import StageProcess, exists, stage_running
+from tests.support.tree_actors import HERE, Said, Say
+
+pytestmark = pytest.mark.tree
+SMALL = f"{HERE}:small"
+
+
+def test_a_tree_starts_answers_and_stops_in_reverse_order(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        assert stage.ask(Say("hi"), Said, "group/a").text == "hi"
+        tree = stage.tree()
+        assert [(a.name, a.kind, a.parent) for a in tree.values()] == [
+            ("root", "supervisor", "stage"),
+            ("listener", "actor", "root"),
+            ("echo", "actor", "root"),
+            ("group", "supervisor", "root"),
+            ("group/a", "actor", "group"),
+            ("group/b", "actor", "group"),
+        ]
+        pids = stage.processes()
+        stage.process.send_signal(signal.SIGTERM)
+        assert stage.wait_end() == 0
+    assert (tmp_path / "stops").read_text().split() == ["group/b", "group/a", "echo", "listener"]
+    assert not any(exists(pid) for pid in pids)
+    assert not (tmp_path / "run" / "lock").exists()
+
+
+def test_a_killed_actor_is_replaced_and_its_name_means_the_new_one(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        old = stage.pid("echo")
+        stage.kill("echo")
+        stage.wait_running("echo", incarnation=2)
+        assert stage.ask(Say("again"), Said, "echo").pid not in (0, old)
+        assert stage.tree()["echo"].last_incident.startswith("signal")
+        assert stage.tree()["echo"].restarts == 1
+
+
+def test_a_killed_supervisor_takes_its_subtree_along_and_starts_it_anew(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        before = stage.tree()
+        stage.kill("group")
+        stage.wait_running("group", "group/a", "group/b", incarnation=2)
+        after = stage.tree()
+        assert not exists(before["group/a"].pid)
+        assert after["echo"].pid == before["echo"].pid
+        assert after["group/a"].last_incident == ""
+
+
+def test_a_killed_root_is_replaced_with_everything_below(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        before = stage.processes()
+        stage.kill("root")
+        stage.wait_running("root", "echo", "group/b", incarnation=2)
+        assert not any(exists(pid) for pid in before)
+
+
+def test_a_killed_stage_leaves_nothing(tmp_path: Path) -> None:
+    stage = StageProcess(SMALL, tmp_path / "run")
+    stage.wait_ready()
+    pids = stage.processes()
+    stage.process.kill()
+    stage.wait_end()
+    stage.wait(lambda: not any(exists(pid) for pid in pids), "all processes gone", 2)
+    stage.wait(lambda: not list((tmp_path / "run").iterdir()), "sockets and lock gone", 2)
+    with stage_running(SMALL, tmp_path / "run") as again:
+        assert again.ask(Say("hi"), Said, "echo").text == "hi"
+
+
+def test_a_second_agent_on_the_directory_is_refused_and_one_beside_it_is_not(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        second = StageProcess(SMALL, tmp_path / "run")
+        assert second.wait_end() == 1
+        assert f"an agent with pid {stage.process.pid} already runs on {tmp_path / 'run'}" in second.log.read_text()
+        with stage_running(SMALL, tmp_path / "other") as other:
+            assert other.pid("echo") != stage.pid("echo")
+        assert stage.ask(Say("still"), Said, "echo").text == "still"
+
+
+def test_an_actor_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_path: Path) -> None:
+    with stage_running(f"{HERE}:stubborn", tmp_path / "run") as stage:
+        stage.process.send_signal(signal.SIGTERM)
+        assert stage.wait_end(4) == 0
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with stage_running(f"{HERE}:stubborn", tmp_path / "run") as stage:
+        pids = stage.processes()
+        os.kill(stage.pid("stubborn"), signal.SIGSTOP)
+        stage.process.send_signal(signal.SIGTERM)
+        stage.wait(lambda: stage.tree()["stubborn"].state == "stopping", "it has begun to stop")
+        stage.process.send_signal(signal.SIGTERM)
+        assert stage.wait_end(0.9) == 1
+    assert not any(exists(pid) for pid in pids)
+
+
+def test_a_question_asked_while_the_other_starts_is_answered_when_it_is_there(tmp_path: Path) -> None:
+    with stage_running(f"{HERE}:asking", tmp_path / "run") as stage:
+        stage.kill("echo")
+        stage.kill("asking")
+        stage.wait_running("asking", "echo", incarnation=2)
+
+
+def test_an_actor_that_does_not_come_into_service_is_ended_and_the_tree_gives_up(tmp_path: Path) -> None:
+    with stage_running(f"{HERE}:late", tmp_path / "run", ready=False) as stage:
+        stage.wait_running("echo")
+        stage.wait(lambda: stage.tree()["late"].last_incident.startswith("start_timeout"), "late is recorded")
+        assert stage.wait_end(10) == 1
