@@ -38,6 +38,8 @@ class Event(enum.Enum):
     """Its process ended by itself with exit code 0."""
     FAILED = "failed"
     """Its process ended in any other way."""
+    STOPPED = "stopped"
+    """Its process ended because somebody ordered it."""
     DUE = "due"
     """The time it was given is over."""
 

@@ -17,7 +17,7 @@ from .protocol import EXIT_ESCALATED, Cause, Exited, Spawn, Started, Stop
 from .strategy import group
 
 REPEAT_SECONDS = 2.0
-"""So long after a budget is over the order to stop is given again, now to kill at once."""
+"""So long after a deadline is over the supervisor no longer relies on the stage having kept it: it orders a kill."""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -66,6 +66,8 @@ def _is_news(child: Child, event: Started | Exited) -> bool:
 def _kind(event: Started | Exited) -> Event:
     if isinstance(event, Started):
         return Event.STARTED
+    if event.cause in ("stopped", "stage"):
+        return Event.STOPPED
     return Event.ENDED if ended_orderly(event) else Event.FAILED
 
 
@@ -94,6 +96,11 @@ def _start_timed_out(family: Family, child: Child, now: float, rng: Rng) -> tupl
 
 def _kill(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
     return _stop(family, child, now, 0.0, "stopped")
+
+
+def _stopped(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    """Not on our order: the whole tree is being stopped from above, and it is not for us to start anything again."""
+    return family.replace(_change(child, phase=Phase.GONE)), []
 
 
 def _ended(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
@@ -178,7 +185,8 @@ def _settle(family: Family, now: float) -> tuple[Family, list[Order]]:
     orders: list[Order] = []
     for child in family.children:
         if child.phase is Phase.WAITING and child.not_before <= now:
-            due = now + child.policy.start_seconds
+            # the stage keeps to start_seconds; ours is for an order, or an answer, that was lost
+            due = now + child.policy.start_seconds + REPEAT_SECONDS
             family = family.replace(_change(child, phase=Phase.STARTING, due=due, in_service_since=None))
             orders.append(Spawn(child.name))
     return family, orders
@@ -195,10 +203,11 @@ TRANSITIONS: dict[Phase, dict[Event, Rule]] = {
         Event.STARTED: _in_service,
         Event.ENDED: _ended,
         Event.FAILED: _failed,
+        Event.STOPPED: _stopped,
         Event.DUE: _start_timed_out,
     },
-    Phase.RUNNING: {Event.ENDED: _ended, Event.FAILED: _failed},
-    Phase.STOPPING: {Event.ENDED: _ended, Event.FAILED: _failed, Event.DUE: _kill},
+    Phase.RUNNING: {Event.ENDED: _ended, Event.FAILED: _failed, Event.STOPPED: _stopped},
+    Phase.STOPPING: {Event.ENDED: _ended, Event.FAILED: _failed, Event.STOPPED: _failed, Event.DUE: _kill},
     Phase.GONE: {},
 }
 """A pair that is missing is no news: a WAITING child was not ordered to start, a GONE one is not our concern."""

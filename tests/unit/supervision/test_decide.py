@@ -104,12 +104,12 @@ class TestStarting:
         world.exit("c")
         assert world.take_orders()[-1] == "+c"
 
-    def test_a_child_that_is_not_in_service_in_time_is_killed_and_started_again(self) -> None:
+    def test_a_child_that_the_stage_did_not_kill_at_its_deadline_is_killed_and_started_again(self) -> None:
         world = World(make("ab", start_seconds=10))
         world.hung_in_start = {"a"}
         world.begin()
         world.take_orders()
-        world.pass_time(9.9)
+        world.pass_time(11.9)
         assert world.take_orders() == []
         world.pass_time(0.2)
         assert [o for o in world.orders if isinstance(o, Stop)] == [Stop("a", 0.0, "start_timeout")]
@@ -120,7 +120,7 @@ class TestStarting:
         world.obey = False
         world.begin()
         world.pass_time(30)
-        assert world.take_orders() == ["+a", *["-a"] * 11]
+        assert world.take_orders() == ["+a", *["-a"] * 10]
 
 
 class TestStrategies:
@@ -335,6 +335,14 @@ class TestEnding:
 
 
 class TestOldNews:
+    def test_a_child_that_was_stopped_from_above_is_not_started_again(self) -> None:
+        """The stage stops the whole tree child by child while the supervisor still lives."""
+        world = World(make("ab")).begin()
+        world.take_orders()
+        world.exit("b", 0, "stopped")
+        world.pass_time(60)
+        assert world.take_orders() == []
+
     def test_an_exit_of_an_older_incarnation_changes_nothing(self) -> None:
         world = World(make("a")).begin()
         world.exit("a")
@@ -363,9 +371,9 @@ class TestOldNews:
         world = World(make("a", start_seconds=1))
         world.obey = False
         world.begin()
-        world.pass_time(1)
+        world.pass_time(3)
         world.obey = True
-        world.say(Exited("a", 0, 0, 0, "start_timeout"))
+        world.say(Exited("a", 0, 0, 0, "stopped"))
         assert world.phases() == "a=running"
 
 
