@@ -16,7 +16,7 @@ from actors.config.documents import Document
 from actors.config.effective import to_json, to_plain
 from actors.config.errors import ConfigErrors
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import STAGE, GetTree, Tree
+from supervision.protocol import STAGE, GetTree, Shutdown, Tree
 
 from . import change, session, trial
 from .messages import (
@@ -31,7 +31,7 @@ from .messages import (
     RollBack,
 )
 from .sources import Sources
-from .watching import Watcher
+from .watching import LockWatcher, Watcher
 
 SETTLE_SECONDS = 0.3
 """So long after the last event on the files they are read: an editor or a copy is then done."""
@@ -65,6 +65,7 @@ class ConfigController(Actor):
         self._take_up()
         self._watcher = Watcher()
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
+        self._watch_lock()
         self._read()
         self._step(trial.Booted(session.boot(), self._agent.config_hash))
         self.follow()
@@ -73,6 +74,9 @@ class ConfigController(Actor):
     async def on_stop(self) -> None:
         asyncio.get_running_loop().remove_reader(self._watcher.fileno())
         self._watcher.close()
+        if self._lock is not None:
+            asyncio.get_running_loop().remove_reader(self._lock.fileno())
+            self._lock.close()
         self._step(trial.Ending())
 
     async def on_hello(self, name: str) -> None:
@@ -132,6 +136,17 @@ class ConfigController(Actor):
                 self._settle.cancel()
             self._settle = self.after(SETTLE_SECONDS, self.follow)
 
+    def _watch_lock(self) -> None:
+        self._lock: LockWatcher | None = None
+        if self._agent.flags.get("exit-on-lock-contention"):
+            self._lock = LockWatcher(self._agent.flags["lock-file"])
+            asyncio.get_running_loop().add_reader(self._lock.fileno(), self._on_contention)
+
+    def _on_contention(self) -> None:
+        if self._lock is not None and self._lock.drain():
+            self.log.warning("another agent wants %s: making way for it", self._agent.flags["lock-file"])
+            self.tell(STAGE, Shutdown())
+
     def follow(self) -> None:
         """Read the sources; put in force what they say when it is new and obeys every rule."""
         self._watcher.watch(self._sources.directories())
@@ -151,7 +166,7 @@ class ConfigController(Actor):
             said = str(error)
             if said != self._error:
                 self._error = said
-                self.log.error("the configuration stays as it is, what is offered cannot be used: %s", said)  # noqa: TRY400
+                self.log.error("the configuration stays as it is, what is offered cannot be used: %s", said)
                 self._step(trial.Refused(said[:2000]))
             return ""
         self._error = ""
@@ -189,7 +204,7 @@ class ConfigController(Actor):
         try:
             wanted = self._sources.judge(documents)
         except ConfigErrors as error:
-            self.log.error("configuration %s cannot be used any more: %s", name, str(error))  # noqa: TRY400
+            self.log.error("configuration %s cannot be used any more: %s", name, str(error))
             return False
         self._wanted = msgspec.structs.replace(wanted, cgroupDriver=self._running.cgroupDriver)
         changed = self._advance()
@@ -216,7 +231,7 @@ class ConfigController(Actor):
             self._store.save(self._state)
         except OSError as error:
             self.metrics.count("config_checkpoint_errors_total")
-            self.log.error("the configuration cannot be checkpointed: %s", error)  # noqa: TRY400
+            self.log.error("the configuration cannot be checkpointed: %s", error)
         for damaged in self._store.take_damaged():
             self.log.error("checkpoint %s was damaged and is set aside", damaged)
         known = {self._state.assigned, name, self._state.last_known_good}

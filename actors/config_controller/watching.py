@@ -44,6 +44,25 @@ class Watcher:
         self._inotify.close()
 
 
+class LockWatcher:
+    """An inotify descriptor on the lock file: another agent that opens it wants this one to make way."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError when the file is not there."""
+        self._inotify = INotify(nonblocking=True)
+        self._inotify.add_watch(path, flags.OPEN | flags.DELETE_SELF)
+
+    def fileno(self) -> int:
+        return int(self._inotify.fileno())
+
+    def drain(self) -> bool:
+        """Take all events that are there; whether there were any."""
+        return bool(self._inotify.read(timeout=0))
+
+    def close(self) -> None:
+        self._inotify.close()
+
+
 def directories_of(files: Iterable[str], trees: Iterable[str]) -> list[str]:
     """The directories of the files, and the trees with all that is in them."""
     found = {os.path.dirname(path) for path in files if path}

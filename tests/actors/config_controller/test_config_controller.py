@@ -25,7 +25,7 @@ from actors.config_controller.messages import (
 )
 from actors.config_controller.trial import TRIAL_SECONDS
 from supervision.harness import Harness, VirtualClock
-from supervision.protocol import STAGE, ActorState, GetTree, Hello, Tree
+from supervision.protocol import STAGE, ActorState, GetTree, Hello, Shutdown, Tree
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -384,5 +384,32 @@ def test_a_storm_of_changes_ends_with_the_last_one(node):
             assert (await effective(harness))["maxPods"] == 110
             assert from_json(harness.sent(ConfigChanged)[-1].config).maxPods == 110
             assert len(list((node.directory / "root/troupelet/config").glob("*.json"))) <= 25
+
+    run(test())
+
+
+def test_the_agent_makes_way_for_another_that_opens_the_lock_file(node):
+    async def test():
+        lock = node.directory / "lock"
+        lock.touch()
+        node.flags = [f"--lock-file={lock}", "--exit-on-lock-contention"]
+        async with node.running() as harness:
+            await harness.advance(5)
+            assert harness.sent(Shutdown) == []
+            lock.read_text()
+            await harness.wait_sent(Shutdown, to=STAGE)
+
+    run(test())
+
+
+def test_without_being_told_to_make_way_the_lock_file_is_not_watched(node):
+    async def test():
+        lock = node.directory / "lock"
+        lock.touch()
+        node.flags = [f"--lock-file={lock}"]
+        async with node.running() as harness:
+            lock.read_text()
+            await harness.advance(5)
+            assert harness.sent(Shutdown) == []
 
     run(test())
