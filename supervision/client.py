@@ -1,4 +1,4 @@
-"""Asks the stage, or any actor, from outside the tree: for the command line and for tests. Blocking, with a deadline."""
+"""Asks the stage or any actor from outside the tree: for the command line and for tests. Blocking, with a deadline."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, NoReturn, Protocol
 
 from .board import Slot, padded
@@ -34,23 +34,32 @@ class Runner:
 
     def call(self, call: Callable[[], Any], label: str) -> asyncio.Task[Any] | None:
         """Call; what turns out to be a coroutine goes on as a task."""
-        shown = self._padded.get(label)
-        if shown is None:
-            shown = self._padded[label] = padded(label)
-        self._slot.begin(shown, time.monotonic())
+        self.begin(label)
         try:
             result = call()
         except BaseException as error:  # noqa: BLE001 - let it crash
             self.failed(label, error)
-        self._slot.end()
-        return self.task(_await(result), label) if inspect.isawaitable(result) else None
+        self.end()
+        if not inspect.isawaitable(result):
+            return None
+        return self.task(result if inspect.iscoroutine(result) else _await(result), label)
 
     def task(self, coroutine: Coroutine[Any, Any, Any], label: str) -> asyncio.Task[Any]:
         """Run a coroutine beside the rest."""
-        task = self._loop.create_task(self._guard(coroutine, label), name=label)
+        task = self._loop.create_task(_Steps(coroutine, label, self), name=label)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def begin(self, label: str) -> None:
+        """Show what is in hand."""
+        shown = self._padded.get(label)
+        if shown is None:
+            shown = self._padded[label] = padded(label)
+        self._slot.begin(shown, time.monotonic())
+
+    def end(self) -> None:
+        self._slot.end()
 
     def failed(self, label: str, error: BaseException) -> NoReturn:
         """End the process for what was raised; SystemExit is a way to end it on purpose."""
@@ -58,13 +67,35 @@ class Runner:
             self._end.exit(error.code if isinstance(error.code, int) else int(error.code is not None))
         self._end.crash(label, error)
 
-    async def _guard(self, coroutine: Coroutine[Any, Any, Any], label: str) -> Any:
+
+class _Steps(Coroutine[Any, Any, Any]):
+    """A coroutine whose every step is shown as in hand, and whose failure ends the process."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], label: str, runner: Runner) -> None:
+        self._coroutine, self._label, self._runner = coroutine, label, runner
+
+    def send(self, value: Any) -> Any:
+        return self._step(self._coroutine.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._step(self._coroutine.throw, *error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    def _step(self, step: Callable[..., Any], *values: Any) -> Any:
+        self._runner.begin(self._label)
         try:
-            return await coroutine
-        except asyncio.CancelledError:
+            return step(*values)
+        except (StopIteration, asyncio.CancelledError):
             raise
         except BaseException as error:  # noqa: BLE001 - let it crash
-            self.failed(label, error)
+            self._runner.failed(self._label, error)
+        finally:
+            self._runner.end()
 
 
 async def _await(awaitable: Any) -> Any:

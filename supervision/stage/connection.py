@@ -1,4 +1,4 @@
-"""Frames on one of the stage's sockets: an actor's uplink, or a command line. Neither blocks nor grows without bound."""
+"""Frames on a socket of the stage: an actor's uplink, or a command line. Neither blocks nor grows without bound."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
 from supervision.application import Application
 from supervision.message import Message
-from supervision.spec import ChildSpec, Policy
+from supervision.spec import ChildSpec, Policy, walk
+from tests.support.incident_file import IncidentFile
 
 HERE = "tests.support.tree_actors"
 
@@ -219,10 +220,15 @@ QUICK = Policy(heartbeat_seconds=2.0, shutdown_seconds=1.0, start_seconds=2.0, m
 
 def _application(run_dir: Path, *children: ChildSpec, **policies: Policy) -> Application:
     tree = ChildSpec(name="root", children=children)
-    from supervision.spec import walk
-
     found = {name: QUICK for name, _, _ in walk(tree)}
-    return Application(name="test", tree=tree, policies=found | policies, context=str(run_dir.parent), run_dir=run_dir)
+    return Application(
+        name="test",
+        tree=tree,
+        policies=found | policies,
+        context=str(run_dir.parent),
+        run_dir=run_dir,
+        incidents=IncidentFile(run_dir.parent / "incidents"),
+    )
 
 
 def small(run_dir: Path) -> Application:
@@ -243,3 +249,13 @@ def asking(run_dir: Path) -> Application:
 def late(run_dir: Path) -> Application:
     policy = Policy(start_seconds=0.3, restart="permanent", max_restarts=1)
     return _application(run_dir, _echo("echo"), ChildSpec(name="late", actor=f"{HERE}:Late"), late=policy)
+
+
+def default_policies(run_dir: Path) -> Application:
+    standard = Policy()
+    return _application(run_dir, _echo("listener"), _echo("echo"), listener=standard, echo=standard)
+
+
+def brittle(run_dir: Path) -> Application:
+    policy = Policy(max_restarts=2, period_seconds=60, backoff_seconds=0.01)
+    return _application(run_dir, _echo("echo"), echo=policy)

@@ -1,0 +1,34 @@
+"""Incidents as JSON lines, for tests of the stage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+
+from supervision.protocol import Exited, Started
+
+
+class IncidentFile:
+    """Appends each event to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def opened(self, exited: Exited) -> None:
+        self._append({"event": "opened", **msgspec.to_builtins(exited)})
+
+    def closed(self, started: Started, seconds: float) -> None:
+        self._append({"event": "closed", "name": started.name, "incarnation": started.incarnation, "seconds": seconds})
+
+    def _append(self, record: dict[str, object]) -> None:
+        with self._path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def incidents(path: Path, event: str = "opened") -> list[dict[str, object]]:
+    """Those of one kind, oldest first."""
+    if not path.exists():
+        return []
+    return [record for line in path.read_text().splitlines() if (record := json.loads(line))["event"] == event]

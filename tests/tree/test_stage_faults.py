@@ -1,0 +1,128 @@
+"""What goes wrong in one actor costs that actor, is noticed in time, and is on record with its cause."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.incident_file import incidents
+from tests.support.stage_process import StageProcess, stage_running
+from tests.support.tree_actors import HERE, Do, Said, Say
+
+pytestmark = pytest.mark.tree
+SMALL = f"{HERE}:small"
+
+
+def _tell(stage: StageProcess, name: str, order: Do) -> None:
+    """A question nobody waits for."""
+    with pytest.raises(Exception, match=r"did not answer|closed|there"):
+        stage.ask(order, Said, name, timeout=0.05)
+
+
+@pytest.mark.parametrize("what", ["exception", "exception in task", "exception in timer"])
+def test_an_exception_ends_the_process_and_its_traceback_is_recorded(tmp_path: Path, what: str) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        other = stage.pid("listener")
+        _tell(stage, "echo", Do(what))
+        stage.wait_running("echo", incarnation=2)
+        (incident,) = incidents(tmp_path / "incidents")
+        assert (incident["name"], incident["cause"], os.WEXITSTATUS(incident["status"])) == ("echo", "exception", 70)
+        assert "ZeroDivisionError: in a " in str(incident["detail"])
+        assert str(incident["message"]).endswith("_boom" if what.endswith("timer") else "Do")
+        (closed,) = incidents(tmp_path / "incidents", "closed")
+        assert closed["incarnation"] == 2
+        assert stage.pid("listener") == other
+
+
+def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        began = time.monotonic()
+        _tell(stage, "echo", Do("busy", 60))
+        stage.wait(lambda: stage.tree()["echo"].message.endswith("Do"), "what it does is seen from outside")
+        stage.wait_running("echo", incarnation=2)
+        assert time.monotonic() - began < 4  # heartbeat_seconds is 2 here
+        (incident,) = incidents(tmp_path / "incidents")
+        assert incident["cause"] == "hang"
+        assert str(incident["message"]).endswith("Do")
+        assert "in _do" in str(incident["detail"])
+
+
+def test_a_stopped_process_is_a_hang(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        stage.kill("group/a", signal.SIGSTOP)
+        stage.wait_running("group/a", incarnation=2)
+        (incident,) = incidents(tmp_path / "incidents")
+        assert incident["cause"] == "hang"
+        assert "stopped by a signal" in str(incident["detail"])
+
+
+def test_a_hang_of_the_default_policy_is_replaced_within_twelve_seconds(tmp_path: Path) -> None:
+    with stage_running(f"{HERE}:default_policies", tmp_path / "run") as stage:
+        began = time.monotonic()
+        stage.kill("listener", signal.SIGSTOP)
+        _tell(stage, "echo", Do("busy", 60))
+        stage.wait_running("echo", "listener", incarnation=2, timeout=15)
+        assert time.monotonic() - began < 12
+
+
+def test_a_leak_is_ended_at_the_ceiling(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        _tell(stage, "echo", Do("leak"))
+        stage.wait_running("echo", incarnation=2, timeout=15)
+        (incident,) = incidents(tmp_path / "incidents")
+        # a leak that also blocks the loop may be either, whichever is noticed first
+        assert incident["cause"] in ("memory", "hang")
+        if incident["cause"] == "memory":
+            assert "more than the 150 MiB allowed" in str(incident["detail"])
+
+
+def test_an_exit_by_itself_and_a_signal_are_told_apart(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        _tell(stage, "echo", Do("exit"))
+        stage.wait_running("echo", incarnation=2)
+        stage.kill("echo", signal.SIGSEGV)
+        stage.wait_running("echo", incarnation=3)
+        assert [(i["cause"], i["status"]) for i in incidents(tmp_path / "incidents")] == [
+            ("exit", 0),
+            ("signal", signal.SIGSEGV),
+        ]
+
+
+def test_a_crash_loop_ends_the_agent_with_an_error(tmp_path: Path) -> None:
+    with stage_running(f"{HERE}:brittle", tmp_path / "run") as stage:
+        for incarnation in (2, 3):
+            stage.kill("echo")
+            stage.wait(lambda n=incarnation: stage.tree()["echo"].incarnation >= n, "restarted")  # type: ignore[misc]
+            stage.wait_running("echo", incarnation=incarnation)
+        stage.kill("echo")
+        assert stage.wait_end(5) == 1
+
+
+def test_the_stage_answers_while_every_actor_is_stopped(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        for pid in stage.processes():
+            os.kill(pid, signal.SIGSTOP)
+        began = time.monotonic()
+        assert len(stage.tree()) == 6
+        assert time.monotonic() - began < 0.2
+        stage.wait_running("root", "group/b", incarnation=2)
+
+
+def test_what_is_told_while_an_actor_is_replaced_reaches_the_new_one(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        stage.ask(Say("warm"), Said, "echo")
+        stage.kill("listener")
+        from tests.support.tree_actors import GetSeen, Seen, Tell
+
+        stage.ask(Tell("listener", 50), Said, "echo")
+        stage.wait(lambda: stage.ask(GetSeen(), Seen, "listener").numbers == list(range(50)), "all 50 came")
+
+
+def test_a_restarted_actor_says_hello_to_its_feeders(tmp_path: Path) -> None:
+    from tests.support.tree_actors import GetSeen, Seen
+
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        stage.kill("group/b")
+        stage.wait(lambda: stage.ask(GetSeen(), Seen, "listener").hellos.count("group/b") == 2, "two hellos")
