@@ -1,0 +1,93 @@
+"""What a client asks of a log: the parameters of /containerLogs, checked. Pure.
+
+Names and errors are those of the API's PodLogOptions; several errors are told at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+
+import msgspec
+
+_TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False", ""}
+
+
+class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """`since_ns` is nanoseconds since 1970, 0 for all; `tail_lines` and `limit_bytes` None for no limit."""
+
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    limit_bytes: int | None = None
+    since_ns: int = 0
+    stream: str = "All"
+
+
+class QueryError(ValueError):
+    """The parameters are wrong; the text names each of them."""
+
+
+def parse_query(values: Mapping[str, str], now: float) -> LogQuery:
+    """The query of these parameters; `now` in seconds since 1970. Raises QueryError."""
+    wrong: list[str] = []
+    query = LogQuery(
+        follow=_flag(values, "follow", wrong),
+        previous=_flag(values, "previous", wrong),
+        timestamps=_flag(values, "timestamps", wrong),
+        tail_lines=_number(values, "tailLines", 0, wrong),
+        limit_bytes=_number(values, "limitBytes", 1, wrong),
+        since_ns=_since(values, now, wrong),
+        stream=values.get("stream") or "All",
+    )
+    if query.stream not in ("All", "Stdout", "Stderr"):
+        wrong.append(f'stream: Unsupported value: "{query.stream}": supported values: "All", "Stdout", "Stderr"')
+    if query.stream != "All" and query.tail_lines is not None:
+        wrong.append("tailLines: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now")
+    if wrong:
+        raise QueryError("; ".join(wrong))
+    return query
+
+
+def _flag(values: Mapping[str, str], name: str, wrong: list[str]) -> bool:
+    if name not in values:
+        return False
+    text = values[name]
+    if text not in _TRUE | _FALSE:
+        wrong.append(f'{name}: Invalid value: "{text}": must be true or false')
+    return text in _TRUE
+
+
+def _number(values: Mapping[str, str], name: str, least: int, wrong: list[str]) -> int | None:
+    text = values.get(name, "")
+    if not text:
+        return None
+    if not text.lstrip("-").isascii() or not text.lstrip("-").isdigit() or len(text) > 19:
+        wrong.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
+        return None
+    number = int(text)
+    if number < least:
+        wrong.append(f"{name}: Invalid value: {number}: must be greater than or equal to {least}")
+        return None
+    return number
+
+
+def _since(values: Mapping[str, str], now: float, wrong: list[str]) -> int:
+    seconds = _number(values, "sinceSeconds", 1, wrong)
+    text = values.get("sinceTime", "")
+    if seconds is not None and text:
+        wrong.append("sinceSeconds, sinceTime: at most one of them may be given")
+        return 0
+    if seconds is not None:
+        return max(0, int((now - seconds) * 1e9))
+    if not text:
+        return 0
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        wrong.append(f'sinceTime: Invalid value: "{text[:40]}": must be an RFC 3339 time')
+        return 0
+    return max(0, int(moment.timestamp() * 1e9))

@@ -1,0 +1,118 @@
+"""`/healthz` on 127.0.0.1:10248, answered whatever the other actors do: this one asks nobody.
+
+Its own few lines of HTTP/1.1 rather than the library of the node server: the process must be up first, stay small, and
+serve nothing else (CVE-2019-11248). Node problem detectors restart a node agent that does not answer here within 10 s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, cast
+
+from actors.config.agent import Agent
+from supervision.actor import Actor
+
+MAX_HEAD_BYTES: Final = 8192
+IDLE_SECONDS: Final = 30.0
+MAX_CONNECTIONS: Final = 128
+RETRY_SECONDS: Final = 5.0
+"""Between tries to listen, as the reference does: the rest of the agent does not wait for it."""
+PATHS: Final = {"/healthz": b"ok", "/healthz/ping": b"ok"}
+
+
+def answer(head: bytes) -> tuple[bytes, bool]:
+    """The whole response to one request head (without its blank line), and whether the connection stays open. Pure."""
+    line, _, fields = head.partition(b"\r\n")
+    parts = line.split(b" ")
+    if len(parts) != 3 or not parts[2].startswith(b"HTTP/1."):
+        return _response("400 Bad Request", b"bad request\n", body=True, keep=False), False
+    method, target, version = parts
+    headers = {name.strip().lower(): value.strip().lower() for name, _, value in map(_split, fields.split(b"\r\n"))}
+    keep = headers.get(b"connection", b"keep-alive" if version == b"HTTP/1.1" else b"close") != b"close"
+    if b"content-length" in headers or b"transfer-encoding" in headers:
+        keep = False  # a body is not read, so nothing after it can be
+    if method not in (b"GET", b"HEAD"):
+        return _response("405 Method Not Allowed", b"method not allowed\n", body=True, keep=keep), keep
+    path, _, query = target.decode("latin-1").partition("?")
+    text = PATHS.get(path.rstrip("/"))
+    if text is None:
+        return _response("404 Not Found", b"404 page not found\n", body=method == b"GET", keep=keep), keep
+    if "verbose" in query.split("&") and path.rstrip("/") == "/healthz":
+        text = b"[+]ping ok\nhealthz check passed\n"
+    return _response("200 OK", text, body=method == b"GET", keep=keep), keep
+
+
+def _split(field: bytes) -> tuple[bytes, bytes, bytes]:
+    return field.partition(b":")
+
+
+def _response(status: str, text: bytes, *, body: bool, keep: bool) -> bytes:
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n"
+        f"Content-Length: {len(text)}\r\nConnection: {'keep-alive' if keep else 'close'}\r\n\r\n"
+    )
+    return head.encode() + (text if body else b"")
+
+
+class HealthzConnection(asyncio.Protocol):
+    """One client: heads in, responses out; closed when idle, too long, or over the limit of connections."""
+
+    def __init__(self, clients: set[HealthzConnection]) -> None:
+        self._clients, self._buffer = clients, b""
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        if len(self._clients) >= MAX_CONNECTIONS:
+            self._transport.abort()
+            return
+        self._clients.add(self)
+        self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        self._buffer += data
+        while b"\r\n\r\n" in self._buffer:
+            head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+            response, keep = answer(head)
+            transport.write(response)
+            if not keep:
+                transport.close()
+                return
+        if len(self._buffer) > MAX_HEAD_BYTES:
+            transport.write(_response("431 Request Header Fields Too Large", b"too large\n", body=True, keep=False))
+            transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._clients.discard(self)
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+class HealthzServer(Actor):
+    """Listens on healthzBindAddress:healthzPort; port 0 turns it off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._clients: set[HealthzConnection] = set()
+        self.server: asyncio.Server | None = None
+
+    async def on_start(self) -> None:
+        config = cast(Agent, self.context).config
+        if config.healthzPort:
+            await self._listen(config.healthzBindAddress, config.healthzPort)
+
+    async def _listen(self, host: str, port: int) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self.server = await loop.create_server(
+                lambda: HealthzConnection(self._clients), host, port, reuse_address=True, backlog=64
+            )
+        except OSError as error:
+            self.log.error(
+                "healthz cannot listen on %s:%d, tried again in %.0f s: %s", host, port, RETRY_SECONDS, error
+            )
+            self.after(RETRY_SECONDS, lambda: self._listen(host, port))

@@ -1,0 +1,65 @@
+"""The healthz server over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.http_servers.healthz_server import RETRY_SECONDS, HealthzServer
+from supervision.harness import Harness
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+async def get(port: int, text: str = "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n") -> str:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(text.encode())
+    data = await asyncio.wait_for(reader.read(), 5)
+    writer.close()
+    return data.decode()
+
+
+def harness(port: int) -> Harness:
+    config = KubeletConfiguration(healthzPort=port, healthzBindAddress="127.0.0.1")
+    return Harness(HealthzServer, name="http_servers/healthz_server", context=Agent(config=config))
+
+
+def test_it_answers_ok_in_pieces_and_pipelined():
+    async def story():
+        port = free_port()
+        async with harness(port):
+            assert (await get(port)).endswith("\r\n\r\nok")
+            twice = "GET /healthz HTTP/1.1\r\n\r\nGET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"
+            assert (await get(port, twice)).count("200 OK") == 2
+
+    asyncio.run(story())
+
+
+def test_a_taken_port_is_tried_again_until_it_is_free():
+    async def story():
+        port = free_port()
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", port))
+            holder.listen()
+            server = harness(port)
+            await server.__aenter__()
+        await server.advance(RETRY_SECONDS)
+        assert "ok" in await get(port)
+        await server.__aexit__(None, None, None)
+
+    asyncio.run(story())
+
+
+def test_an_endless_head_is_refused():
+    async def story():
+        port = free_port()
+        async with harness(port):
+            assert "431" in await get(port, "GET /healthz HTTP/1.1\r\nX: " + "a" * 9000)
+
+    asyncio.run(story())

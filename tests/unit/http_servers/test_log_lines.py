@@ -1,0 +1,76 @@
+"""CRI log lines and what of them a client is sent."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.http_servers.container_logs.lines import LineFilter, timestamp_ns
+from actors.http_servers.container_logs.query import LogQuery, QueryError, parse_query
+
+T0, T1, T2 = "2026-11-21T04:00:00.000000001Z", "2026-11-21T04:00:01.5Z", "2026-11-21T05:00:02+01:00"
+LOG = [
+    f"{T0} stdout F one",
+    f"{T1} stderr P tw",
+    f"{T1} stderr F o",
+    "not a log line",
+    "x stdout F also kept: only a time filter reads the time",
+    f"{T2} stdout F ",
+]
+
+
+def sent(**query: object) -> str:
+    sieve = LineFilter(LogQuery(**query))
+    return b"".join(sieve.feed(line.encode()) for line in LOG).decode()
+
+
+def test_parts_are_joined_and_the_text_is_sent_as_it_was():
+    assert sent() == "one\ntwo\nalso kept: only a time filter reads the time\n\n"
+
+
+def test_timestamps_stand_before_each_whole_line():
+    assert sent(timestamps=True).splitlines()[:2] == [f"{T0} one", f"{T1} two"]
+
+
+def test_one_stream_can_be_chosen():
+    assert sent(stream="Stderr") == "two\n"
+
+
+def test_lines_before_since_are_left_out():
+    assert sent(since_ns=timestamp_ns(T1.encode())) == "two\n\n"
+
+
+@pytest.mark.parametrize("limit", range(1, 12))
+def test_the_limit_of_bytes_cuts_exactly(limit):
+    assert sent(limit_bytes=limit) == sent()[:limit]
+
+
+@given(st.datetimes(datetime.datetime(1971, 1, 1), datetime.datetime(2200, 1, 1)), st.integers(0, 999_999_999))
+def test_a_time_is_read_to_the_nanosecond(moment, nanoseconds):
+    moment = moment.replace(microsecond=0, tzinfo=datetime.UTC)
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{nanoseconds:09d}Z"
+    assert timestamp_ns(text.encode()) == int(moment.timestamp()) * 10**9 + nanoseconds
+
+
+@given(st.binary(max_size=200))
+def test_any_line_is_taken_without_an_error(line):
+    LineFilter(LogQuery(since_ns=5)).feed(line)
+
+
+def test_every_wrong_parameter_is_named_at_once():
+    values = {"follow": "maybe", "tailLines": "-1", "limitBytes": "0", "sinceTime": "noon", "stream": "both"}
+    with pytest.raises(QueryError) as caught:
+        parse_query(values, 1e9)
+    assert all(name in str(caught.value) for name in values)
+
+
+def test_since_seconds_is_counted_from_now():
+    assert parse_query({"sinceSeconds": "10"}, 1e9).since_ns == (10**9 - 10) * 10**9
+
+
+def test_both_kinds_of_since_are_refused():
+    with pytest.raises(QueryError, match="at most one"):
+        parse_query({"sinceSeconds": "10", "sinceTime": T0}, 1e9)

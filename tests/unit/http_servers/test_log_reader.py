@@ -1,0 +1,112 @@
+"""Reading a log file: tail, follow, rotation, and nothing outside the directory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.http_servers.container_logs.query import LogQuery
+from actors.http_servers.container_logs.reader import LogUnavailable, open_beneath, read_log, seek_tail
+
+STAMP = "2026-11-21T04:00:00.000000000Z"
+
+
+def line(text: str, tag: str = "F") -> str:
+    return f"{STAMP} stdout {tag} {text}\n"
+
+
+async def gone() -> bool:
+    return False
+
+
+def read(tmp_path, **query: object) -> str:
+    async def story() -> str:
+        blocks = read_log(lambda: open_beneath(str(tmp_path), "a/0.log"), LogQuery(**query), gone)
+        return b"".join([block async for block in blocks]).decode()
+
+    return asyncio.run(story())
+
+
+@pytest.fixture
+def log(tmp_path):
+    (tmp_path / "a").mkdir()
+    return tmp_path / "a" / "0.log"
+
+
+@pytest.mark.parametrize("tail", [0, 1, 2, 50, 999, 1000, 5000])
+def test_the_tail_has_that_many_lines(log, tmp_path, tail):
+    log.write_text("".join(line(f"{i} " + "x" * 200) for i in range(1000)))
+    got = read(tmp_path, tail_lines=tail).splitlines()
+    assert [text.split()[0] for text in got] == [str(i) for i in range(1000)][max(0, 1000 - tail) :]
+
+
+def test_a_line_in_parts_counts_once(log, tmp_path):
+    log.write_text(line("one") + line("t", "P") + line("w", "P") + line("o") + line("three"))
+    assert read(tmp_path, tail_lines=2) == "two\nthree\n"
+
+
+@given(st.lists(st.sampled_from("FP"), max_size=40), st.integers(1, 10))
+def test_seeking_backwards_finds_what_reading_forwards_finds(tmp_path_factory, tags, tail):
+    path = tmp_path_factory.mktemp("t") / "log"
+    path.write_text("".join(line(str(i), tag) for i, tag in enumerate(tags)))
+    groups: list[int] = [i for i in range(len(tags)) if i == 0 or tags[i - 1] == "F"]
+    with path.open("rb", buffering=0) as file:
+        seek_tail(file, tail)
+        rest = file.read().decode().splitlines()
+    expected = groups[-tail] if len(groups) >= tail else 0
+    assert len(rest) == len(tags) - expected
+
+
+def test_a_last_line_without_a_newline_is_sent(log, tmp_path):
+    log.write_text(line("one") + line("two").rstrip("\n"))
+    assert read(tmp_path) == "one\ntwo\n"
+
+
+def test_following_sees_new_lines_goes_through_rotation_and_ends_with_the_container(log, tmp_path):
+    async def story() -> str:
+        running = True
+
+        async def alive() -> bool:
+            return running
+
+        log.write_text(line("one"))
+        got = b""
+        blocks = read_log(lambda: open_beneath(str(tmp_path), "a/0.log"), LogQuery(follow=True), alive)
+        async for block in blocks:
+            got += block
+            if block == b"one\n":
+                with log.open("a") as file:
+                    file.write(line("two"))
+                log.rename(log.with_suffix(".old"))
+                log.write_text(line("three"))
+            if b"three" in got:
+                running = False
+        return got.decode()
+
+    assert asyncio.run(asyncio.wait_for(story(), 20)) == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("plant", ["file", "folder"])
+def test_a_planted_link_is_not_followed(tmp_path, plant):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "0.log").write_text(line("secret"))
+    root = tmp_path / "pods"
+    root.mkdir()
+    if plant == "folder":
+        (root / "a").symlink_to(tmp_path / "secret")
+    else:
+        (root / "a").mkdir()
+        (root / "a" / "0.log").symlink_to(tmp_path / "secret" / "0.log")
+    with pytest.raises(LogUnavailable):
+        open_beneath(str(root), "a/0.log")
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path):
+    (tmp_path / "a").mkdir()
+    os.mkfifo(tmp_path / "a" / "0.log")
+    with pytest.raises(LogUnavailable, match="not a regular file"):
+        open_beneath(str(tmp_path), "a/0.log")
