@@ -1,2 +1,2 @@
-"""What Python lacks of Linux: mount, openat2, mountinfo, cgroup files. Shared by several actors; imports nothing of ours
-but the vocabulary of objects."""
+"""What Python lacks of Linux: mount, openat2, mountinfo, cgroup files. Shared by several actors; imports nothing of
+ours but the vocabulary of objects."""
