@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class RuntimeServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Sandboxes, containers, streams and statistics.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -222,7 +223,8 @@ class RuntimeServiceStub:
 
 
 class RuntimeServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Sandboxes, containers, streams and statistics.
+    """
 
     def Version(self, request, context):
         """Missing associated documentation comment in .proto file."""
@@ -237,13 +239,15 @@ class RuntimeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StopPodSandbox(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Idempotent: also ends what still runs in it and gives its network back.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RemovePodSandbox(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Idempotent; a sandbox that is not there is no error.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -261,7 +265,8 @@ class RuntimeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StreamPodSandboxes(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """The list again in pieces, for nodes whose list outgrows one message; so every Stream*.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -279,7 +284,8 @@ class RuntimeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StopContainer(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Idempotent; kills after the timeout.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -321,13 +327,15 @@ class RuntimeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExecSync(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Runs a command to its end, within its timeout.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Exec(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Answers with the URL of a stream, as do Attach and PortForward.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -411,7 +419,8 @@ class RuntimeServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContainerEvents(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """Does not end by itself.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -643,7 +652,8 @@ def add_RuntimeServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RuntimeService:
-    """Missing associated documentation comment in .proto file."""
+    """Sandboxes, containers, streams and statistics.
+    """
 
     @staticmethod
     def Version(request,
@@ -1646,7 +1656,8 @@ class RuntimeService:
 
 
 class ImageServiceStub:
-    """Missing associated documentation comment in .proto file."""
+    """Images: list, look at, pull, remove.
+    """
 
     def __init__(self, channel):
         """Constructor.
@@ -1687,7 +1698,8 @@ class ImageServiceStub:
 
 
 class ImageServiceServicer:
-    """Missing associated documentation comment in .proto file."""
+    """Images: list, look at, pull, remove.
+    """
 
     def ListImages(self, request, context):
         """Missing associated documentation comment in .proto file."""
@@ -1767,7 +1779,8 @@ def add_ImageServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ImageService:
-    """Missing associated documentation comment in .proto file."""
+    """Images: list, look at, pull, remove.
+    """
 
     @staticmethod
     def ListImages(request,

@@ -1,0 +1,94 @@
+"""How CRI calls reach a runtime: gRPC over a Unix socket. (The other way is fake.py, in the same process.)"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final, Protocol
+
+import grpc
+import grpc.aio
+
+from .errors import CriError, from_rpc
+from .methods import Method, Request, Response
+
+MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
+"""Limit of one message in either direction, as the reference agent has it."""
+
+CHANNEL_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 3000),
+    ("grpc.min_reconnect_backoff_ms", 5000),  # despite its name: how long one attempt to connect may take
+    ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
+    # what a socket on this host does not need, and costs memory and time
+    ("grpc.enable_retries", 0),
+    ("grpc.service_config_disable_resolution", 1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_channelz", 0),
+    ("grpc.per_rpc_retry_buffer_size", 0),
+)
+
+
+class Transport(Protocol):
+    """Calls go out, responses or CriErrors come back."""
+
+    async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
+        """One answer, or CriError. `timeout` in seconds; None: no deadline."""
+
+    def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
+        """Answers until the runtime ends the stream; CriError when it breaks."""
+
+    async def close(self) -> None:
+        """Drop the connection; calls under way fail."""
+
+
+class GrpcTransport:
+    """One channel, opened at the first call: never before a fork. It connects again by itself."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._channel: grpc.aio.Channel | None = None
+        self._calls: dict[str, Any] = {}
+
+    def _callable(self, method: Method[Request, Response]) -> Any:
+        found = self._calls.get(method.path)
+        if found is None:
+            if self._channel is None:
+                self._channel = grpc.aio.insecure_channel(f"unix://{self.path}", options=CHANNEL_OPTIONS)
+            kind = self._channel.unary_stream if method.streams else self._channel.unary_unary
+            found = self._calls[method.path] = kind(
+                method.path,
+                request_serializer=method.request.SerializeToString,
+                response_deserializer=method.response.FromString,
+            )
+        return found
+
+    async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
+        try:
+            response: Response = await self._callable(method)(request, timeout=timeout)
+        except grpc.aio.AioRpcError as error:
+            raise self._mapped(method, error) from None
+        return response
+
+    async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
+        call = self._callable(method)(request)
+        try:
+            async for response in call:
+                yield response
+        except grpc.aio.AioRpcError as error:
+            raise self._mapped(method, error) from None
+        finally:
+            call.cancel()
+
+    def _mapped(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
+        details = error.details() or ""
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            details = f"the container runtime at {self.path} cannot be reached: {details}"
+        return from_rpc(method.name, error.code().name, details)
+
+    async def close(self) -> None:
+        channel, self._channel = self._channel, None
+        self._calls.clear()
+        if channel is not None:
+            await channel.close(None)
