@@ -32,8 +32,11 @@ _GOODBYE_SECONDS = 0.5
 class FaultHook(Protocol):
     """`faults.Faults`: what is injected into this process."""
 
-    def order(self, inject: Inject) -> None:
-        """Do it now, or remember it. May raise, hang or end the process: that is what it is for."""
+    def order(self, inject: Inject) -> Any:
+        """Do it now, or remember it. May raise, hang or end the process: that is what it is for.
+
+        A coroutine that it returns is run beside the handlers.
+        """
 
     def intercept(self, message: Any) -> bool:
         """Before a message is handled: False drops it. May raise, sleep or hang."""
@@ -202,12 +205,12 @@ class Process:
     def _handles(self, kind: type) -> bool:
         return isinstance(self.actor, Actor) and kind in self.actor._handlers
 
-    def _inject(self, order: Inject) -> None:
+    def _inject(self, order: Inject) -> Any:
         if self._faults is None:
             from .faults import Faults
 
             self._faults = Faults()
-        self._faults.order(order)
+        return self._faults.order(order)
 
     def count_refused(self, error: Exception) -> None:
         """A connection was dropped for what came on it, or for who opened it."""

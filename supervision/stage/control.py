@@ -9,6 +9,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from .. import faults
 from ..message import Message
 from ..protocol import ActorState, Done, GetTree, Inject, Shutdown, Tree
 from .loop import Loop
@@ -99,6 +100,8 @@ def _inject(stage: Ruled, order: Inject) -> str:
     child = stage.table.get(order.name)
     if child is None:
         return f"there is no actor {order.name!r}"
+    if wrong := faults.check(order):
+        return wrong
     if not child.pid:
         return f"{order.name} has no process now"
     if order.fault == "crash":

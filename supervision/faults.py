@@ -1,0 +1,115 @@
+"""Fault injection: what `supervise inject` and the tests do to an actor, by the same code.
+
+The stage does `crash` and `stop` itself, with signals; the rest is ordered from the actor's own process, which keeps a
+`Faults` from its first order on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from .message import Message
+from .protocol import Exited, Fault, Inject, Started
+
+DEFAULT_RATES: dict[Fault, float] = {"leak": 10.0, "slow": 0.5, "drop": 0.5}
+LASTING: frozenset[Fault] = frozenset({"hang", "stop", "leak", "slow", "drop"})
+EXPLAINED: dict[Fault, str] = {
+    "crash": "SIGKILL by the stage",
+    "exit": "end the process with --status, without a word",
+    "exception": "raise in the next handler, after a second without one in a timer",
+    "hang": "busy loop, for --seconds or until killed",
+    "stop": "SIGSTOP by the stage, SIGCONT after --seconds",
+    "leak": "allocate --rate MiB a second, for --seconds or until killed",
+    "slow": "delay every handler by --rate seconds, for --seconds or until replaced",
+    "drop": "lose a share of messages, --rate from 0 to 1, for --seconds or until replaced",
+}
+_MIB = 1024 * 1024
+_LEAK_STEP_SECONDS = 0.05
+_NEXT_HANDLER_SECONDS = 1.0
+
+
+class InjectedFault(Exception):
+    """Raised in an actor on order."""
+
+
+def check(inject: Inject) -> str:
+    """What is wrong with the order, '' when nothing is."""
+    if inject.seconds < 0:
+        return f"seconds: {inject.seconds:g} is negative"
+    if inject.seconds and inject.fault not in LASTING:
+        return f"seconds: {inject.fault} does not last"
+    if inject.rate < 0:
+        return f"rate: {inject.rate:g} is negative"
+    if inject.rate and inject.fault not in DEFAULT_RATES:
+        return f"rate: {inject.fault} has none"
+    if inject.fault == "drop" and inject.rate > 1:
+        return f"rate: {inject.rate:g} is not a share, 0 to 1"
+    if not 0 <= inject.status <= 255:
+        return f"status: {inject.status} is not an exit code, 0 to 255"
+    return ""
+
+
+class Faults:
+    """What is injected into this process."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, rng: Callable[[], float] = random.random) -> None:
+        self._clock, self._rng = clock, rng
+        self._until: dict[Fault, tuple[float, float]] = {}
+        self._exception = False
+        self._leaked: list[bytearray] = []
+
+    def order(self, inject: Inject) -> Coroutine[Any, Any, None] | None:
+        """Do it now, or remember it; what is to go on beside the handlers is returned, to be run."""
+        seconds = inject.seconds or float("inf")
+        rate = inject.rate or DEFAULT_RATES.get(inject.fault, 0.0)
+        if inject.fault == "exit":
+            os._exit(inject.status)
+        if inject.fault == "hang":
+            self._hang(seconds)
+        elif inject.fault == "exception":
+            self._exception = True
+            return self._raise_soon()
+        elif inject.fault == "leak":
+            return self._leak(rate, seconds)
+        elif inject.fault in ("slow", "drop"):
+            self._until[inject.fault] = (self._clock() + seconds, rate)
+        return None
+
+    def intercept(self, message: Any) -> bool:
+        """Before a message is handled. False: lose it. Raises InjectedFault, sleeps, as was ordered."""
+        if self._exception:
+            raise InjectedFault("exception injected into the handler")
+        if delay := self._rate("slow"):
+            time.sleep(delay)
+        # facts from the stage come on a pipe of their own and cannot be lost; neither can what is not a Message
+        if not isinstance(message, Message) or isinstance(message, Started | Exited):
+            return True
+        return self._rng() >= self._rate("drop")
+
+    def _rate(self, fault: Fault) -> float:
+        until, rate = self._until.get(fault, (0.0, 0.0))
+        return rate if self._clock() < until else 0.0
+
+    def _hang(self, seconds: float) -> None:
+        end = self._clock() + seconds
+        while self._clock() < end:
+            pass
+
+    async def _raise_soon(self) -> None:
+        await asyncio.sleep(_NEXT_HANDLER_SECONDS)
+        raise InjectedFault("exception injected; no message came meanwhile")
+
+    async def _leak(self, rate: float, seconds: float) -> None:
+        began = self._clock()
+        done = 0
+        while (passed := self._clock() - began) < seconds:
+            wanted = int(passed * rate * _MIB)
+            # not zeros: those would share one page until they are written to
+            self._leaked.append(bytearray(b"\x01" * (wanted - done)))
+            done = wanted
+            await asyncio.sleep(_LEAK_STEP_SECONDS)

@@ -1,0 +1,57 @@
+"""What systemd is told of a Type=notify unit: sd_notify(3), a datagram to $NOTIFY_SOCKET. Silent without one.
+
+The environment is read at each call: it is the stage's own, and nothing here is kept.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+
+
+def notify(state: str) -> bool:
+    """Send lines of `NAME=value`. Whether they were sent: False without a socket, or when nobody reads it."""
+    path = os.environ.get("NOTIFY_SOCKET", "")
+    if not path or path[0] not in "/@":
+        return False
+    # '@' stands for the null byte that abstract socket names begin with
+    address = "\0" + path[1:] if path[0] == "@" else path
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as sock:
+        try:
+            sock.sendto(state.encode(), address)
+        except OSError:
+            return False
+    return True
+
+
+def ready(status: str = "ready") -> None:
+    notify(f"READY=1\nSTATUS={_line(status)}\nMAINPID={os.getpid()}")
+
+
+def stopping(status: str = "stopping") -> None:
+    notify(f"STOPPING=1\nSTATUS={_line(status)}")
+
+
+def status(text: str) -> None:
+    """One line for `systemctl status`."""
+    notify(f"STATUS={_line(text)}")
+
+
+def ping() -> None:
+    """Keep the watchdog from ending us."""
+    notify("WATCHDOG=1")
+
+
+def watchdog_interval() -> float:
+    """Seconds within which the service manager wants a ping; send them at half of it. 0: it wants none."""
+    if os.environ.get("WATCHDOG_PID") not in (None, "", str(os.getpid())):
+        return 0.0
+    try:
+        microseconds = int(os.environ.get("WATCHDOG_USEC", "0"))
+    except ValueError:
+        return 0.0
+    return max(0, microseconds) / 1e6
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

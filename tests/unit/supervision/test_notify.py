@@ -1,0 +1,73 @@
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from supervision import notify
+
+
+@pytest.fixture(params=["file", "abstract"])
+def manager(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """What systemd listens on."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sock.settimeout(2)
+    if request.param == "file":
+        sock.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    else:
+        name = f"troupelet-test-{os.getpid()}"
+        sock.bind("\0" + name)
+        monkeypatch.setenv("NOTIFY_SOCKET", "@" + name)
+    yield sock
+    sock.close()
+
+
+def test_it_says_ready_with_a_status_and_who_it_is(manager: socket.socket) -> None:
+    notify.ready("17 actors in service")
+    assert manager.recv(4096).decode().split("\n") == [
+        "READY=1",
+        "STATUS=17 actors in service",
+        f"MAINPID={os.getpid()}",
+    ]
+
+
+def test_it_says_stopping_status_and_watchdog(manager: socket.socket) -> None:
+    notify.stopping()
+    notify.status("degraded:\npleg")
+    notify.ping()
+    assert manager.recv(4096) == b"STOPPING=1\nSTATUS=stopping"
+    assert manager.recv(4096) == b"STATUS=degraded: pleg"
+    assert manager.recv(4096) == b"WATCHDOG=1"
+
+
+@pytest.mark.parametrize("path", ["", "relative", "/nobody/is/here"])
+def test_without_a_listener_it_is_silent(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", path)
+    assert not notify.notify("READY=1")
+
+
+def test_a_listener_that_does_not_read_does_not_block_it(manager: socket.socket) -> None:
+    sent = 0
+    while notify.notify("WATCHDOG=1") and sent < 10_000:
+        sent += 1
+    assert 0 < sent < 10_000
+
+
+@pytest.mark.parametrize(
+    ("usec", "pid", "seconds"),
+    [
+        (None, None, 0.0),
+        ("30000000", None, 30.0),
+        ("30000000", str(os.getpid()), 30.0),
+        ("30000000", "1", 0.0),
+        ("a lot", None, 0.0),
+    ],
+)
+def test_the_watchdog_interval_is_the_units_and_for_this_process_only(
+    usec: str | None, pid: str | None, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("WATCHDOG_USEC", usec), ("WATCHDOG_PID", pid)):
+        monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name, raising=False)
+    assert notify.watchdog_interval() == seconds
