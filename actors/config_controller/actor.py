@@ -37,7 +37,7 @@ SETTLE_SECONDS = 0.3
 """So long after the last event on the files they are read: an editor or a copy is then done."""
 LOOK_SECONDS = 60.0
 """How often the files are read without an event, for file systems that give none."""
-TRIAL_CHECK_SECONDS = 5.0
+TRIAL_CHECK_SECONDS = 10.0
 """How often, during a trial, the supervisors are looked at."""
 
 
@@ -256,12 +256,14 @@ class ConfigController(Actor):
             self._checks = None
 
     async def _check_trial(self) -> None:
-        """A supervisor that was replaced during a trial had reached its intensity: the configuration is to blame."""
+        """A supervisor that gave up during a trial had reached its intensity: the configuration is to blame."""
         try:
             tree = await self.ask(STAGE, GetTree(), Tree, timeout=5.0)
         except AskError:
             return
-        counts = {state.name: state.restarts for state in tree.actors if state.kind == "supervisor"}
-        worse = [name for name, count in counts.items() if count > self._supervisors.get(name, count)]
+        supervisors = [state for state in tree.actors if state.kind == "supervisor"]
+        counts = {state.name: state.restarts for state in supervisors}
+        gave_up = [state.name for state in supervisors if state.last_incident.startswith("exit")]
+        worse = [name for name in gave_up if counts[name] > self._supervisors.get(name, counts[name])]
         self._supervisors = counts
         self._step(trial.Failed(f"{', '.join(worse)} reached its restart intensity") if worse else trial.Tick())

@@ -35,7 +35,7 @@ class Node:
 
     def __init__(self, directory):
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
-        self.restarts = 0
+        self.restarts, self.incident = 0, "exit 1s ago"
         self.flags = []
         (directory / "conf.d").mkdir()
 
@@ -53,7 +53,12 @@ class Node:
     def tree(self, question):
         root = ActorState(name="root", parent=STAGE, kind="supervisor", state="running", restarts=0)
         workers = ActorState(
-            name="pod_workers", parent="root", kind="supervisor", state="running", restarts=self.restarts
+            name="pod_workers",
+            parent="root",
+            kind="supervisor",
+            state="running",
+            restarts=self.restarts,
+            last_incident=self.incident,
         )
         return Tree(pid=1, uptime=1.0, state="ready", actors=[root, workers])
 
@@ -232,7 +237,10 @@ def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolle
             node.write("maxPods: 20\n")
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
-            node.restarts += 1
+            node.restarts, node.incident = 1, "signal 1s ago"
+            await harness.advance(10)
+            assert (await effective(harness))["maxPods"] == 20
+            node.restarts, node.incident = 2, "exit 1s ago"
             await harness.advance(10)
             found = await status(harness)
             assert ((await effective(harness))["maxPods"], found.history[-1].what) == (10, "rolled back")

@@ -1,0 +1,76 @@
+"""A small tree around the real config controller: one actor that listens to it, and one that can be made to fail."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from actors.config.effective import from_json
+from actors.config.loading import load
+from actors.config_controller.messages import ConfigChanged
+from supervision.actor import Actor, Address, on
+from supervision.application import Application
+from supervision.message import Message
+from supervision.spec import ChildSpec, Policy
+from tests.support.incident_file import IncidentFile
+
+HERE = "tests.support.config_tree"
+
+
+class GetMaxPods(Message, frozen=True):
+    pass
+
+
+class MaxPods(Message, frozen=True):
+    value: int
+    told: int
+    """Times that this incarnation was told of a change."""
+
+
+class Break(Message, frozen=True):
+    pass
+
+
+class Listener(Actor):
+    """Takes the place of the container manager."""
+
+    feeders: ClassVar[tuple[str, ...]] = ("config_controller",)
+
+    async def on_start(self) -> None:
+        self._max_pods, self._told = self.context.config.maxPods, 0
+
+    @on(ConfigChanged)
+    def on_change(self, message: ConfigChanged, sender: Address) -> None:
+        self._max_pods, self._told = from_json(message.config).maxPods, self._told + 1
+
+    @on(GetMaxPods)
+    def on_get(self, message: GetMaxPods, sender: Address) -> MaxPods:
+        return MaxPods(self._max_pods, self._told)
+
+
+class Fragile(Actor):
+    @on(Break)
+    def on_break(self, message: Break, sender: Address) -> None:
+        raise ZeroDivisionError("as ordered")
+
+
+def application(run_dir: Path) -> Application:
+    """root: config_controller, container_manager (the listener), group (supervisor): group/fragile."""
+    agent = load(os.environ["AGENT_FLAGS"].split())
+    tree = ChildSpec(
+        name="root",
+        children=(
+            ChildSpec(name="config_controller", actor="actors.config_controller.actor:ConfigController"),
+            ChildSpec(name="container_manager", actor=f"{HERE}:Listener"),
+            ChildSpec(name="group", children=(ChildSpec(name="fragile", actor=f"{HERE}:Fragile"),)),
+        ),
+    )
+    return Application(
+        name="test",
+        tree=tree,
+        policies={"group/fragile": Policy(max_restarts=0), "root": Policy(max_restarts=20)},
+        context=agent,
+        run_dir=run_dir,
+        incidents=IncidentFile(run_dir.parent / "incidents"),
+    )

@@ -1,0 +1,131 @@
+"""The configuration changes while real actors run, die and fail."""
+
+import itertools
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from actors.config.checkpoints import State, Store, hash_of, layers_of
+from actors.config.layers import read_layers
+from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
+from supervision.actor import AskError
+from tests.support.config_tree import HERE, Break, GetMaxPods, MaxPods
+from tests.support.stage_process import stage_running
+
+pytestmark = pytest.mark.tree
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+class Node:
+    def __init__(self, directory: Path) -> None:
+        self.file, self.root = directory / "kubelet.yaml", directory / "root"
+        self.run_dir = directory / "run"
+        self.write(10)
+        self.store = Store(str(self.root / "troupelet/config"))
+
+    def write(self, pods: int) -> None:
+        temporary = self.file.with_suffix(".tmp")
+        temporary.write_text(f"{HEADER}maxPods: {pods}\n")
+        temporary.replace(self.file)
+
+    def call_good(self) -> None:
+        """What is in the file now has been through its trial."""
+        layers = read_layers(str(self.file), "")
+        name = hash_of(layers)
+        self.store.put(name, layers_of(layers))
+        self.store.save(State(assigned=name, current=name, last_known_good=name, orderly=True))
+
+    def running(self):
+        flags = f"--config={self.file} --root-dir={self.root} --run-dir={self.run_dir}"
+        return stage_running(f"{HERE}:application", self.run_dir, AGENT_FLAGS=flags)
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def listener_has(stage, pods: int) -> None:
+    stage.wait(
+        lambda: stage.ask(GetMaxPods(), MaxPods, "container_manager").value == pods, f"{pods} pods at the listener"
+    )
+
+
+def configz(stage) -> int:
+    answer = stage.ask(GetConfigz(), Configz, "config_controller")
+    return json.loads(answer.body)["kubeletconfig"]["maxPods"]
+
+
+def test_a_change_reaches_those_who_listen_without_any_restart(node: Node) -> None:
+    with node.running() as stage:
+        before = stage.processes()
+        node.write(20)
+        listener_has(stage, 20)
+        assert configz(stage) == 20
+        assert stage.processes() == before
+
+
+def test_an_actor_that_is_replaced_after_a_change_has_the_new_configuration(node: Node) -> None:
+    with node.running() as stage:
+        node.write(20)
+        listener_has(stage, 20)
+        stage.kill("container_manager")
+        stage.wait_running("container_manager", incarnation=2)
+        listener_has(stage, 20)
+
+
+def test_the_controller_is_killed_and_goes_on_where_it_was(node: Node) -> None:
+    with node.running() as stage:
+        node.write(20)
+        listener_has(stage, 20)
+        stage.kill("config_controller")
+        stage.wait_running("config_controller", incarnation=2)
+        assert configz(stage) == 20
+        node.write(21)
+        listener_has(stage, 21)
+
+
+def test_a_supervisor_that_gives_up_under_a_new_configuration_brings_the_old_one_back(node: Node) -> None:
+    node.call_good()
+    with node.running() as stage:
+        node.write(20)
+        listener_has(stage, 20)
+        assert configz(stage) == 20  # so the supervisors have been counted, which is the next thing it does
+        with pytest.raises(AskError):
+            stage.ask(Break(), MaxPods, "group/fragile", 1.0)
+        stage.wait(lambda: configz(stage) == 10, "the rollback", timeout=20)
+        listener_has(stage, 10)
+        status = stage.ask(GetConfigStatus(), ConfigStatus, "config_controller")
+        assert status.history[-1].what == "rolled back"
+        assert "group" in status.history[-1].detail
+
+
+def test_an_agent_killed_during_a_trial_starts_with_what_was_good(node: Node) -> None:
+    node.call_good()
+    stages = node.running()
+    stage = stages.__enter__()
+    node.write(20)
+    listener_has(stage, 20)
+    stage.process.kill()
+    stage.wait_end()
+    with node.running() as again:
+        assert configz(again) == 10
+        assert again.ask(GetConfigStatus(), ConfigStatus, "config_controller").history[-1].what == "rolled back"
+
+
+def test_a_storm_of_changes_under_load_loses_nothing(node: Node) -> None:
+    with node.running() as stage:
+        end, counter = time.monotonic() + 3.0, itertools.count(1)
+        asked = 0
+        while time.monotonic() < end:
+            node.write(100 + next(counter))
+            assert stage.ask(GetMaxPods(), MaxPods, "container_manager").value >= 10
+            asked += 1
+        last = next(counter)
+        node.write(100 + last)
+        listener_has(stage, 100 + last)
+        assert configz(stage) == 100 + last
+        assert asked > 50
+        assert all(actor.restarts == 0 for actor in stage.tree().values())
