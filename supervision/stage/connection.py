@@ -78,7 +78,9 @@ class Connection:
             return
         try:
             for item in self._reader.feed(data):
-                if isinstance(item, Frame) and self.is_open:
+                if not isinstance(item, Frame):
+                    raise WireError("the stage sends nothing that is acknowledged")
+                if self.is_open:
                     self._received(self, item)
         except WireError:
             self.close()

@@ -31,7 +31,7 @@ class _Failure(msgspec.Struct):
 
 
 class _Outcome(msgspec.Struct):
-    result: msgspec.Raw | None = None
+    result: bytes = b""
     failure: _Failure | None = None
 
 
@@ -101,7 +101,7 @@ class Disposables:
         while self._waiting and len(self._running) < MOST_AT_ONCE:
             order = self._waiting.popleft()
             order.output = os.memfd_create("disposable")
-            close = [*self._private_fds(), *(fd for fd in self.fds())]
+            close = list(self._private_fds())
             try:
                 order.pid = fork("disposable", lambda order=order: _perform(order), close)  # type: ignore[misc]
             except OSError as error:
@@ -133,7 +133,7 @@ def _perform(order: _Order) -> None:
     """In the child."""
     try:
         function = load(order.order.function)
-        outcome = _Outcome(msgspec.Raw(_encode(function(**msgspec.msgpack.decode(order.order.arguments)))))
+        outcome = _Outcome(_encode(function(**msgspec.msgpack.decode(order.order.arguments))))
     except BaseException as error:  # noqa: BLE001 - it is the result
         number = error.errno if isinstance(error, OSError) else None
         outcome = _Outcome(failure=_Failure(type(error).__name__, str(error), number or 0))
@@ -153,8 +153,11 @@ def _result_of(order: _Order, status: int) -> DisposableResult:
     data = os.pread(order.output, os.fstat(order.output).st_size, 0)
     if status != 0 or not data:
         return DisposableResult(kind="Died", text=f"{order.order.function} ended with wait status {status}")
-    outcome = msgspec.msgpack.decode(data, type=_Outcome)
+    try:
+        outcome = msgspec.msgpack.decode(data, type=_Outcome)
+    except msgspec.DecodeError as error:
+        return DisposableResult(kind="Died", text=f"{order.order.function} left what cannot be read: {error}")
     if outcome.failure is not None:
         failure = outcome.failure
         return DisposableResult(kind=failure.kind, text=failure.text, errno=failure.errno)
-    return DisposableResult(bytes(outcome.result or b"\xc0"))
+    return DisposableResult(outcome.result)

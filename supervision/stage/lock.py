@@ -10,7 +10,7 @@ from pathlib import Path
 _PATIENCE_SECONDS = 3.0
 
 
-class AlreadyRunning(Exception):  # noqa: N818
+class AlreadyRunning(Exception):
     """Another agent holds the directory."""
 
 

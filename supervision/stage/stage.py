@@ -165,7 +165,7 @@ class Stage:
         try:
             message = frame.message()
         except WireError as error:
-            log.error("%s sent what cannot be read: %s", child.name, error)  # noqa: TRY400 - not ours
+            log.error("%s sent what cannot be read: %s", child.name, error)
             return
         answer = self._obey(child, connection, frame.ask, message)
         if answer is not None and frame.ask:

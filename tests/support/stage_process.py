@@ -32,6 +32,7 @@ class StageProcess:
             f"sys.exit(run(load({application!r})(Path({str(run_dir)!r}))))"
         )
         self.log = run_dir.parent / f"{run_dir.name}.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", code], cwd=ROOT_DIR, stdout=log, stderr=log, env={**os.environ, **environment}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any, ClassVar
@@ -259,3 +260,39 @@ def default_policies(run_dir: Path) -> Application:
 def brittle(run_dir: Path) -> Application:
     policy = Policy(max_restarts=2, period_seconds=60, backoff_seconds=0.01)
     return _application(run_dir, _echo("echo"), echo=policy)
+
+
+def programs(run_dir: Path) -> Application:
+    """`server` listens after a moment and ignores SIGTERM when its arguments say so; `broken` does not exist."""
+    socket = run_dir.parent / "server.sock"
+    code = (
+        "import os, socket, time; time.sleep(0.2); s = socket.socket(socket.AF_UNIX);"
+        f" os.path.exists({str(socket)!r}) and os.unlink({str(socket)!r}); s.bind({str(socket)!r}); s.listen();"
+        " print('listening', os.environ['GREETING'], flush=True); time.sleep(600)"
+    )
+    server = ChildSpec(
+        name="server",
+        program=(sys.executable, "-c", code),
+        ready_socket=str(socket),
+        log_file=str(run_dir.parent / "server.log"),
+        environment={"GREETING": "hello"},
+    )
+    broken = ChildSpec(name="broken", program=("/does/not/exist",))
+    once = Policy(restart="temporary")
+    return _application(run_dir, _echo("echo"), server, broken, broken=once)
+
+
+class Dying(Echo):
+    """Ends in the middle of a question."""
+
+    @on(Say)
+    async def on_say(self, message: Say, sender: Address) -> Said:
+        await asyncio.sleep(0.05)
+        os._exit(9)
+
+
+def patient(run_dir: Path) -> Application:
+    """Nobody is replaced for being silent; `asking` dies when it is asked."""
+    calm = Policy(heartbeat_seconds=60, max_restarts=20)
+    dying = ChildSpec(name="asking", actor=f"{HERE}:Dying")
+    return _application(run_dir, _echo("listener"), _echo("echo"), dying, listener=calm, echo=calm, asking=calm)
