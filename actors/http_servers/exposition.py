@@ -1,0 +1,107 @@
+"""The numbers of all actors as Prometheus text.
+
+An actor's counters begin at zero again when it is replaced. What a dead incarnation had counted is kept and added, so
+that a series never goes backwards; gauges are those of the incarnation that lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from supervision.protocol import MetricsSnapshot, Sample, Tree
+
+_Series = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class Numbers:
+    """Last snapshot of each actor, and what its earlier incarnations had counted."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, MetricsSnapshot] = {}
+        self._before: dict[str, dict[_Series, Sample]] = {}
+
+    def take(self, snapshot: MetricsSnapshot) -> None:
+        """A newer snapshot of an actor; of another incarnation: the old counts are kept as a base."""
+        known = self._last.get(snapshot.actor)
+        if known is not None and known.incarnation != snapshot.incarnation:
+            base = self._before.setdefault(snapshot.actor, {})
+            for sample in known.samples:
+                if sample.kind != "gauge":
+                    key = (sample.name, tuple(sorted(sample.labels.items())))
+                    base[key] = add(base[key], sample) if key in base else sample
+        self._last[snapshot.actor] = snapshot
+
+    def samples(self) -> Iterable[Sample]:
+        """Every series of every actor, dead incarnations counted in."""
+        for name, snapshot in self._last.items():
+            base = dict(self._before.get(name, {}))
+            for sample in snapshot.samples:
+                key = (sample.name, tuple(sorted(sample.labels.items())))
+                before = base.pop(key, None)
+                yield add(before, sample) if before is not None else sample
+            yield from base.values()
+
+
+def add(one: Sample, other: Sample) -> Sample:
+    """Two counters or histograms of one series as one; of histograms with other bounds the newer stands alone."""
+    if one.bounds != other.bounds:
+        return other
+    counts = [a + b for a, b in zip(one.counts, other.counts, strict=True)]
+    return Sample(other.kind, other.name, other.labels, one.value + other.value, other.bounds, counts)
+
+
+def tree_samples(tree: Tree) -> Iterable[Sample]:
+    """What the stage knows of each actor, as gauges and counters."""
+    for actor in tree.actors:
+        labels = {"actor": actor.name}
+        yield Sample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))
+        yield Sample("counter", "troupelet_actor_restarts_total", labels, actor.restarts)
+        yield Sample("gauge", "troupelet_actor_memory_bytes", labels, actor.memory_bytes)
+        yield Sample("gauge", "troupelet_actor_mailbox_messages", labels, actor.mailbox)
+        yield Sample("gauge", "troupelet_actor_uptime_seconds", labels, actor.uptime)
+        yield Sample("gauge", "troupelet_actor_busy_seconds", labels, actor.busy_seconds)
+        yield Sample("gauge", "troupelet_actor_heartbeat_age_seconds", labels, actor.heartbeat_age)
+        yield Sample("counter", "troupelet_actor_messages_handled_total", labels, actor.handled)
+        yield Sample("counter", "troupelet_actor_messages_dropped_total", labels, actor.dropped)
+        yield Sample("counter", "troupelet_actor_dead_letters_total", labels, actor.dead_letters)
+
+
+def merged(samples: Iterable[Sample]) -> list[Sample]:
+    """Each series once: two actors that count the same series are added up, of gauges the last is taken."""
+    found: dict[_Series, Sample] = {}
+    for sample in samples:
+        key = (sample.name, tuple(sorted(sample.labels.items())))
+        known = found.get(key)
+        found[key] = add(known, sample) if known is not None and sample.kind != "gauge" else sample
+    return list(found.values())
+
+
+def text(samples: Iterable[Sample]) -> bytes:
+    """Prometheus text format 0.0.4 of these samples."""
+    from prometheus_client import CollectorRegistry, generate_latest
+    from prometheus_client.core import Metric
+    from prometheus_client.registry import Collector
+
+    families: dict[str, Metric] = {}
+    for sample in merged(samples):
+        name = sample.name.removesuffix("_total") if sample.kind == "counter" else sample.name
+        family = families.get(name)
+        if family is None:
+            family = families[name] = Metric(name, sample.name.replace("_", " "), sample.kind)
+        if sample.kind == "histogram":
+            running = 0
+            for bound, count in zip([*map(repr, sample.bounds), "+Inf"], sample.counts, strict=True):
+                running += count
+                family.add_sample(f"{name}_bucket", {**sample.labels, "le": bound.removesuffix(".0")}, running)
+            family.add_sample(f"{name}_count", sample.labels, running)
+            family.add_sample(f"{name}_sum", sample.labels, sample.value)
+        else:
+            family.add_sample(sample.name if sample.kind == "gauge" else f"{name}_total", sample.labels, sample.value)
+
+    class Families(Collector):  # type: ignore[misc]
+        def collect(self) -> Iterable[Metric]:
+            return families.values()
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Families())
+    return bytes(generate_latest(registry))

@@ -1,0 +1,291 @@
+"""What the node and the read-only server answer, path by path, on tornado.
+
+The path is decoded and routed once, by the library; a handler never joins a part of it into a file path before it was
+found to name a pod that this node has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tornado.httputil import HTTPServerRequest
+from tornado.iostream import StreamClosedError
+from tornado.web import Application, RequestHandler
+
+from actors.config_controller.messages import Configz, GetConfigz
+from actors.kube.codec import ObjectError, decode
+from actors.kube.pod import Pod, PodStatus
+from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
+from supervision.actor import Actor, AskError
+from supervision.protocol import STAGE, GetMetrics, GetTree, MetricsSnapshot, Tree
+
+from . import checks, exposition
+from .container_logs.query import LogQuery, QueryError, parse_query
+from .container_logs.reader import LogUnavailable, open_beneath, read_log
+from .container_logs.where import LogRefused, find_log
+
+ASK_SECONDS = 5.0
+SCRAPE_SECONDS = 1.0
+
+
+class Gate(Protocol):
+    """Decides who gets in: returns '' or the text of a 401."""
+
+    def refusal(self, request: HTTPServerRequest) -> str: ...
+
+
+class Handler(RequestHandler):
+    """Base: refuses before anything else, plain texts, no server banner."""
+
+    actor: Actor
+    gate: Gate
+
+    def initialize(self, actor: Actor, gate: Gate) -> None:
+        self.actor, self.gate = actor, gate
+
+    _gone = False
+
+    def on_connection_close(self) -> None:
+        """The client has gone while its answer is on the way."""
+        self._gone = True
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.set_header("X-Content-Type-Options", "nosniff")
+
+    def prepare(self) -> None:
+        if self.gate.refusal(self.request):
+            self.refuse(401, "Unauthorized")
+
+    def refuse(self, status: int, text: str) -> None:
+        self.set_status(status)
+        self.finish(text + "\n")
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        self.finish(
+            {404: "404 page not found\n", 405: "405 method not allowed\n"}.get(status_code, self._reason + "\n")
+        )
+
+    def log_exception(self, kind: Any, value: Any, trace: Any) -> None:
+        self.actor.log.error("%s %s: %s", self.request.method, self.request.path, value)
+
+    def compute_etag(self) -> None:
+        return None
+
+
+class NotFound(Handler):
+    """Any other path: refused as the others, then 404."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self._finished:
+            self.refuse(404, "404 page not found")
+
+
+class DebuggingOff(Handler):
+    """In place of the debugging paths when they are switched off."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self._finished:
+            self.refuse(405, "Debug endpoints are disabled.")
+
+
+class Healthz(Handler):
+    """All checks, or the one named in the path."""
+
+    def prepare(self) -> None:
+        """Open to everybody, as the API server and load balancers without a certificate ask it too."""
+
+    async def get(self, name: str | None = None) -> None:
+        tree = await _tree(self.actor)
+        results = {"ping": "", "log": "", "syncloop": checks.syncloop(tree)}
+        if name is not None and name not in results:
+            self.refuse(404, "404 page not found")
+            return
+        chosen = results if name is None else {name: results[name]}
+        excluded = self.get_query_arguments("exclude")
+        well, text = checks.report(chosen, excluded, verbose="verbose" in self.request.query_arguments or _bare(self))
+        self.set_status(200 if well else 500)
+        self.finish(text)
+
+
+def _bare(handler: Handler) -> bool:
+    return "verbose" in str(handler.request.query).split("&")
+
+
+class PodList(Handler):
+    """/pods: every pod that is wanted here, as its source gave it, with its status."""
+
+    async def get(self) -> None:
+        try:
+            pods = await self.actor.ask("status_manager", GetPods(), Pods, timeout=ASK_SECONDS)
+        except AskError as error:
+            self.refuse(503, f"status_manager: {error}")
+            return
+        self.set_header("Content-Type", "application/json")
+        self.finish(pods.data)
+
+
+class ConfigzPage(Handler):
+    """/configz: the effective configuration, nothing else."""
+
+    async def get(self) -> None:
+        try:
+            configz = await self.actor.ask("config_controller", GetConfigz(), Configz, timeout=ASK_SECONDS)
+        except AskError as error:
+            self.refuse(503, f"config_controller: {error}")
+            return
+        self.set_header("Content-Type", "application/json")
+        self.finish(configz.body)
+
+
+class MetricsPage(Handler):
+    """/metrics: the numbers of all actors; of one that does not answer in time, its last."""
+
+    async def get(self) -> None:
+        numbers: exposition.Numbers = self.application.settings["numbers"]
+        samples = await scrape(self.actor, numbers)
+        self.set_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+        self.finish(exposition.text(samples))
+
+
+async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:
+    """Ask every running actor at once for its numbers."""
+    import asyncio
+
+    tree = await _tree(actor)
+    if tree is None:
+        return list(numbers.samples())
+    names = [
+        state.name
+        for state in tree.actors
+        if state.state == "running" and state.kind != "program" and state.name != actor.name
+    ]
+
+    async def one(name: str) -> None:
+        try:
+            numbers.take(await actor.ask(name, GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
+        except AskError:
+            actor.metrics.count("troupelet_scrape_failures_total", actor=name)
+
+    await asyncio.gather(*map(one, names))
+    numbers.take(actor.metrics.snapshot(actor.name, actor.incarnation))
+    return [*numbers.samples(), *exposition.tree_samples(tree)]
+
+
+async def _tree(actor: Actor) -> Tree | None:
+    try:
+        return await actor.ask(STAGE, GetTree(), Tree, timeout=SCRAPE_SECONDS)
+    except AskError:
+        return None
+
+
+class ContainerLogs(Handler):
+    """/containerLogs/{namespace}/{pod}/{container}, streamed as fast as the client reads."""
+
+    async def get(self, namespace: str, name: str, container: str) -> None:
+        values = {key: self.get_query_argument(key) for key in self.request.query_arguments}
+        if "tail" in values and values["tail"] != "all":
+            values.setdefault("tailLines", values["tail"])
+        try:
+            query = parse_query(values, time.time())
+            pod, status = await self._pod(namespace, name)
+            where = find_log(pod, status, container, previous=query.previous)
+        except QueryError as error:
+            self.refuse(422, str(error))
+            return
+        except LogRefused as error:
+            self.refuse(error.status, str(error))
+            return
+        except AskError as error:
+            self.refuse(503, f"status_manager: {error}")
+            return
+        await self._stream(pod, where, query)
+
+    async def _pod(self, namespace: str, name: str) -> tuple[Pod, PodStatus]:
+        question = GetPodStatus(namespace=namespace, name=name)
+        found = await self.actor.ask("status_manager", question, PodStatusFound, timeout=ASK_SECONDS)
+        if not found.pod:
+            raise LogRefused(404, f'pod "{name}" does not exist')
+        try:
+            return decode(found.pod, Pod), decode(found.status or b"{}", PodStatus)
+        except ObjectError as error:
+            raise LogRefused(500, str(error)) from None
+
+    async def _stream(self, pod: Pod, where: Any, query: LogQuery) -> None:
+        directory = self.actor.context.pod_logs_dir
+
+        async def running() -> bool:
+            if self._gone:
+                raise StreamClosedError
+            try:
+                _, status = await self._pod(pod.metadata.namespace, pod.metadata.name)
+            except AskError:
+                return True  # the status manager is being replaced: a stream outlives that
+            except LogRefused:
+                return False
+            return where.runs_in(status)
+
+        self.actor.metrics.count("kubelet_http_container_logs_total")
+        try:
+            async for block in read_log(lambda: open_beneath(directory, where.path), query, running):
+                self.write(block)
+                await self.flush()
+            self.finish()
+        except LogUnavailable as error:
+            self.refuse(404 if query.previous else 400, f"the log of {where.container} cannot be read: {error}")
+        except StreamClosedError:
+            return
+
+
+def application(actor: Actor, gate: Gate, *, main: bool, debugging: bool) -> Application:
+    """The paths of the main (or the read-only) server."""
+    given = {"actor": actor, "gate": gate}
+    name = r"([^/]+)"
+    paths: list[tuple[str, type[Handler], dict[str, Any]]] = [
+        (r"/healthz/?", Healthz, given),
+        (rf"/healthz/{name}", Healthz, given),
+        (r"/pods/?", PodList, given),
+        (r"/metrics/?", MetricsPage, given),
+    ]
+    if main and debugging:
+        paths += [
+            (r"/configz/?", ConfigzPage, given),
+            (rf"/containerLogs/{name}/{name}/{name}", ContainerLogs, given),
+        ]
+    else:
+        paths += [(rf"/{prefix}/.*", DebuggingOff, given) for prefix in DEBUGGING_PREFIXES]
+    return Application(
+        paths,
+        default_handler_class=NotFound,
+        default_handler_args=given,
+        log_function=lambda handler: log_request(actor, handler),
+        numbers=exposition.Numbers(),
+    )
+
+
+DEBUGGING_PREFIXES: Sequence[str] = (
+    "run",
+    "exec",
+    "attach",
+    "portForward",
+    "containerLogs",
+    "runningpods",
+    "debug/pprof",
+    "logs",
+)
+
+
+def log_request(actor: Actor, handler: RequestHandler) -> None:
+    """Counts a request; the address is logged, the query is not (it may hold a command)."""
+    status, request = handler.get_status(), handler.request
+    path = "/" + request.path.split("/", 2)[1][:40]
+    known = path if type(handler) is not NotFound else "other"
+    actor.metrics.count("kubelet_http_requests_total", method=request.method or "", path=known)
+    seconds = request.request_time()
+    actor.metrics.observe("kubelet_http_requests_duration_seconds", seconds, method=request.method or "", path=known)
+    actor.log.debug("%s %s %d %.1f ms", request.method, request.path, status, 1000 * seconds)

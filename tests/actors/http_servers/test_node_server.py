@@ -1,0 +1,261 @@
+"""The node server over real TLS, its neighbours faked."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.cert_manager import selfsigned
+from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
+from actors.config.agent import Agent
+from actors.config.groups import X509Authentication
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config_controller.messages import Configz, GetConfigz
+from actors.http_servers.node_server import NodeServer, ReadOnlyServer
+from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
+from supervision.harness import Harness
+from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Sample, Tree
+from tests.support.certificates import Authority
+
+POD = {"metadata": {"name": "p", "namespace": "d", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
+STAMP = "2026-11-21T04:00:00.000000000Z"
+
+
+def status(**state: Any) -> dict[str, Any]:
+    last = state.pop("last", {})
+    entry = {
+        "name": "c",
+        "state": state,
+        "lastState": last,
+        "ready": True,
+        "restartCount": 1,
+        "image": "",
+        "imageID": "",
+    }
+    return {"containerStatuses": [{**entry, "containerID": "containerd://x"}]}
+
+
+RUNNING = status(running={"startedAt": STAMP})
+TREE = Tree(
+    pid=1,
+    uptime=1,
+    state="ready",
+    actors=[
+        ActorState(name="pod_workers/worker/0", parent="pod_workers", kind="actor", state="running", restarts=2),
+        ActorState(name="pleg", parent="root", kind="actor", state="running"),
+    ],
+)
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Node:
+    """A node server on a free port with a CA, and clients to it."""
+
+    def __init__(self, tmp_path: Path, *, with_ca: bool = True, actor: type = NodeServer, **config: Any) -> None:
+        self.authority = Authority(tmp_path / "ca")
+        self.port = free_port()
+        self.cert = (str(tmp_path / "s.crt"), str(tmp_path / "s.key"))
+        selfsigned.create(*self.cert, "n", ["n", "127.0.0.1"])
+        self.ca = str(self.authority.path) if with_ca else ""
+        x509 = X509Authentication(clientCAFile=self.ca)
+        base = KubeletConfiguration()
+        groups = __import__("msgspec").structs.replace(base.authentication, x509=x509)
+        ports = {"readOnlyPort": self.port} if actor is ReadOnlyServer else {"port": self.port}
+        settings = KubeletConfiguration(
+            authentication=groups, address="127.0.0.1", podLogsDir=str(tmp_path / "logs"), **ports, **config
+        )
+        self.harness = Harness(actor, name="http_servers/node_server", context=Agent(config=settings))
+        self.answer(GetServingCertificate, ServingCertificate(*self.cert, self.ca, 1))
+        self.answer(GetTree, TREE)
+        self.answer(GetPods, Pods(b'{"kind":"PodList","items":[]}'))
+        self.answer(GetConfigz, Configz(b'{"kubeletconfig":{}}'))
+        self.pod_is(RUNNING)
+        self.plain = actor is ReadOnlyServer
+
+    def answer(self, question: type, answer: Any) -> None:
+        self.harness.answer(question, answer)
+
+    def pod_is(self, pod_status: dict[str, Any]) -> None:
+        found = PodStatusFound("u", json.dumps(POD).encode(), json.dumps(pod_status).encode())
+        missing = PodStatusFound("", b"", b"")
+        self.answer(GetPodStatus, lambda question: found if question.name == "p" else missing)
+
+    def _fetch(self, path: str, client: tuple[str, str] | None, method: str) -> tuple[int, str]:
+        connection: http.client.HTTPConnection
+        if self.plain:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        else:
+            context = ssl.create_default_context(cafile=self.cert[0])
+            if client:
+                context.load_cert_chain(*client)
+            connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=5)
+        try:
+            connection.request(method, path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    async def fetch(self, path: str, *, client: Any = "admin", method: str = "GET") -> tuple[int, str]:
+        pair = self.authority.client("admin", "system:masters") if client == "admin" else client
+        return await asyncio.to_thread(self._fetch, path, pair, method)
+
+    async def up(self) -> None:
+        async with asyncio.timeout(10):
+            while True:
+                try:
+                    return await asyncio.to_thread(
+                        lambda: socket.create_connection(("127.0.0.1", self.port), 1).close()
+                    )
+                except OSError:
+                    await asyncio.sleep(0.02)
+
+
+def serve(node: Node, story: Callable[[Node], Any]) -> None:
+    async def run() -> None:
+        async with node.harness:
+            await node.up()
+            await story(node)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/healthz", (200, "ok")),
+        ("/healthz/ping", (200, "ok")),
+        ("/pods", (200, '{"kind":"PodList","items":[]}')),
+        ("/configz", (200, '{"kubeletconfig":{}}')),
+        ("/nowhere", (404, "404 page not found\n")),
+        ("/containerLogs/d/q/c", (404, 'pod "q" does not exist\n')),
+        ("/containerLogs/d/p/z", (404, 'container "z" not found in pod "p"\n')),
+        ("/containerLogs/d/..%2f..%2fetc/c", (404, 'pod "../../etc" does not exist\n')),
+    ],
+)
+def test_a_client_of_the_ca_is_answered(tmp_path, path, expected):
+    async def story(node: Node) -> None:
+        assert await node.fetch(path) == expected
+
+    serve(Node(tmp_path), story)
+
+
+@pytest.mark.parametrize("path", ["/pods", "/configz", "/metrics", "/containerLogs/d/p/c", "/nowhere", "/exec/d/p/c"])
+def test_without_a_certificate_everything_but_healthz_is_refused(tmp_path, path):
+    async def story(node: Node) -> None:
+        assert await node.fetch(path, client=None) == (401, "Unauthorized\n")
+        assert (await node.fetch("/healthz", client=None))[0] == 200
+
+    serve(Node(tmp_path), story)
+
+
+def test_without_a_ca_nobody_is_known(tmp_path):
+    async def story(node: Node) -> None:
+        assert (await node.fetch("/pods"))[0] == 401
+        assert (await node.fetch("/healthz"))[0] == 200
+
+    serve(Node(tmp_path, with_ca=False), story)
+
+
+def test_a_certificate_of_another_ca_does_not_get_past_the_handshake(tmp_path):
+    async def story(node: Node) -> None:
+        with pytest.raises((ssl.SSLError, OSError, http.client.HTTPException)):
+            await node.fetch("/pods", client=Authority(tmp_path / "other").client("admin"))
+
+    serve(Node(tmp_path), story)
+
+
+def test_a_new_serving_certificate_is_used_by_new_connections(tmp_path):
+    async def story(node: Node) -> None:
+        assert (await node.fetch("/pods"))[0] == 200
+        node.cert = (str(tmp_path / "t.crt"), str(tmp_path / "t.key"))
+        selfsigned.create(*node.cert, "n", ["127.0.0.1"])
+        await node.harness.deliver(ServingCertificate(*node.cert, node.ca, 2), "cert_manager")
+        assert (await node.fetch("/pods"))[0] == 200
+
+    serve(Node(tmp_path), story)
+
+
+def test_a_broken_new_certificate_leaves_the_old_one_in_use(tmp_path):
+    async def story(node: Node) -> None:
+        (tmp_path / "bad").write_text("no")
+        bad = str(tmp_path / "bad")
+        await node.harness.deliver(ServingCertificate(bad, bad, node.ca, 2), "cert_manager")
+        assert (await node.fetch("/pods"))[0] == 200
+
+    serve(Node(tmp_path), story)
+
+
+def test_metrics_show_every_actor_and_the_tree(tmp_path):
+    async def story(node: Node) -> None:
+        sample = Sample("histogram", "kubelet_pleg_relist_duration_seconds", {}, 0.3, [0.1, 1.0], [1, 1, 0])
+        node.answer(GetMetrics, lambda _: MetricsSnapshot("pleg", 1, [sample]))
+        code, text = await node.fetch("/metrics")
+        assert code == 200
+        assert 'troupelet_actor_restarts_total{actor="pod_workers/worker/0"} 2.0' in text
+        assert 'kubelet_pleg_relist_duration_seconds_bucket{le="1"} 2.0' in text
+        assert "kubelet_pleg_relist_duration_seconds_count 2.0" in text
+
+    serve(Node(tmp_path), story)
+
+
+def test_the_log_of_a_running_container_is_streamed(tmp_path):
+    folder = tmp_path / "logs" / "d_p_u" / "c"
+    folder.mkdir(parents=True)
+    (folder / "1.log").write_text(f"{STAMP} stdout F hello\n{STAMP} stdout F world\n")
+    (folder / "0.log").write_text(f"{STAMP} stdout F before\n")
+
+    async def story(node: Node) -> None:
+        assert await node.fetch("/containerLogs/d/p/c") == (200, "hello\nworld\n")
+        assert await node.fetch("/containerLogs/d/p/c?tailLines=1&timestamps=true") == (200, f"{STAMP} world\n")
+        assert (await node.fetch("/containerLogs/d/p/c?tailLines=x"))[0] == 422
+        assert (await node.fetch("/containerLogs/d/p/c?previous=true"))[0] == 400
+        last = {"terminated": {"exitCode": 1, "containerID": "containerd://w"}}
+        node.pod_is(status(running={"startedAt": STAMP}, last=last))
+        assert await node.fetch("/containerLogs/d/p/c?previous=true") == (200, "before\n")
+        node.pod_is(status(waiting={"reason": "ContainerCreating"}))
+        code, text = await node.fetch("/containerLogs/d/p/c")
+        assert (code, "waiting to start: ContainerCreating" in text) == (400, True)
+
+    serve(Node(tmp_path), story)
+
+
+def test_debugging_paths_can_be_switched_off(tmp_path):
+    async def story(node: Node) -> None:
+        assert await node.fetch("/containerLogs/d/p/c") == (405, "Debug endpoints are disabled.\n")
+
+    serve(Node(tmp_path, enableDebuggingHandlers=False), story)
+
+
+def test_the_read_only_server_has_only_what_is_harmless(tmp_path):
+    async def story(node: Node) -> None:
+        assert (await node.fetch("/pods"))[0] == 200
+        for path in ("/exec/d/p/c", "/containerLogs/d/p/c", "/run/d/p/c", "/logs/x"):
+            assert (await node.fetch(path))[0] == 405
+        assert (await node.fetch("/configz"))[0] == 404
+
+    serve(Node(tmp_path, actor=ReadOnlyServer), story)
+
+
+def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
+    async def story(node: Node) -> None:
+        from supervision.actor import AskError
+
+        node.answer(GetPods, AskError("silent"))
+        assert (await node.fetch("/pods"))[0] == 503
+        assert (await node.fetch("/configz"))[0] == 200
+
+    serve(Node(tmp_path), story)
