@@ -17,6 +17,25 @@ class ContainerState(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
+    """What a container is allowed to use, as the runtime applied it; 0: not limited or not told."""
+
+    cpu_shares: int = 0
+    cpu_quota: int = 0
+    """Microseconds in each period."""
+    cpu_period: int = 0
+    memory_limit_bytes: int = 0
+    memory_swap_limit_bytes: int = 0
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True):
+    """The identity of a container's first process."""
+
+    uid: int
+    gid: int
+    supplemental_groups: list[int] = []
+
+
 class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
     """One sandbox, from PodSandboxStatus (the list call leaves `ips` and `network_mode` unset)."""
 
@@ -58,6 +77,10 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     log_path: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    resources: Resources | None = None
+    """From the status, where the runtime tells it."""
+    user: User | None = None
+    """From the status, where the runtime tells it."""
 
     @property
     def restart_count(self) -> int:
@@ -79,3 +102,79 @@ class PodRuntime(msgspec.Struct, frozen=True, kw_only=True):
     def newest(self, name: str) -> Container | None:
         """The newest container of that name."""
         return next((container for container in self.containers if container.name == name), None)
+
+
+class RuntimeVersion(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    """containerd, cri-o, ..."""
+    version: str
+    api_version: str
+
+
+class RuntimeHandler(msgspec.Struct, frozen=True, kw_only=True):
+    """One RuntimeClass handler; '' is the default one. Old runtimes list none."""
+
+    name: str = ""
+    recursive_read_only_mounts: bool = False
+    user_namespaces: bool = False
+
+
+class RuntimeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the runtime and its network are ready; `message` says what is wrong, '' when nothing is."""
+
+    runtime_ready: bool = False
+    network_ready: bool = False
+    message: str = ""
+    handlers: list[RuntimeHandler] = []
+    supplemental_groups_policy: bool = False
+    """The feature of that name; false on old runtimes, which ignore the field silently."""
+
+    def handler(self, name: str) -> RuntimeHandler | None:
+        return next((handler for handler in self.handlers if handler.name == name), None)
+
+
+class Image(msgspec.Struct, frozen=True, kw_only=True):
+    """An image on the node."""
+
+    id: str
+    """Digest of its configuration."""
+    tags: list[str] = []
+    digests: list[str] = []
+    """<repository>@sha256:..., empty for an image that was imported."""
+    size_bytes: int = 0
+    uid: int | None = None
+    """User of the image when it is a number."""
+    username: str = ""
+    pinned: bool = False
+    """Never to be collected. containerd 1.6 does not tell."""
+    runtime_handler: str = ""
+
+
+class ExecResult(msgspec.Struct, frozen=True):
+    """What a command left behind."""
+
+    exit_code: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+
+class EventKind(StrEnum):
+    CREATED = "created"
+    STARTED = "started"
+    STOPPED = "stopped"
+    DELETED = "deleted"
+
+
+class ContainerEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A container, or a sandbox (then `container_id` is the sandbox's), came to another state."""
+
+    container_id: str
+    kind: EventKind
+    created_ns: int
+    sandbox: Sandbox | None = None
+    containers: list[Container] = []
+    """All of that sandbox."""
+
+    @property
+    def pod_uid(self) -> str:
+        return self.sandbox.pod_uid if self.sandbox else ""

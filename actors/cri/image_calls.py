@@ -1,0 +1,49 @@
+"""The image service's calls."""
+
+from __future__ import annotations
+
+from proto import cri_pb2 as cri
+
+from . import methods, translate, translate_stats
+from .deadlines import Deadlines
+from .model import Image
+from .stats import ImageFileSystems
+from .transport import Transport
+
+
+class ImageCalls:
+    """Images on the node. Every call may raise a CriError."""
+
+    _images: Transport
+    _deadlines: Deadlines
+
+    async def list_images(self) -> list[Image]:
+        answer = await self._images.call(methods.LIST_IMAGES, cri.ListImagesRequest(), self._deadlines.request)
+        return [translate.image_of(image) for image in answer.images]
+
+    async def image_status(self, image: str, runtime_handler: str = "") -> Image | None:
+        """None: not on the node. `image` is a name, a digest or an id."""
+        spec = cri.ImageSpec(image=image, runtime_handler=runtime_handler)
+        request = cri.ImageStatusRequest(image=spec)
+        answer = await self._images.call(methods.IMAGE_STATUS, request, self._deadlines.request)
+        return translate.image_of(answer.image) if answer.HasField("image") else None
+
+    async def pull_image(
+        self,
+        spec: cri.ImageSpec,
+        auth: cri.AuthConfig | None = None,
+        sandbox_config: cri.PodSandboxConfig | None = None,
+    ) -> str:
+        """The reference to give to create_container. Without a deadline."""
+        request = cri.PullImageRequest(image=spec, auth=auth, sandbox_config=sandbox_config)
+        answer = await self._images.call(methods.PULL_IMAGE, request, self._deadlines.pull_image)
+        return answer.image_ref
+
+    async def remove_image(self, image: str) -> None:
+        """With all its names. One that is not there, or is used by a container, is no error."""
+        request = cri.RemoveImageRequest(image=cri.ImageSpec(image=image))
+        await self._images.call(methods.REMOVE_IMAGE, request, self._deadlines.request)
+
+    async def image_fs_info(self) -> ImageFileSystems:
+        answer = await self._images.call(methods.IMAGE_FS_INFO, cri.ImageFsInfoRequest(), self._deadlines.request)
+        return translate_stats.image_file_systems(answer)

@@ -1,0 +1,85 @@
+"""The runtime service's calls for sandboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from proto import cri_pb2 as cri
+
+from . import methods, translate
+from .adoption import Settling, create_or_adopt
+from .deadlines import Deadlines
+from .errors import NotFound
+from .model import Sandbox
+from .transport import Transport
+
+
+class SandboxCalls:
+    """Pod sandboxes. Every call may raise a CriError."""
+
+    _runtime: Transport
+    _deadlines: Deadlines
+    _settling: Settling
+
+    async def run_pod_sandbox(self, config: cri.PodSandboxConfig, runtime_handler: str = "") -> str:
+        """The id of a ready sandbox, made now or by an earlier try with the same name and attempt.
+
+        Raises NameReserved when that one exists but is not ready, or is being made for longer than a few seconds.
+        """
+        request = cri.RunPodSandboxRequest(config=config, runtime_handler=runtime_handler)
+
+        async def create() -> str:
+            deadline = self._deadlines.run_pod_sandbox
+            return (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
+
+        async def find() -> str | None:
+            listed = await self.list_pod_sandboxes({translate.POD_UID: config.metadata.uid})
+            wanted = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
+            for one in listed:
+                if one.ready and wanted == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
+                    return one.id
+            return None
+
+        return await create_or_adopt(create, find, self._settling)
+
+    async def stop_pod_sandbox(self, sandbox_id: str) -> None:
+        """Ends what runs in it and frees its network. One that is not there is stopped."""
+        request = cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)
+        try:
+            await self._runtime.call(methods.STOP_POD_SANDBOX, request, self._deadlines.request)
+        except NotFound:
+            return
+
+    async def remove_pod_sandbox(self, sandbox_id: str) -> None:
+        """With its containers. One that is not there is removed."""
+        request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
+        try:
+            await self._runtime.call(methods.REMOVE_POD_SANDBOX, request, self._deadlines.request)
+        except NotFound:
+            return
+
+    async def pod_sandbox_status(self, sandbox_id: str) -> Sandbox:
+        """Raises NotFound."""
+        request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+        answer = await self._runtime.call(methods.POD_SANDBOX_STATUS, request, self._deadlines.request)
+        return translate.sandbox_of(answer.status)
+
+    async def list_pod_sandboxes(self, labels: Mapping[str, str] | None = None) -> list[Sandbox]:
+        """Those with all of `labels`, ready or not."""
+        request = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector=labels or {}))
+        answer = await self._runtime.call(methods.LIST_POD_SANDBOX, request, self._deadlines.request)
+        return [translate.listed_sandbox(sandbox) for sandbox in answer.items]
+
+    async def port_forward_url(self, sandbox_id: str, ports: Sequence[int] = ()) -> str:
+        """Where the runtime streams to the ports of this sandbox; valid for a short time, once."""
+        request = cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=ports)
+        return (await self._runtime.call(methods.PORT_FORWARD, request, self._deadlines.request)).url
+
+    async def update_pod_sandbox_resources(
+        self, sandbox_id: str, overhead: cri.LinuxContainerResources, resources: cri.LinuxContainerResources
+    ) -> None:
+        """After the pod's cgroup was changed. Raises Unimplemented on containerd before 2.2."""
+        request = cri.UpdatePodSandboxResourcesRequest(
+            pod_sandbox_id=sandbox_id, overhead=overhead, resources=resources
+        )
+        await self._runtime.call(methods.UPDATE_POD_SANDBOX_RESOURCES, request, self._deadlines.request)

@@ -1,0 +1,128 @@
+"""What sandboxes, containers and the image store use, as the runtime measured it.
+
+None: the runtime does not tell. Times are nanoseconds since 1970; each group was measured at a time of its own.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Pressure(msgspec.Struct, frozen=True):
+    """One line of a PSI file: microseconds in all, and the share of the last 10, 60 and 300 s in percent."""
+
+    total_us: int
+    avg10: float
+    avg60: float
+    avg300: float
+
+
+class Psi(msgspec.Struct, frozen=True):
+    some: Pressure
+    full: Pressure
+
+
+class Cpu(msgspec.Struct, frozen=True, kw_only=True):
+    at_ns: int
+    usage_core_ns: int | None = None
+    """CPU time since the start."""
+    usage_nano_cores: int | None = None
+    """Rate; runtimes differ in when they compute it, so it is better derived from `usage_core_ns`."""
+    psi: Psi | None = None
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    at_ns: int
+    working_set_bytes: int | None = None
+    available_bytes: int | None = None
+    usage_bytes: int | None = None
+    rss_bytes: int | None = None
+    page_faults: int | None = None
+    major_page_faults: int | None = None
+    psi: Psi | None = None
+
+
+class Swap(msgspec.Struct, frozen=True, kw_only=True):
+    at_ns: int
+    available_bytes: int | None = None
+    usage_bytes: int | None = None
+
+
+class FileSystem(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes and inodes used on the file system at `mountpoint` (for an image store: by it)."""
+
+    at_ns: int
+    mountpoint: str
+    used_bytes: int | None = None
+    inodes_used: int | None = None
+
+
+class Interface(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    rx_bytes: int | None = None
+    rx_errors: int | None = None
+    tx_bytes: int | None = None
+    tx_errors: int | None = None
+
+
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    at_ns: int
+    default: Interface | None = None
+    others: list[Interface] = []
+
+
+class ContainerStats(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    attempt: int = 0
+    pod_uid: str = ""
+    labels: dict[str, str] = {}
+    cpu: Cpu | None = None
+    memory: Memory | None = None
+    swap: Swap | None = None
+    writable_layer: FileSystem | None = None
+    io_psi: Psi | None = None
+
+
+class SandboxStats(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    pod_uid: str
+    pod_name: str
+    pod_namespace: str
+    labels: dict[str, str] = {}
+    cpu: Cpu | None = None
+    memory: Memory | None = None
+    network: Network | None = None
+    process_count: int | None = None
+    io_psi: Psi | None = None
+    containers: list[ContainerStats] = []
+
+
+class ImageFileSystems(msgspec.Struct, frozen=True):
+    """Where images are kept, and where containers write; the second is empty where they are one."""
+
+    images: list[FileSystem]
+    containers: list[FileSystem] = []
+
+
+class MetricDescriptor(msgspec.Struct, frozen=True):
+    name: str
+    help: str
+    label_keys: list[str]
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    at_ns: int
+    counter: bool
+    """Else a gauge."""
+    label_values: list[str]
+    value: int
+
+
+class SandboxMetrics(msgspec.Struct, frozen=True):
+    """Metrics of one sandbox, and of each of its containers by id."""
+
+    sandbox_id: str
+    metrics: list[Metric]
+    containers: dict[str, list[Metric]]

@@ -1,0 +1,199 @@
+"""From what the runtime answers to the values of model.py. Pure; nothing is looked up."""
+
+from __future__ import annotations
+
+from proto import cri_pb2 as cri
+
+from .model import (
+    Container,
+    ContainerEvent,
+    ContainerState,
+    EventKind,
+    Image,
+    Resources,
+    RuntimeHandler,
+    RuntimeStatus,
+    Sandbox,
+    User,
+)
+
+POD_NAME = "io.kubernetes.pod.name"
+POD_NAMESPACE = "io.kubernetes.pod.namespace"
+POD_UID = "io.kubernetes.pod.uid"
+CONTAINER_NAME = "io.kubernetes.container.name"
+
+_STATES = {
+    cri.CONTAINER_CREATED: ContainerState.CREATED,
+    cri.CONTAINER_RUNNING: ContainerState.RUNNING,
+    cri.CONTAINER_EXITED: ContainerState.EXITED,
+}
+_EVENTS = {
+    cri.CONTAINER_CREATED_EVENT: EventKind.CREATED,
+    cri.CONTAINER_STARTED_EVENT: EventKind.STARTED,
+    cri.CONTAINER_STOPPED_EVENT: EventKind.STOPPED,
+    cri.CONTAINER_DELETED_EVENT: EventKind.DELETED,
+}
+
+
+def listed_sandbox(sandbox: cri.PodSandbox) -> Sandbox:
+    """From a list: without addresses and network mode."""
+    return Sandbox(
+        id=sandbox.id,
+        pod_uid=sandbox.metadata.uid,
+        pod_name=sandbox.metadata.name,
+        pod_namespace=sandbox.metadata.namespace,
+        attempt=sandbox.metadata.attempt,
+        ready=sandbox.state == cri.SANDBOX_READY,
+        created_ns=sandbox.created_at,
+        runtime_handler=sandbox.runtime_handler,
+        labels=dict(sandbox.labels),
+        annotations=dict(sandbox.annotations),
+    )
+
+
+def sandbox_of(status: cri.PodSandboxStatus) -> Sandbox:
+    """From a status or an event."""
+    addresses = [status.network.ip, *(other.ip for other in status.network.additional_ips)]
+    return Sandbox(
+        id=status.id,
+        pod_uid=status.metadata.uid,
+        pod_name=status.metadata.name,
+        pod_namespace=status.metadata.namespace,
+        attempt=status.metadata.attempt,
+        ready=status.state == cri.SANDBOX_READY,
+        created_ns=status.created_at,
+        ips=[address for address in addresses if address],
+        host_network=status.linux.namespaces.options.network == cri.NODE,
+        runtime_handler=status.runtime_handler,
+        labels=dict(status.labels),
+        annotations=dict(status.annotations),
+    )
+
+
+def container_state(number: int) -> ContainerState:
+    """UNKNOWN also for a number that a later CRI may bring."""
+    return _STATES.get(number, ContainerState.UNKNOWN)  # type: ignore[call-overload, no-any-return]
+
+
+def _image_name(spec: cri.ImageSpec) -> str:
+    return spec.user_specified_image or spec.image
+
+
+def listed_container(container: cri.Container) -> Container:
+    """From a list: without times but creation, exit, reason, message, log path."""
+    labels = dict(container.labels)
+    return Container(
+        id=container.id,
+        name=container.metadata.name or labels.get(CONTAINER_NAME, ""),
+        pod_uid=labels.get(POD_UID, ""),
+        pod_name=labels.get(POD_NAME, ""),
+        pod_namespace=labels.get(POD_NAMESPACE, ""),
+        sandbox_id=container.pod_sandbox_id,
+        attempt=container.metadata.attempt,
+        state=container_state(container.state),
+        image=_image_name(container.image),
+        image_ref=container.image_ref,
+        image_id=container.image_id,
+        created_ns=container.created_at,
+        labels=labels,
+        annotations=dict(container.annotations),
+    )
+
+
+def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container:
+    """From a status or an event, which do not tell the sandbox: it is given, where known."""
+    labels = dict(status.labels)
+    return Container(
+        id=status.id,
+        name=status.metadata.name or labels.get(CONTAINER_NAME, ""),
+        pod_uid=labels.get(POD_UID, ""),
+        pod_name=labels.get(POD_NAME, ""),
+        pod_namespace=labels.get(POD_NAMESPACE, ""),
+        sandbox_id=sandbox_id,
+        attempt=status.metadata.attempt,
+        state=container_state(status.state),
+        image=_image_name(status.image),
+        image_ref=status.image_ref,
+        image_id=status.image_id,
+        created_ns=status.created_at,
+        started_ns=status.started_at,
+        finished_ns=status.finished_at,
+        exit_code=status.exit_code,
+        reason=status.reason,
+        message=status.message,
+        log_path=status.log_path,
+        labels=labels,
+        annotations=dict(status.annotations),
+        resources=_resources(status),
+        user=_user(status),
+    )
+
+
+def _resources(status: cri.ContainerStatus) -> Resources | None:
+    if not status.resources.HasField("linux"):
+        return None
+    linux = status.resources.linux
+    return Resources(
+        cpu_shares=linux.cpu_shares,
+        cpu_quota=linux.cpu_quota,
+        cpu_period=linux.cpu_period,
+        memory_limit_bytes=linux.memory_limit_in_bytes,
+        memory_swap_limit_bytes=linux.memory_swap_limit_in_bytes,
+    )
+
+
+def _user(status: cri.ContainerStatus) -> User | None:
+    if not status.user.HasField("linux"):
+        return None
+    linux = status.user.linux
+    return User(uid=linux.uid, gid=linux.gid, supplemental_groups=list(linux.supplemental_groups))
+
+
+def runtime_status(response: cri.StatusResponse) -> RuntimeStatus:
+    """A condition that the runtime does not tell is not met."""
+    conditions = {condition.type: condition for condition in response.status.conditions}
+    problems = []
+    for kind in ("RuntimeReady", "NetworkReady"):
+        condition = conditions.get(kind)
+        if condition is None:
+            problems.append(f"the runtime does not report {kind}")
+        elif not condition.status:
+            problems.append(f"{kind}=false reason:{condition.reason} message:{condition.message}")
+    return RuntimeStatus(
+        runtime_ready="RuntimeReady" in conditions and conditions["RuntimeReady"].status,
+        network_ready="NetworkReady" in conditions and conditions["NetworkReady"].status,
+        message=", ".join(problems),
+        handlers=[
+            RuntimeHandler(
+                name=handler.name,
+                recursive_read_only_mounts=handler.features.recursive_read_only_mounts,
+                user_namespaces=handler.features.user_namespaces,
+            )
+            for handler in response.runtime_handlers
+        ],
+        supplemental_groups_policy=response.features.supplemental_groups_policy,
+    )
+
+
+def image_of(image: cri.Image) -> Image:
+    return Image(
+        id=image.id,
+        tags=list(image.repo_tags),
+        digests=list(image.repo_digests),
+        size_bytes=image.size,
+        uid=image.uid.value if image.HasField("uid") else None,
+        username=image.username,
+        pinned=image.pinned,
+        runtime_handler=image.spec.runtime_handler,
+    )
+
+
+def event_of(event: cri.ContainerEventResponse) -> ContainerEvent:
+    sandbox = sandbox_of(event.pod_sandbox_status) if event.HasField("pod_sandbox_status") else None
+    return ContainerEvent(
+        container_id=event.container_id,
+        kind=_EVENTS[event.container_event_type],
+        created_ns=event.created_at,
+        sandbox=sandbox,
+        containers=[container_of(status, sandbox.id if sandbox else "") for status in event.containers_statuses],
+    )

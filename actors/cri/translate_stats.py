@@ -1,0 +1,158 @@
+"""From the runtime's statistics to the values of stats.py. Pure."""
+
+from __future__ import annotations
+
+from google.protobuf.message import Message
+
+from proto import cri_pb2 as cri
+
+from .stats import (
+    ContainerStats,
+    Cpu,
+    FileSystem,
+    ImageFileSystems,
+    Interface,
+    Memory,
+    Metric,
+    MetricDescriptor,
+    Network,
+    Pressure,
+    Psi,
+    SandboxMetrics,
+    SandboxStats,
+    Swap,
+)
+from .translate import POD_UID
+
+
+def _number(message: Message, field: str) -> int | None:
+    """The value of a wrapped number that may be unset."""
+    return int(getattr(message, field).value) if message.HasField(field) else None
+
+
+def _pressure(data: cri.PsiData) -> Pressure:
+    return Pressure(data.Total, data.Avg10, data.Avg60, data.Avg300)
+
+
+def _psi(usage: cri.CpuUsage | cri.MemoryUsage | cri.IoUsage) -> Psi | None:
+    return Psi(_pressure(usage.psi.Some), _pressure(usage.psi.Full)) if usage.HasField("psi") else None
+
+
+def _cpu(usage: cri.CpuUsage) -> Cpu:
+    return Cpu(
+        at_ns=usage.timestamp,
+        usage_core_ns=_number(usage, "usage_core_nano_seconds"),
+        usage_nano_cores=_number(usage, "usage_nano_cores"),
+        psi=_psi(usage),
+    )
+
+
+def _memory(usage: cri.MemoryUsage) -> Memory:
+    return Memory(
+        at_ns=usage.timestamp,
+        working_set_bytes=_number(usage, "working_set_bytes"),
+        available_bytes=_number(usage, "available_bytes"),
+        usage_bytes=_number(usage, "usage_bytes"),
+        rss_bytes=_number(usage, "rss_bytes"),
+        page_faults=_number(usage, "page_faults"),
+        major_page_faults=_number(usage, "major_page_faults"),
+        psi=_psi(usage),
+    )
+
+
+def _swap(usage: cri.SwapUsage) -> Swap:
+    return Swap(
+        at_ns=usage.timestamp,
+        available_bytes=_number(usage, "swap_available_bytes"),
+        usage_bytes=_number(usage, "swap_usage_bytes"),
+    )
+
+
+def _file_system(usage: cri.FilesystemUsage) -> FileSystem:
+    return FileSystem(
+        at_ns=usage.timestamp,
+        mountpoint=usage.fs_id.mountpoint,
+        used_bytes=_number(usage, "used_bytes"),
+        inodes_used=_number(usage, "inodes_used"),
+    )
+
+
+def _interface(usage: cri.NetworkInterfaceUsage) -> Interface:
+    return Interface(
+        name=usage.name,
+        rx_bytes=_number(usage, "rx_bytes"),
+        rx_errors=_number(usage, "rx_errors"),
+        tx_bytes=_number(usage, "tx_bytes"),
+        tx_errors=_number(usage, "tx_errors"),
+    )
+
+
+def _network(usage: cri.NetworkUsage) -> Network:
+    default = _interface(usage.default_interface) if usage.HasField("default_interface") else None
+    return Network(at_ns=usage.timestamp, default=default, others=[_interface(other) for other in usage.interfaces])
+
+
+def container_stats(stats: cri.ContainerStats) -> ContainerStats:
+    """Of one container; its groups are None where the runtime leaves them out (a stopped container)."""
+    attributes = stats.attributes
+    return ContainerStats(
+        id=attributes.id,
+        name=attributes.metadata.name,
+        attempt=attributes.metadata.attempt,
+        pod_uid=attributes.labels.get(POD_UID, ""),
+        labels=dict(attributes.labels),
+        cpu=_cpu(stats.cpu) if stats.HasField("cpu") else None,
+        memory=_memory(stats.memory) if stats.HasField("memory") else None,
+        swap=_swap(stats.swap) if stats.HasField("swap") else None,
+        writable_layer=_file_system(stats.writable_layer) if stats.HasField("writable_layer") else None,
+        io_psi=_psi(stats.io),
+    )
+
+
+def sandbox_stats(stats: cri.PodSandboxStats) -> SandboxStats:
+    attributes, linux = stats.attributes, stats.linux
+    return SandboxStats(
+        id=attributes.id,
+        pod_uid=attributes.metadata.uid,
+        pod_name=attributes.metadata.name,
+        pod_namespace=attributes.metadata.namespace,
+        labels=dict(attributes.labels),
+        cpu=_cpu(linux.cpu) if linux.HasField("cpu") else None,
+        memory=_memory(linux.memory) if linux.HasField("memory") else None,
+        network=_network(linux.network) if linux.HasField("network") else None,
+        process_count=_number(linux.process, "process_count"),
+        io_psi=_psi(linux.io),
+        containers=[container_stats(container) for container in linux.containers],
+    )
+
+
+def image_file_systems(response: cri.ImageFsInfoResponse) -> ImageFileSystems:
+    return ImageFileSystems(
+        [_file_system(usage) for usage in response.image_filesystems],
+        [_file_system(usage) for usage in response.container_filesystems],
+    )
+
+
+def metric_descriptor(descriptor: cri.MetricDescriptor) -> MetricDescriptor:
+    return MetricDescriptor(descriptor.name, descriptor.help, list(descriptor.label_keys))
+
+
+def _metric(metric: cri.Metric) -> Metric:
+    return Metric(
+        name=metric.name,
+        at_ns=metric.timestamp,
+        counter=metric.metric_type == cri.COUNTER,
+        label_values=list(metric.label_values),
+        value=metric.value.value,
+    )
+
+
+def sandbox_metrics(metrics: cri.PodSandboxMetrics) -> SandboxMetrics:
+    return SandboxMetrics(
+        metrics.pod_sandbox_id,
+        [_metric(metric) for metric in metrics.metrics],
+        {
+            container.container_id: [_metric(metric) for metric in container.metrics]
+            for container in metrics.container_metrics
+        },
+    )
