@@ -1,0 +1,39 @@
+"""What can be wrong with a manifest, as values and as exceptions of one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+MAX_ERRORS = 50
+"""Errors reported of one manifest; the rest are counted."""
+
+
+class FieldError(msgspec.Struct, frozen=True):
+    """One thing that is wrong: `path` is the field as `spec.containers[0].image`, empty for the whole."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}" if self.path else self.text
+
+
+class ManifestError(ValueError):
+    """The manifest cannot be used. `errors` has every reason, in the order of the document."""
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.errors = list(errors)
+        super().__init__("; ".join(self.texts()))
+
+    def texts(self) -> list[str]:
+        """Each error as text, at most MAX_ERRORS of them."""
+        shown = [str(error) for error in self.errors[:MAX_ERRORS]]
+        more = len(self.errors) - len(shown)
+        return [*shown, f"and {more} more errors"] if more else shown
+
+
+def whole(text: str) -> ManifestError:
+    """An error of the document, not of a field."""
+    return ManifestError([FieldError("", text)])
