@@ -24,7 +24,7 @@ from supervision.protocol import STAGE, GetMetrics, GetTree, MetricsSnapshot, Tr
 from . import checks, exposition
 from .container_logs.query import LogQuery, QueryError, parse_query
 from .container_logs.reader import LogUnavailable, open_beneath, read_log
-from .container_logs.where import LogRefused, find_log
+from .container_logs.where import LogPlace, LogRefused, find_log
 
 ASK_SECONDS = 5.0
 SCRAPE_SECONDS = 1.0
@@ -216,7 +216,7 @@ class ContainerLogs(Handler):
         except ObjectError as error:
             raise LogRefused(500, str(error)) from None
 
-    async def _stream(self, pod: Pod, where: Any, query: LogQuery) -> None:
+    async def _stream(self, pod: Pod, where: LogPlace, query: LogQuery) -> None:
         directory = self.actor.context.pod_logs_dir
 
         async def running() -> bool:

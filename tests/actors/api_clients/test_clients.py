@@ -1,0 +1,36 @@
+"""The clients while the agent stands alone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from actors.api_clients.clients import EventClient, HeartbeatClient, KubeClient
+from actors.api_clients.messages import ClientState, GetClientState, RecordEvent
+from actors.config.agent import Agent
+from supervision.harness import Harness
+
+
+@pytest.mark.parametrize("client", [KubeClient, EventClient, HeartbeatClient])
+def test_each_says_that_it_stands_alone(client):
+    async def story() -> None:
+        async with Harness(client, name="api_clients/x", context=Agent()) as harness:
+            assert await harness.deliver(GetClientState()) == ClientState("api_clients/x", "standalone")
+
+    asyncio.run(story())
+
+
+def test_an_event_is_a_line_of_the_log_and_a_number(caplog):
+    event = RecordEvent(kind="Pod", namespace="d", name="p", type="Warning", reason="BackOff", message="again")
+
+    async def story() -> None:
+        async with Harness(EventClient, name="event_client", context=Agent()) as harness:
+            await harness.deliver(event)
+            samples = harness.actor.metrics.snapshot("x", 1).samples
+            assert [(s.labels["reason"], s.value) for s in samples] == [("BackOff", 1)]
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(story())
+    assert 'event Pod d/p BackOff: "again"' in caplog.text
