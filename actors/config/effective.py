@@ -15,6 +15,7 @@ from .flag_table import FLAGS
 from .kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from .layers import source_of
 from .merge import leaves, merge_patch, put, without_nulls
+from .missing import without_effect
 from .rule_kinds import Situation
 
 DEFAULT: Final = "default"
@@ -50,7 +51,7 @@ def effective(documents: Sequence[Document], flags: Mapping[str, Any], situation
     problems += [problem for problem in rules.judge(config, situation, where) if problem.path not in bad]
     if problems:
         raise ConfigErrors(problems)
-    return Effective(config, sources, tuple(warnings + rules.doubts(config)))
+    return Effective(config, sources, (*warnings, *rules.doubts(config), *without_effect(config)))
 
 
 def lookup(sources: Mapping[str, str], path: str) -> str:

@@ -25,7 +25,7 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{text} (from {self.source})" if self.source and self.source != self.path else text
 
 
-class ConfigErrors(Exception):  # noqa: N818 - it carries many
+class ConfigErrors(Exception):
     """The configuration cannot be used. `problems` is all that is wrong with it, not only the first."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

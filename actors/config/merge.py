@@ -47,13 +47,6 @@ def at(data: dict[str, Any], path: str) -> Any:
     return value
 
 
-def patch_at(path: str, value: Any) -> dict[str, Any]:
-    """The merge patch that sets one field."""
-    for key in reversed(path.split(".")):
-        value = {key: value}
-    return value  # type: ignore[no-any-return]
-
-
 def put(data: dict[str, Any], path: str, value: Any) -> None:
     """Set a field in place, replacing what was there as a whole; what is in the way and no object is left alone."""
     *parents, last = path.split(".")

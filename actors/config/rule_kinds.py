@@ -69,19 +69,6 @@ def one_of(field: str, *choices: str) -> Rule:
     return holds(field, f"must be one of {names}", lambda value: value in choices)
 
 
-def parsed(field: str, text: str, read: Callable[[Any], object]) -> Rule:
-    """The reader must take it; an empty text is not given."""
-
-    def good(value: Any) -> bool:
-        try:
-            read(value)
-        except ValueError:
-            return False
-        return True
-
-    return holds(field, text, lambda value: value == "" or good(value))
-
-
 def across(field: str, text: str, good: Callable[[KubeletConfiguration, Situation], bool]) -> Rule:
     """A rule on one field that depends on others."""
 

@@ -10,7 +10,7 @@ from actors.config.effective import effective, from_json, lookup, to_json, to_pl
 from actors.config.errors import ConfigErrors
 from actors.config.flags import parse
 from actors.config.kubelet_configuration import DEFAULT_EVICTION_HARD, KubeletConfiguration
-from actors.config.merge import merge_patch, patch_at
+from actors.config.merge import merge_patch, put
 from actors.config.rule_kinds import Situation, value_at
 
 JSON = st.recursive(
@@ -18,6 +18,12 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def setting(path, value):
+    data = {}
+    put(data, path, value)
+    return data
 
 
 def made(*documents, flags=()):
@@ -85,7 +91,7 @@ def test_the_zero_of_a_field_that_is_no_pointer_means_its_default(field):
     default = value_at(KubeletConfiguration(), field)
     zero = {str: "", int: 0}.get(type(default), "0s")
     assert default
-    assert value_at(made(patch_at(field, zero)).config, field) == default
+    assert value_at(made(setting(field, zero)).config, field) == default
 
 
 def test_the_order_of_sources_holds_for_each_gate_alone():

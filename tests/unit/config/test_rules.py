@@ -6,7 +6,7 @@ from actors.config.documents import Document
 from actors.config.effective import effective
 from actors.config.errors import ConfigErrors
 from actors.config.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
-from actors.config.merge import patch_at, put
+from actors.config.merge import put
 from actors.config.rule_kinds import Situation
 from actors.config.rules import RULES, judge
 
@@ -267,5 +267,5 @@ def test_all_problems_come_at_once_with_path_value_rule_and_source():
 
 def test_a_secret_is_not_shown_in_a_problem():
     with pytest.raises(ConfigErrors) as caught:
-        effective([Document("f", patch_at("staticPodURLHeader.Authorization", "Bearer x"), {})], {}, V2)
+        effective([Document("f", {"staticPodURLHeader": {"Authorization": "Bearer x"}}, {})], {}, V2)
     assert "Bearer" not in str(caught.value)

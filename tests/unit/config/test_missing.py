@@ -1,0 +1,28 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config.missing import MISSING, without_effect
+
+ROOT = Path(__file__).parents[3] / "actors"
+SOURCES = {
+    path: path.read_text()
+    for path in ROOT.rglob("*.py")
+    if path.relative_to(ROOT).parts[0] not in {"config", "config_controller"}
+}
+
+
+@pytest.mark.parametrize("field", sorted(MISSING))
+def test_what_is_said_to_be_missing_is_read_by_nobody(field: str) -> None:
+    readers = [str(path) for path, text in SOURCES.items() if re.search(rf"config\.{field}\b", text)]
+    assert readers == [], f"take {field} out of actors/config/missing.py"
+    assert hasattr(KubeletConfiguration(), field)
+
+
+def test_one_warning_names_all_that_has_no_effect() -> None:
+    config = KubeletConfiguration(cpuManagerPolicy="static", volumePluginDir="/x", maxPods=5)
+    (warning,) = without_effect(config)
+    assert re.search(r"cpuManagerPolicy \(there is no CPU manager yet\), volumePluginDir \(", warning)
+    assert without_effect(KubeletConfiguration(maxPods=5)) == []
