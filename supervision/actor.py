@@ -25,9 +25,12 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
 
+from .errors import AskError, DisposableError, DisposableTimeout
 from .message import Message
 from .metrics import Metrics
-from .protocol import GetMetrics, Hello, MetricsSnapshot
+from .protocol import Done, GetMetrics, Hello, MetricsSnapshot, SetLogLevel
+
+__all__ = ["Actor", "Address", "AskError", "DisposableError", "DisposableTimeout", "Handler", "Port", "Timer", "on"]
 
 R = TypeVar("R", bound=Message)
 M = TypeVar("M", bound=Message)
@@ -82,22 +85,6 @@ class Port(Protocol):
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer: ...
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]: ...
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
-
-
-class AskError(Exception):
-    """A question got no answer: the receiver did not reply in time, died, or is not there."""
-
-
-class DisposableError(Exception):
-    """The function run in a disposable process raised: `kind` is the exception's class name, `errno` its errno or 0."""
-
-    def __init__(self, kind: str, text: str, errno: int = 0) -> None:
-        super().__init__(f"{kind}: {text}")
-        self.kind, self.text, self.errno = kind, text, errno
-
-
-class DisposableTimeout(DisposableError):  # noqa: N818
-    """The disposable process passed its deadline and was killed, or abandoned where it cannot be killed."""
 
 
 def on(message_type: type) -> Callable[[Handler], Handler]:
@@ -240,5 +227,12 @@ class Actor(ThespianActor):
     def _on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
         return self.metrics.snapshot(self.name, self.incarnation)
 
+    @on(SetLogLevel)
+    def _on_set_log_level(self, message: SetLogLevel, sender: Address) -> Done:
+        from .logs import set_verbosity
 
-Actor._handlers = {Hello: "_on_hello", GetMetrics: "_on_get_metrics"}
+        set_verbosity(message.verbosity)
+        return Done()
+
+
+Actor._handlers = {Hello: "_on_hello", GetMetrics: "_on_get_metrics", SetLogLevel: "_on_set_log_level"}

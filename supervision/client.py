@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TypeVar
 
-from .actor import AskError
+from .errors import AskError
 from .message import Message
 from .names import Names, NoSuchActor
 from .protocol import STAGE

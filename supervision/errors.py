@@ -1,0 +1,19 @@
+"""What the verbs of an actor, and of the command line, may raise. Light: no event loop is imported for it."""
+
+from __future__ import annotations
+
+
+class AskError(Exception):
+    """A question got no answer: the receiver did not reply in time, died, or is not there."""
+
+
+class DisposableError(Exception):
+    """The function run in a disposable process raised: `kind` is the exception's class name, `errno` its errno or 0."""
+
+    def __init__(self, kind: str, text: str, errno: int = 0) -> None:
+        super().__init__(f"{kind}: {text}")
+        self.kind, self.text, self.errno = kind, text, errno
+
+
+class DisposableTimeout(DisposableError):
+    """The disposable process passed its deadline and was killed, or abandoned where it cannot be killed."""

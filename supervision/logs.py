@@ -1,0 +1,131 @@
+"""Logs: klog's text or its JSON, to stderr and to a file. Each record bears the name of its actor: that of its logger.
+
+Verbosity is klog's: `-v 0` shows what is always of interest, 2 is usual, 4 is for debugging. In Python's terms INFO is
+V(0) and DEBUG is V(4); `V(n)` gives the level of the others. A record's key="value" pairs are what is passed as
+`extra=fields(pod="default/web")`; the rest of the message is formatted as usual.
+
+Text:  I1120 20:07:50.000000    1234 actor.py:42] "syncing" logger="pleg" pod="default/web"
+JSON:  {"ts":1763669270000.0,"caller":"pleg/actor.py:42","msg":"syncing","v":0,"logger":"pleg","pod":"default/web"}
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from typing import Any, Literal
+
+Format = Literal["text", "json"]
+_SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, "W"))
+_FIELDS = "fields_"
+_DEBUGGING = 4
+
+
+def V(verbosity: int) -> int:
+    """The level of a message of klog's V(n), for `log.log(V(3), ...)`. V(0) is INFO, V(4) is DEBUG."""
+    if verbosity < _DEBUGGING:
+        return logging.INFO - max(0, verbosity)
+    return max(1, logging.DEBUG - (verbosity - _DEBUGGING))
+
+
+def _verbosity(level: int) -> int:
+    """The n of V(n)."""
+    return max(0, logging.INFO - level) if level > logging.DEBUG else _DEBUGGING + logging.DEBUG - level
+
+
+def fields(**pairs: Any) -> dict[str, Any]:
+    """Pairs of key and value that belong to a record: pass them as `extra=`."""
+    return {_FIELDS: pairs}
+
+
+def set_verbosity(verbosity: int) -> None:
+    """What this process logs from now on: warnings and worse for a negative number, else up to V(verbosity)."""
+    logging.getLogger().setLevel(logging.WARNING if verbosity < 0 else V(verbosity))
+
+
+def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "") -> None:
+    """Replace what the root logger does: stderr, and the file if there is one. Raises OSError when it cannot be opened.
+
+    Done once, before the first fork: every actor inherits it. The file is opened to append, so that writers do not
+    overwrite each other; who renames it must restart the agent, or copy and truncate.
+    """
+    formatter = KlogFormatter() if form == "text" else JsonFormatter()
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if log_file:
+        fd = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
+        handlers.append(logging.StreamHandler(os.fdopen(fd, "w", buffering=1)))
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+    for handler in handlers:
+        handler.setFormatter(formatter)
+        root.addHandler(handler)
+    set_verbosity(verbosity)
+    # a log that cannot be written (the disk is full, the reader is gone) must not end an actor, nor fill stderr
+    logging.raiseExceptions = False
+
+
+class KlogFormatter(logging.Formatter):
+    """klog's header, the quoted message, then the pairs. One line, except for a traceback, which follows it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        when = time.localtime(record.created)
+        micros = int(record.created % 1 * 1_000_000)
+        stamp = f"{time.strftime('%m%d %H:%M:%S', when)}.{micros:06d}"
+        head = f"{_severity(record.levelno)}{stamp} {record.process or 0:>7} {record.filename}:{record.lineno}]"
+        pairs = "".join(f" {key}={_quote(value)}" for key, value in _pairs(record).items())
+        line = f"{head} {_quote(record.getMessage())}{pairs}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line, with the keys of Kubernetes' JSON format; `ts` is milliseconds since the epoch."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        path = os.path.join(*record.pathname.split(os.sep)[-2:])
+        line: dict[str, Any] = {
+            "ts": round(record.created * 1000, 3),
+            "caller": f"{path}:{record.lineno}",
+            "msg": record.getMessage(),
+        }
+        if record.levelno >= logging.WARNING:
+            line["severity"] = logging.getLevelName(record.levelno).lower()
+        else:
+            line["v"] = _verbosity(record.levelno)
+        line |= {"pid": record.process} | _pairs(record)
+        if record.exc_info:
+            line["stacktrace"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False, separators=(",", ":"))
+
+
+def _severity(level: int) -> str:
+    return next((letter for least, letter in _SEVERITIES if level >= least), "I")
+
+
+def _pairs(record: logging.LogRecord) -> dict[str, Any]:
+    return {"logger": record.name} | getattr(record, _FIELDS, {})
+
+
+def _quote(value: Any) -> str:
+    """As Go's %q does it for text: quoted, with control characters escaped. Numbers and booleans are bare."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def actor_of(line: str) -> str:
+    """The actor that a line of either format is from; '' when it has none (of a traceback, of another program)."""
+    if line.startswith("{"):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            return ""
+        return str(found.get("logger", "")) if isinstance(found, dict) else ""
+    if len(line) > 2 and line[0] in "IWEF" and line[1].isdigit():
+        _, mark, rest = line.rpartition(' logger="')
+        return rest.partition('"')[0] if mark else ""
+    return ""
