@@ -58,6 +58,10 @@ class Inbox:
         self._is_open = True
         self._drain()
 
+    def shut(self) -> None:
+        """Handle nothing more: what waits is not acknowledged, so its senders learn that it did not arrive."""
+        self._is_open = False
+
     def put(self, message: Any, sender: Address) -> None:
         """A message that did not come over a connection from another actor."""
         self._waiting.append((message, sender))
@@ -110,7 +114,7 @@ class Inbox:
         self._draining = self._owner.flusher.held = True
         time = self._owner.loop.time
         end = time() + SLICE_SECONDS
-        while self._waiting:
+        while self._waiting and self._is_open:
             first, second = self._waiting.popleft()
             self.handled += 1
             if isinstance(second, Frame):
@@ -120,7 +124,7 @@ class Inbox:
             if time() > end:
                 break
         self._draining = self._owner.flusher.held = False
-        if self._waiting:
+        if self._waiting and self._is_open:
             self._schedule()
         self._owner.flusher.flush()
 

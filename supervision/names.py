@@ -22,7 +22,7 @@ class NamingError(Exception):
     """Base of what can be wrong with a name."""
 
 
-class NoSuchActor(NamingError):  # noqa: N818
+class NoSuchActor(NamingError):
     """Nobody listens under that name now. `gone`: and nobody ever will."""
 
     def __init__(self, name: str, gone: bool = False) -> None:
@@ -30,7 +30,7 @@ class NoSuchActor(NamingError):  # noqa: N818
         self.gone = gone
 
 
-class PeerRefused(NamingError):  # noqa: N818
+class PeerRefused(NamingError):
     """Who listens, or who connected, runs as another user."""
 
 
@@ -93,6 +93,10 @@ class Names:
         self._unlink(f"{file}+")
         os.link(f"{file_of(name)}#{incarnation}", f"{file}+", src_dir_fd=self.fd, dst_dir_fd=self.fd)
         os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+
+    def unpublish(self, alias: str) -> None:
+        """The alias means nobody any more."""
+        self._unlink(file_of(alias))
 
     def forget(self, name: str, incarnation: int) -> None:
         """The incarnation has ended: nobody answers to the name until the next one is published."""

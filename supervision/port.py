@@ -179,6 +179,8 @@ class ActorPort:
     def handleDeadLetters(self, address: ActorAddress, enable: bool) -> None:
         if enable:
             self.names.publish(self.name, self.incarnation, alias=DEAD_LETTERS)
+        else:
+            self.names.unpublish(DEAD_LETTERS)
 
     def actorSystemShutdown(self) -> None:
         self.uplink.send(Shutdown())

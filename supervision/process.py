@@ -183,6 +183,8 @@ class Process:
         if type(message) is Payload:
             message = unwrap(message)
             if type(message) is ActorExitRequest:
+                # from another actor: the last message it handles
+                self._inbox.shut()
                 self.loop.call_soon(self._begin_to_leave)
         return self.actor.receiveMessage(message, sender)
 

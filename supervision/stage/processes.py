@@ -178,7 +178,10 @@ class Processes:
         """A supervisor has ended: end all that is below it."""
         for other in self._ground.table.below(child.name):
             other.wanted = False
-            self.kill(other, "parent", "")
+            if other.is_dynamic:  # Thespian's children are asked to exit
+                self.stop(other, other.policy.shutdown_seconds, "parent")
+            else:
+                self.kill(other, "parent", "")
 
     def kill_everything(self) -> None:
         for child in self._ground.table.alive():

@@ -1,0 +1,240 @@
+"""Thespian's own interface on our processes: `ActorSystem(systemBase=NativeBase())` runs any plain Thespian actor.
+
+The base starts a stage of its own in a private directory; it ends with this process. What differs from Thespian's
+bases: payloads are plain data, Thespian's messages and registered Messages (no pickle), an exception in a handler ends
+the actor (its parent gets ChildActorExited), and classes must be importable by name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from thespian.actors import ActorAddress, DeadEnvelope
+
+from .actor import Actor, Address, on
+from .application import Application, run
+from .channel import Flusher
+from .errors import AskError
+from .inbox import Inbox, serve
+from .link import Link
+from .mailbox import Entry
+from .message import Message
+from .names import Names
+from .payload import unwrap, wrap
+from .port import DEAD_LETTERS, class_name
+from .protocol import ROOT, GetTree, Tree
+from .spec import ChildSpec, Policy
+from .stage.fork import tie_to_parent
+from .wire import Frame, encode
+
+_START_SECONDS = 20.0
+_SEND_SECONDS = 10.0
+_numbers = itertools.count(1)
+
+
+class CreatePrimary(Message, frozen=True):
+    """Asks the root to create an actor directly below it."""
+
+    actor: str
+    global_name: str = ""
+
+
+class Created(Message, frozen=True):
+    """It has been ordered; it may not be in service yet."""
+
+    name: str
+
+
+class SystemRoot(Actor):
+    """The parent of primary actors: Thespian's system address."""
+
+    @on(CreatePrimary)
+    def on_create_primary(self, message: CreatePrimary, sender: Address) -> Created:
+        return Created(str(self.port.createActor(message.actor, None, message.global_name or None)))  # type: ignore[attr-defined]
+
+
+class Endpoint:
+    """A correspondent of the actors outside the tree. Its loop runs only while one of its methods does."""
+
+    def __init__(self, names: Names) -> None:
+        self.name = f"external-{os.getpid()}-{next(_numbers)}"
+        self.names = names
+        self.loop = asyncio.new_event_loop()
+        self.flusher = Flusher(self.loop)
+        self._links: dict[str, Link] = {}
+        self._mail: deque[Any] = deque()
+        self._inbox = Inbox(self)
+        self._server = self.loop.run_until_complete(serve(self._inbox, self.flusher, names.listen(self.name, 1)))
+        names.publish(self.name, 1)
+        self._inbox.open_up()
+
+    def close(self) -> None:
+        self.names.forget(self.name, 1)
+        self._server.close()
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
+
+    def tell(self, name: str, payload: Any) -> None:
+        """Returns when it is handed over, or given up."""
+        link = self._link(name)
+        message = wrap(payload)
+        link.send(Entry(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
+        self._run_until(lambda: not link.waiting and not link.unsent, _SEND_SECONDS)
+
+    def listen(self, timeout: float | None) -> Any:
+        """The next payload, or None."""
+        self._run_until(lambda: bool(self._mail), timeout)
+        return self._mail.popleft() if self._mail else None
+
+    def _run_until(self, condition: Callable[[], bool], timeout: float | None) -> None:
+        async def wait() -> None:
+            end = None if timeout is None else self.loop.time() + timeout
+            while not condition() and (end is None or self.loop.time() < end):  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+
+        self.loop.run_until_complete(wait())
+
+    def _link(self, name: str) -> Link:
+        if name not in self._links:
+            self._links[name] = Link(self, name)
+        return self._links[name]
+
+    # -- what inbox and links tell --------------------------------------------------------------------------------
+    def dispatch(self, message: Any, sender: Address) -> None:
+        self._mail.append(unwrap(message))
+
+    def count_refused(self, error: Exception) -> None:
+        logging.getLogger(self.name).warning("connection refused: %s", error)
+
+    def undelivered(self, name: str, entry: Entry, reason: str) -> None:
+        if name != DEAD_LETTERS:
+            message = wrap(DeadEnvelope(Address(name), unwrap(entry.message)))
+            letters = Entry(message, encode(self.name, message), self.loop.time() + 1.0)
+            self._link(DEAD_LETTERS).send(letters)
+
+    def answered(self, name: str, frame: Frame) -> None:
+        """Nothing is asked here."""
+
+    def broke(self, name: str, kept: set[int]) -> None:
+        """Nothing is asked here."""
+
+
+class NativeBase:
+    """What Thespian's ActorSystem delegates to."""
+
+    def __init__(self, run_dir: Path | None = None, preload: tuple[str, ...] = ()) -> None:
+        """Starts the stage. Raises AskError when it does not come up."""
+        self._private = None if run_dir else tempfile.mkdtemp(prefix="thespian-")
+        self._run_dir = run_dir or Path(str(self._private))
+        arguments = [sys.executable, "-m", "supervision.system_base", str(self._run_dir), str(os.getpid()), *preload]
+        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        self._stage = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
+        self._names = Names(self._run_dir / "names")
+        self._wait_for_root()
+        self._endpoint = Endpoint(self._names)
+
+    def _wait_for_root(self) -> None:
+        from .client import Client
+
+        client, end = Client(self._run_dir), time.monotonic() + _START_SECONDS
+        try:
+            while True:
+                try:
+                    if client.ask(GetTree(), Tree, timeout=1.0).state == "ready":
+                        return
+                except AskError:
+                    if self._stage.poll() is not None or time.monotonic() > end:
+                        self.shutdown()
+                        raise
+                time.sleep(0.005)
+        finally:
+            client.close()
+
+    # -- Thespian's interface -------------------------------------------------------------------------------------
+    def newPrimaryActor(
+        self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any
+    ) -> Address:
+        from .client import Client
+
+        actor = actorClass if isinstance(actorClass, str) else class_name(actorClass).replace(":", ".")
+        client = Client(self._run_dir)
+        try:
+            return Address(client.ask(CreatePrimary(actor, globalName or ""), Created, name=ROOT).name)
+        finally:
+            client.close()
+
+    def tell(self, address: ActorAddress, message: Any) -> None:
+        self._endpoint.tell(str(address.addressDetails), message)
+
+    def listen(self, timeout: float | timedelta | None = None) -> Any:
+        return self._endpoint.listen(timeout.total_seconds() if isinstance(timeout, timedelta) else timeout)
+
+    def ask(self, address: ActorAddress, message: Any, timeout: float | timedelta | None = None) -> Any:
+        self.tell(address, message)
+        return self.listen(timeout)
+
+    def external_clone(self) -> _Context:
+        return _Context(self)
+
+    def shutdown(self) -> None:
+        """Stops every actor in order."""
+        self._stage.terminate()
+        try:
+            self._stage.wait(30)
+        except subprocess.TimeoutExpired:
+            self._stage.kill()
+            self._stage.wait()
+        if hasattr(self, "_endpoint"):
+            self._endpoint.close()
+        os.close(self._names.fd)
+        if self._private:
+            shutil.rmtree(self._private, ignore_errors=True)
+
+
+class _Context:
+    """`ActorSystem.private()`: the same actors, a mailbox of its own."""
+
+    def __init__(self, base: NativeBase) -> None:
+        self._base = base
+        self._endpoint = Endpoint(base._names)
+        self.newPrimaryActor = base.newPrimaryActor
+
+    tell, listen, ask = NativeBase.tell, NativeBase.listen, NativeBase.ask
+
+    def exit_context(self) -> None:
+        self._endpoint.close()
+
+
+def main(arguments: list[str]) -> int:
+    """The stage of a base: run directory, pid of its owner, modules to preload."""
+    run_dir, owner, *preload = arguments
+    tie_to_parent(int(owner))
+    tree = ChildSpec(name=ROOT, actor="supervision.system_base:SystemRoot")
+    policies = {ROOT: Policy(shutdown_seconds=1.0)}
+    return run(
+        Application(
+            name="thespian",
+            tree=tree,
+            policies=policies,
+            preload=("supervision.system_base", *preload),
+            run_dir=Path(run_dir),
+            dynamic=True,
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
