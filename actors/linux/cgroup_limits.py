@@ -1,0 +1,101 @@
+"""What a cgroup may use, and the files and systemd properties that say so on cgroup v1 and v2."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+MIN_SHARES, MAX_SHARES = 2, 262144
+MAX_WEIGHT = 10000
+UNLIMITED = -1
+_MICROSECONDS = 1_000_000
+
+Write = tuple[str, str, str]
+"""(controller, file, text)."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """None leaves a value as it is; -1 takes a limit away."""
+
+    cpu_shares: int | None = None
+    cpu_quota_us: int | None = None
+    cpu_period_us: int = 100_000
+    memory_bytes: int | None = None
+    pids: int | None = None
+    hugetlb: dict[str, int] = {}
+    """Bytes by page size as the kernel names it: 2MB, 1GB."""
+
+
+def shares_to_weight(shares: int) -> int:
+    """cpu.weight for cpu.shares: the quadratic fit through minimum, default and maximum of both that the OCI runtimes
+    share (kubernetes/kubernetes#131216), so 2 is 1, 1024 is 100 and 262144 is 10000."""
+    if shares <= MIN_SHARES:
+        return 1
+    if shares >= MAX_SHARES:
+        return MAX_WEIGHT
+    logarithm = math.log2(shares)
+    return math.ceil(10 ** ((logarithm * logarithm + 125 * logarithm) / 612 - 7 / 34))
+
+
+def writes_v1(limits: Limits) -> list[Write]:
+    found: list[Write] = []
+    if limits.cpu_shares is not None:
+        found.append(("cpu", "cpu.shares", str(limits.cpu_shares)))
+    if limits.cpu_quota_us is not None:
+        found.append(("cpu", "cpu.cfs_period_us", str(limits.cpu_period_us)))
+        found.append(("cpu", "cpu.cfs_quota_us", str(limits.cpu_quota_us)))
+    if limits.memory_bytes is not None:
+        found.append(("memory", "memory.limit_in_bytes", str(limits.memory_bytes)))
+    if limits.pids is not None:
+        found.append(("pids", "pids.max", _or_max(limits.pids)))
+    found += [("hugetlb", f"hugetlb.{size}.limit_in_bytes", str(value)) for size, value in limits.hugetlb.items()]
+    return found
+
+
+def writes_v2(limits: Limits) -> list[Write]:
+    found: list[Write] = []
+    if limits.cpu_shares is not None:
+        found.append(("cpu", "cpu.weight", str(shares_to_weight(limits.cpu_shares))))
+    if limits.cpu_quota_us is not None:
+        found.append(("cpu", "cpu.max", f"{_or_max(limits.cpu_quota_us)} {limits.cpu_period_us}"))
+    if limits.memory_bytes is not None:
+        found.append(("memory", "memory.max", _or_max(limits.memory_bytes)))
+    if limits.pids is not None:
+        found.append(("pids", "pids.max", _or_max(limits.pids)))
+    found += [("hugetlb", f"hugetlb.{size}.max", _or_max(value)) for size, value in limits.hugetlb.items()]
+    return found
+
+
+def unit_properties(limits: Limits, version: int) -> dict[str, tuple[str, Any]]:
+    """The same for a slice of systemd, which would otherwise write its own values at the next reload
+    (systemd.resource-control(5)): name to (D-Bus type, value)."""
+    found: dict[str, tuple[str, Any]] = {}
+    if limits.cpu_shares is not None:
+        weight = shares_to_weight(limits.cpu_shares)
+        found |= {"CPUShares": ("t", limits.cpu_shares)} if version == 1 else {"CPUWeight": ("t", weight)}
+    if limits.cpu_quota_us is not None:
+        found["CPUQuotaPerSecUSec"] = ("t", _quota_per_second(limits))
+    if limits.memory_bytes is not None:
+        found["MemoryLimit" if version == 1 else "MemoryMax"] = ("t", _or_infinity(limits.memory_bytes))
+    if limits.pids is not None:
+        found["TasksMax"] = ("t", _or_infinity(limits.pids))
+    return found
+
+
+def _quota_per_second(limits: Limits) -> int:
+    """systemd keeps whole hundredths of a core; rounded up, so that the unit never has less than the pod was given."""
+    quota = limits.cpu_quota_us
+    if quota is None or quota < 0:
+        return _or_infinity(UNLIMITED)
+    per_second = quota * _MICROSECONDS // limits.cpu_period_us
+    return -(-per_second // 10_000) * 10_000
+
+
+def _or_max(value: int) -> str:
+    return "max" if value < 0 else str(value)
+
+
+def _or_infinity(value: int) -> int:
+    return (1 << 64) - 1 if value < 0 else value
