@@ -1,0 +1,207 @@
+"""Incident records: one JSON line a fault, written by the stage, kept bounded, read by anybody.
+
+A line is written when the fault happens and has a blank of fixed width at its end, which is filled in place when the
+replacement is in service: so a record is on disk at once, and is one line for ever. When the file is full it becomes
+`FILE.1`, and what was there is gone. Lines that cannot be read (a machine that lost power) are skipped and counted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from .protocol import Cause, Exited, Started
+
+MAX_BYTES = 1024 * 1024
+MAX_DETAIL = 16 * 1024
+_BLANK = 12
+_TAIL = b',"restart_seconds":'
+_MOST_REMEMBERED = 1024
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault of one incarnation of one actor. No message body: those hold secrets."""
+
+    time: str
+    """When its process was reaped: RFC 3339, UTC."""
+    actor: str
+    incarnation: int
+    pid: int
+    cause: Cause
+    exit_code: int | None = None
+    signal: str = ""
+    """`SIGKILL`, when a signal ended it."""
+    message: str = ""
+    """Type of the message in hand, '' for none."""
+    detail: str = ""
+    """Traceback, stacks of a hang, memory figures; its end, when it is long."""
+    uptime_seconds: float = 0.0
+    restart_seconds: float | None = None
+    """From the fault until the replacement was in service; None: not yet, or never."""
+
+    @property
+    def summary(self) -> str:
+        """The cause in one short line."""
+        how = self.signal or (f"code {self.exit_code}" if self.exit_code is not None else "")
+        if self.cause == "exception" and self.detail:
+            return f"exception: {self.detail.strip().splitlines()[-1]}"
+        if self.cause in ("hang", "memory", "start_timeout") and self.detail:
+            return f"{self.cause}: {self.detail.splitlines()[0]}"
+        return " ".join(part for part in (self.cause, how, self.detail.partition("\n")[0]) if part)
+
+
+def incident_of(exited: Exited, now: float) -> Incident:
+    """The record of an exit; `now` is seconds since the epoch."""
+    signaled = os.WIFSIGNALED(exited.status)
+    return Incident(
+        time=datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        actor=exited.name,
+        incarnation=exited.incarnation,
+        pid=exited.pid,
+        cause=exited.cause,
+        exit_code=os.WEXITSTATUS(exited.status) if os.WIFEXITED(exited.status) else None,
+        signal=_signal_name(os.WTERMSIG(exited.status)) if signaled else "",
+        message=exited.message,
+        detail=exited.detail[-MAX_DETAIL:],
+        uptime_seconds=round(exited.uptime, 3),
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class _Open(msgspec.Struct, frozen=True):
+    """A record whose blank is to be filled."""
+
+    generation: int
+    offset: int
+    at: float
+
+
+class Incidents:
+    """The stage's file; implements `application.IncidentSink`. An error of the disk is counted, never raised."""
+
+    def __init__(
+        self,
+        path: Path,
+        max_bytes: int = MAX_BYTES,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.path, self._max_bytes, self._clock, self._wall = path, max_bytes, clock, wall
+        self.write_errors = 0
+        self._generation = 0
+        self._seen: dict[tuple[str, int], None] = {}
+        self._open: dict[str, list[_Open]] = {}
+
+    def opened(self, exited: Exited) -> None:
+        """Write a record; the same incarnation's only once."""
+        key = exited.name, exited.incarnation
+        if key in self._seen:
+            return
+        self._remember(key)
+        now = self._clock()
+        try:
+            offset = self._append(_line(incident_of(exited, self._wall())))
+        except OSError:
+            self.write_errors += 1
+            return
+        self._open.setdefault(exited.name, []).append(_Open(self._generation, offset, now))
+
+    def closed(self, started: Started, seconds: float) -> None:
+        """Fill the blanks of the actor's open records: those before the last waited for this replacement too."""
+        records = self._open.pop(started.name, [])
+        for record in records:
+            try:
+                self._fill(record, seconds + (records[-1].at - record.at))
+            except OSError:
+                self.write_errors += 1
+
+    def _remember(self, key: tuple[str, int]) -> None:
+        self._seen[key] = None
+        while len(self._seen) > _MOST_REMEMBERED:
+            self._seen.pop(next(iter(self._seen)))
+
+    def _append(self, line: bytes) -> int:
+        """Write the line; the offset of its blank."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if _size(self.path) + len(line) > self._max_bytes:
+            self._rotate()
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            end = os.fstat(fd).st_size
+            torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+            data = b"\n" + line if torn else line
+            os.pwrite(fd, data, end)
+            return end + len(data) - _BLANK - 2
+        finally:
+            os.close(fd)
+
+    def _rotate(self) -> None:
+        if self.path.exists():
+            os.replace(self.path, older(self.path))
+        self._generation += 1
+
+    def _fill(self, record: _Open, seconds: float) -> None:
+        age = self._generation - record.generation
+        if age > 1:
+            return
+        fd = os.open(older(self.path) if age else self.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.pwrite(fd, f"{seconds:.6f}"[:_BLANK].ljust(_BLANK).encode(), record.offset)
+        finally:
+            os.close(fd)
+
+
+def older(path: Path) -> Path:
+    """Where the records before those in `path` are."""
+    return path.with_name(path.name + ".1")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _line(incident: Incident) -> bytes:
+    fields = {name: value for name, value in msgspec.structs.asdict(incident).items() if name != "restart_seconds"}
+    body = msgspec.json.encode(fields).removesuffix(b"}")
+    return body + _TAIL + b"null".ljust(_BLANK) + b"}\n"
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a file holds, oldest first."""
+
+    incidents: list[Incident]
+    damaged: int = 0
+    """Lines that could not be read."""
+
+
+def read(path: Path) -> Reading:
+    """The records of the file and of the one before it. A file that is not there holds none. Raises OSError."""
+    decoder = msgspec.json.Decoder(Incident)
+    found: list[Incident] = []
+    damaged = 0
+    for file in (older(path), path):
+        try:
+            lines = file.read_bytes().splitlines()
+        except FileNotFoundError:
+            continue
+        for line in lines:
+            try:
+                found.append(decoder.decode(line))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                damaged += bool(line.strip())
+    return Reading(found, damaged)

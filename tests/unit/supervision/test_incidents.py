@@ -1,0 +1,143 @@
+import json
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervision.incidents import MAX_DETAIL, Incident, Incidents, incident_of, older, read
+from supervision.protocol import Exited, Started
+
+SIGKILLED = 9
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def exited(name: str = "pleg", incarnation: int = 1, **changes: object) -> Exited:
+    given_: dict[str, object] = {"pid": 4242, "status": SIGKILLED, "cause": "signal", "uptime": 12.3456}
+    return Exited(name=name, incarnation=incarnation, **(given_ | changes))  # type: ignore[arg-type]
+
+
+def test_a_fault_is_one_json_line_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "incidents.jsonl"
+    Incidents(path, wall=lambda: 1_700_000_000.25).opened(exited(message="actors.pleg.messages:Relist"))
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line) == {
+        "time": "2023-11-14T22:13:20.250Z",
+        "actor": "pleg",
+        "incarnation": 1,
+        "pid": 4242,
+        "cause": "signal",
+        "exit_code": None,
+        "signal": "SIGKILL",
+        "message": "actors.pleg.messages:Relist",
+        "detail": "",
+        "uptime_seconds": 12.346,
+        "restart_seconds": None,
+    }
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_restart_latency_is_filled_in_on_the_same_line(tmp_path: Path) -> None:
+    path = tmp_path / "incidents"
+    incidents = Incidents(path)
+    incidents.opened(exited("pleg"))
+    incidents.opened(exited("prober"))
+    size = path.stat().st_size
+    incidents.closed(Started("pleg", 2, 4243, 0.01), 0.0125)
+    assert [i.restart_seconds for i in read(path).incidents] == [0.0125, None]
+    assert path.stat().st_size == size
+
+
+def test_failed_restarts_each_have_their_record_and_all_end_with_the_one_that_worked(tmp_path: Path) -> None:
+    clock = Clock()
+    incidents = Incidents(tmp_path / "incidents", clock=clock)
+    incidents.opened(exited(incarnation=1))
+    clock.now += 10
+    incidents.opened(exited(incarnation=2, cause="start_timeout"))
+    incidents.closed(Started("pleg", 3, 1, 0.1), 0.5)
+    assert [i.restart_seconds for i in read(tmp_path / "incidents").incidents] == [10.5, 0.5]
+
+
+def test_the_same_fault_told_twice_is_one_record(tmp_path: Path) -> None:
+    incidents = Incidents(tmp_path / "incidents")
+    incidents.opened(exited())
+    incidents.opened(exited())
+    assert len(read(tmp_path / "incidents").incidents) == 1
+
+
+def test_the_file_is_bounded_and_keeps_the_newest(tmp_path: Path) -> None:
+    path = tmp_path / "incidents"
+    incidents = Incidents(path, max_bytes=4096)
+    for number in range(1, 101):
+        incidents.opened(exited(incarnation=number))
+    assert path.stat().st_size <= 4096
+    assert older(path).stat().st_size <= 4096
+    kept = [incident.incarnation for incident in read(path).incidents]
+    assert kept == list(range(101 - len(kept), 101))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["incidents", "incidents.1"]
+
+
+def test_a_latency_is_filled_in_after_rotation_too_and_dropped_after_two(tmp_path: Path) -> None:
+    path = tmp_path / "incidents"
+    incidents = Incidents(path, max_bytes=600)
+    incidents.opened(exited("slow"))
+    incidents.opened(exited("other", 1))
+    incidents.opened(exited("other", 2))
+    incidents.closed(Started("slow", 2, 1, 0.1), 1.5)
+    assert {i.actor: i.restart_seconds for i in read(path).incidents}["slow"] == 1.5
+    incidents.opened(exited("late"))
+    for number in range(3, 9):
+        incidents.opened(exited("other", number))
+    before = [older(path).read_bytes(), path.read_bytes()]
+    incidents.closed(Started("late", 2, 1, 0.1), 1.5)
+    assert [older(path).read_bytes(), path.read_bytes()] == before
+
+
+def test_damaged_lines_are_skipped_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "incidents"
+    incidents = Incidents(path)
+    incidents.opened(exited(incarnation=1))
+    with path.open("ab") as file:
+        file.write(b'\xff\x00garbage\n{"time": "x"}\n{"time":"2026')
+    incidents.opened(exited(incarnation=2))
+    reading = read(path)
+    assert [i.incarnation for i in reading.incidents] == [1, 2]
+    assert reading.damaged == 3
+
+
+def test_no_file_holds_no_incidents(tmp_path: Path) -> None:
+    assert read(tmp_path / "none").incidents == []
+
+
+def test_a_disk_that_refuses_costs_the_record_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    incidents = Incidents(tmp_path / "file" / "incidents")
+    incidents.opened(exited())
+    incidents.closed(Started("pleg", 2, 1, 0.1), 0.1)
+    assert incidents.write_errors == 1
+
+
+def test_a_long_traceback_keeps_its_end() -> None:
+    incident = incident_of(exited(cause="exception", status=70 << 8, detail="x" * 100_000 + "\nValueError: bad"), 0)
+    assert len(incident.detail) == MAX_DETAIL
+    assert incident.exit_code == 70
+    assert incident.summary == "exception: ValueError: bad"
+
+
+def test_the_summary_says_the_cause_in_one_line() -> None:
+    assert incident_of(exited(), 0).summary == "signal SIGKILL"
+    assert incident_of(exited(cause="exit", status=75 << 8, detail="a failed"), 0).summary == "exit code 75 a failed"
+    hang = incident_of(exited(cause="hang", detail="no heartbeat for 10.2 s\nFile x"), 0)
+    assert hang.summary == "hang: no heartbeat for 10.2 s"
+
+
+@given(st.binary(max_size=400))
+def test_whatever_the_file_holds_reading_does_not_raise(tmp_path_factory: object, content: bytes) -> None:
+    path = Path(tmp_path_factory.mktemp("incidents") / "file")  # type: ignore[attr-defined]
+    path.write_bytes(content)
+    assert all(isinstance(incident, Incident) for incident in read(path).incidents)
