@@ -16,9 +16,7 @@ def test_cgroupfs_names_are_paths():
 
 
 def test_systemd_names_are_nested_slices_with_dashes_escaped():
-    assert path_of(POD, "systemd") == (
-        "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1234_ab.slice"
-    )
+    assert path_of(POD, "systemd") == ("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1234_ab.slice")
     assert slice_of(POD) == "kubepods-burstable-pod1234_ab.slice"
     assert slice_of(()) == "-.slice"
 
