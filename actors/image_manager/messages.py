@@ -8,8 +8,9 @@ from supervision.message import Message
 
 
 class EnsureImage(Message, frozen=True):
-    """From a worker before a container is made. Answered with ImageReady or ImageFailed; a pull may take minutes, so the
-    answer `ImageFailed(reason="", pulling=True)` means: going on, ask again (the same pull is joined)."""
+    """From a worker before a container is made. Answered with ImageReady or ImageFailed.
+
+    A pull may take minutes: `ImageFailed(reason="", pulling=True)` means that it goes on; ask again to join it."""
 
     uid: str
     namespace: str

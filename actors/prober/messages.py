@@ -19,7 +19,7 @@ class ProbedContainer(msgspec.Struct, frozen=True):
 
 
 class ProbedPod(Message, frozen=True):
-    """From a worker, on change and on Hello: what there is to probe. Sent for every pod; one without probes costs nothing."""
+    """From a worker, on change and on Hello: what there is to probe. Sent for every pod, with probes or without."""
 
     uid: str
     pod: bytes

@@ -56,7 +56,7 @@ class SubPathsBound(Message, frozen=True):
 
 
 class UnmountVolumes(Message, frozen=True):
-    """From a worker: the pod's containers are gone; undo everything. Answered with VolumesUnmounted or VolumesFailed."""
+    """From a worker: the pod's containers are gone, undo all. Answered with VolumesUnmounted or VolumesFailed."""
 
     uid: str
 

@@ -1,0 +1,225 @@
+"""Has images pulled when a container needs them, and removed when the disk does.
+
+Crash-only: a pull that was under way is the runtime's, and asking for it again joins it there. Backoffs begin anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from typing import Any, cast
+
+from actors.config.agent import Agent
+from actors.cri.client import CriClient
+from actors.cri.errors import CriError, Unavailable
+from actors.cri.model import Image
+from actors.pod_workers.messages import KnownPods
+from supervision.actor import Actor, Address, on
+from supervision.backoff import Backoff, BackoffPolicy
+
+from .collect import Disk, ImageRecord, Thresholds, observe, plan
+from .keyring import Credential, read_docker_config
+from .messages import EnsureImage, GetImages, ImageFailed, ImageReady, NodeImage, NodeImages
+from .pulls import Pulls
+from .references import Reference, ReferenceInvalid, parse, pull_policy
+
+BACKOFF = BackoffPolicy(first=10.0, maximum=300.0, jitter=0.0, reset_after=600.0, free=0)
+ANSWER_SECONDS = 8.0
+"""A caller is told `pulling` after so long: its own deadline is longer, and it asks again."""
+COLLECT_SECONDS = 300.0
+REASONS = ("RegistryUnavailable", "SignatureValidationFailed")
+"""Reasons that a runtime gives as the first word of its error."""
+
+
+class ImageManager(Actor):
+    """Owns the pulls of this node and the records that image collection goes by."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._backoffs: dict[tuple[str, str], tuple[Backoff, float, str, str]] = {}
+        self._records: dict[str, ImageRecord] = {}
+        self._collect_failures = 0
+        self._began = time.time()
+
+    async def on_start(self) -> None:
+        agent = cast(Agent, self.context)
+        config = agent.config
+        self.client = CriClient(agent.runtime_endpoint, agent.image_endpoint, float(config.runtimeRequestTimeout))
+        parallel = None if not config.serializeImagePulls else 1
+        self.pulls = Pulls(config.maxParallelImagePulls or parallel)
+        self.thresholds = Thresholds(
+            high_percent=config.imageGCHighThresholdPercent,
+            low_percent=config.imageGCLowThresholdPercent,
+            minimum_age=float(config.imageMinimumGCAge),
+            maximum_age=float(config.imageMaximumGCAge),
+        )
+        if self.thresholds.high_percent < 100 or self.thresholds.maximum_age:
+            self.every(COLLECT_SECONDS, self.collect)
+
+    # -- images for containers ------------------------------------------------------------------------------------
+    @on(EnsureImage)
+    async def on_ensure(self, message: EnsureImage, sender: Address) -> ImageReady | ImageFailed:
+        try:
+            reference = parse(message.image)
+        except ReferenceInvalid as error:
+            text = f'Failed to apply default image tag "{message.image}": {error}'
+            return ImageFailed(message.image, "InvalidImageName", text)
+        policy = pull_policy(message.policy, reference)
+        try:
+            present = await self.client.image_status(reference.full, message.runtime_handler)
+        except CriError as error:
+            text = f'Failed to inspect image "{reference.full}": {error}'
+            return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
+        if present is not None and policy != "Always":
+            return ready(message.image, present, pulled=False)
+        if policy == "Never":
+            text = f'Container image "{message.image}" is not present with pull policy of Never'
+            return ImageFailed(message.image, "ErrImageNeverPull", text)
+        return self._waiting(message, reference) or await self._pull(message, reference)
+
+    def _waiting(self, message: EnsureImage, reference: Reference) -> ImageFailed | None:
+        """The failure of before, while its backoff lasts."""
+        found = self._backoffs.get((message.uid, reference.full))
+        if found is None or found[1] <= time.monotonic():
+            return None
+        text = f'Back-off pulling image "{message.image}": {found[2]}: {found[3]}'
+        return ImageFailed(message.image, "ImagePullBackOff", text, retry_seconds=found[1] - time.monotonic())
+
+    async def _pull(self, message: EnsureImage, reference: Reference) -> ImageReady | ImageFailed:
+        credentials = read_docker_config(message.pull_secrets).matching(reference.name)
+        key = (reference.full, message.runtime_handler, tuple(credentials))
+        task = self.pulls.join(key, lambda: self._pull_with(reference, message.runtime_handler, credentials))
+        try:
+            image_ref = await asyncio.wait_for(asyncio.shield(task), ANSWER_SECONDS)
+            found = await self.client.image_status(image_ref, message.runtime_handler)
+        except TimeoutError:
+            return ImageFailed(message.image, "", f'Pulling image "{message.image}"', pulling=True)
+        except CriError as error:
+            return self._failed(message, reference, error)
+        self._backoffs.pop((message.uid, reference.full), None)
+        if found is None:
+            text = f'image "{message.image}" was pulled as {image_ref} and is not on the node'
+            return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
+        return ready(message.image, found, pulled=True)
+
+    async def _pull_with(self, reference: Reference, handler: str, credentials: list[Credential]) -> str:
+        """Pull with each credential until one will do; without any: anonymously. Raises the last CriError."""
+        from proto import cri_pb2 as cri
+
+        spec, began = cri.ImageSpec(image=reference.full, runtime_handler=handler), time.monotonic()
+        for number, credential in enumerate(credentials or [None], 1):
+            try:
+                image_ref = await self.client.pull_image(spec, _auth(credential))
+            except CriError:
+                if number >= len(credentials):
+                    self.metrics.count("kubelet_runtime_operations_errors_total", operation_type="pull_image")
+                    raise
+                continue
+            self.metrics.observe("kubelet_image_pull_duration_seconds", time.monotonic() - began)
+            return image_ref
+        raise AssertionError("unreachable")
+
+    def _failed(self, message: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
+        text = f'Failed to pull image "{message.image}": {error}'
+        if isinstance(error, Unavailable):
+            return ImageFailed(message.image, "ErrImagePull", text, retry_seconds=1.0)
+        reason = next((reason for reason in REASONS if error.details.startswith(reason)), "ErrImagePull")
+        key = (message.uid, reference.full)
+        now = time.monotonic()
+        before, until, *_ = self._backoffs.get(key, (Backoff(), now, "", ""))
+        backoff = before.failed(BACKOFF, max(0.0, now - until))
+        pause = backoff.pause(BACKOFF, random.random)
+        self._backoffs[key] = (backoff, now + pause, reason, str(error))
+        return ImageFailed(message.image, reason, text, retry_seconds=pause)
+
+    @on(KnownPods)
+    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        """Backoffs of this worker's pods that are gone are forgotten."""
+        from actors.kube.pods import worker_of
+
+        known = set(message.uids)
+        for uid, image in list(self._backoffs):
+            if uid not in known and worker_of(uid, message.workers) == message.worker:
+                del self._backoffs[uid, image]
+
+    # -- what there is --------------------------------------------------------------------------------------------
+    @on(GetImages)
+    async def on_get_images(self, message: GetImages, sender: Address) -> NodeImages:
+        try:
+            images = await self.client.list_images()
+        except CriError as error:
+            self.log.warning("%s", error)
+            return NodeImages([])
+        images.sort(key=lambda image: image.size_bytes, reverse=True)
+        return NodeImages([NodeImage([*image.digests, *image.tags], image.size_bytes) for image in images])
+
+    # -- collection -----------------------------------------------------------------------------------------------
+    async def collect(self) -> None:
+        """One round of image collection; what fails is said from the second time on, as in the reference."""
+        try:
+            await self._collect()
+        except CriError as error:
+            self._collect_failures += 1
+            self.log.log(40 if self._collect_failures > 1 else 30, "image collection failed: %s", error)
+            return
+        self._collect_failures = 0
+
+    async def _collect(self) -> None:
+        images, containers = await self.client.list_images(), await self.client.list_containers()
+        in_use = used_images(images, {c.image_ref for c in containers} | {c.image for c in containers})
+        now = time.time()
+        self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
+        disk = await self._disk()
+        collection = plan(self._records.values(), in_use, disk, self.thresholds, now, now - self._began)
+        for image_id in collection.remove:
+            await self.client.remove_image(image_id)
+            self.log.info("removed unused image %s", image_id)
+            self.metrics.count("kubelet_image_garbage_collected_total", reason="space")
+        if collection.wanted_bytes > collection.freeable_bytes:
+            self.log.warning(
+                "the image disk is %d %% full; %d bytes are to be freed and unused images have %d",
+                disk.used_percent,
+                collection.wanted_bytes,
+                collection.freeable_bytes,
+            )
+
+    async def _disk(self) -> Disk:
+        info = await self.client.image_fs_info()
+        mountpoint = next((fs.mountpoint for fs in info.images if fs.mountpoint), "")
+        found = await self.disposable("actors.image_manager.actor:disk_of", {"path": mountpoint or "/"}, deadline=10.0)
+        return Disk(*cast("list[int]", found))
+
+
+def disk_of(path: str) -> list[int]:
+    """Capacity and available bytes of the file system at `path`; run apart, since a statvfs can hang."""
+    found = os.statvfs(path)
+    return [found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize]
+
+
+def used_images(images: list[Image], names: set[str]) -> set[str]:
+    """Ids of the images that containers use, whichever of its names the runtime tells."""
+    return {image.id for image in images if names & {image.id, *image.tags, *image.digests}}
+
+
+def spared(image: Image) -> bool:
+    """Pinned by the runtime, or the sandbox image, which older runtimes do not pin."""
+    return image.pinned or any("/pause:" in f"/{tag}" for tag in image.tags)
+
+
+def ready(asked: str, image: Image, *, pulled: bool) -> ImageReady:
+    return ImageReady(asked, image.id, image.size_bytes, image.uid, image.username, pulled)
+
+
+def _auth(credential: Credential | None) -> Any:
+    from proto import cri_pb2 as cri
+
+    if credential is None:
+        return None
+    return cri.AuthConfig(
+        username=credential.username,
+        password=credential.password,
+        identity_token=credential.identity_token,
+        registry_token=credential.registry_token,
+    )

@@ -1,0 +1,95 @@
+"""Which images to remove when their disk fills up, or when they have not been used for long. Pure.
+
+Constants of the reference: high 85 %, low 80 %, minimum age 2 min. Records of use are kept in memory, so the maximum
+age counts only once the agent itself has run for longer than it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+
+class ImageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one image. Times in seconds since 1970."""
+
+    id: str
+    size_bytes: int
+    pinned: bool = False
+    first_seen: float = 0.0
+    last_used: float = 0.0
+    """0: not since the agent started."""
+
+
+class Disk(msgspec.Struct, frozen=True):
+    capacity_bytes: int
+    available_bytes: int
+
+    @property
+    def used_percent(self) -> int:
+        """Whole percent, as the reference counts it."""
+        return 100 - self.available_bytes * 100 // self.capacity_bytes if self.capacity_bytes > 0 else 0
+
+
+class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+    high_percent: int = 85
+    low_percent: int = 80
+    minimum_age: float = 120.0
+    maximum_age: float = 0.0
+    """0: none."""
+
+
+class Collection(msgspec.Struct, frozen=True):
+    """Images to remove, in order, and how many bytes that should free of how many wanted."""
+
+    remove: list[str]
+    wanted_bytes: int
+    freeable_bytes: int
+
+
+def observe(
+    known: dict[str, ImageRecord], listed: Iterable[tuple[str, int, bool]], in_use: set[str], now: float
+) -> dict[str, ImageRecord]:
+    """Records after a listing of (id, size, pinned); images that are gone are forgotten."""
+    records = {}
+    for image_id, size, pinned in listed:
+        old = known.get(image_id)
+        records[image_id] = ImageRecord(
+            id=image_id,
+            size_bytes=size,
+            pinned=pinned,
+            first_seen=old.first_seen if old else now,
+            last_used=now if image_id in in_use else (old.last_used if old else 0.0),
+        )
+    return records
+
+
+def plan(
+    records: Iterable[ImageRecord], in_use: set[str], disk: Disk, thresholds: Thresholds, now: float, running_for: float
+) -> Collection:
+    """What to remove now. Never an image in use, pinned, or younger than the minimum age."""
+    unused = [
+        image
+        for image in records
+        if image.id not in in_use and not image.pinned and now - image.first_seen >= thresholds.minimum_age
+    ]
+    unused.sort(key=lambda image: (image.last_used, image.first_seen, image.id))
+    freeable = sum(image.size_bytes for image in unused)
+    remove = [image.id for image in unused if _expired(image, thresholds, now, running_for)]
+    wanted = 0
+    if disk.capacity_bytes > 0 and thresholds.high_percent < 100 and disk.used_percent >= thresholds.high_percent:
+        wanted = disk.capacity_bytes * (100 - thresholds.low_percent) // 100 - disk.available_bytes
+    left = wanted - sum(image.size_bytes for image in unused if image.id in remove)
+    for image in unused:
+        if left <= 0:
+            break
+        if image.id not in remove:
+            remove.append(image.id)
+            left -= image.size_bytes
+    return Collection(remove, max(0, wanted), freeable)
+
+
+def _expired(image: ImageRecord, thresholds: Thresholds, now: float, running_for: float) -> bool:
+    limit = thresholds.maximum_age
+    return 0 < limit < running_for and now - max(image.last_used, image.first_seen) > limit

@@ -1,0 +1,93 @@
+"""Registry credentials: which of them fit an image. Pure.
+
+A key is `[scheme://]host[:port][/path]`; host labels may be globs, the port must be equal, the path a prefix. The
+longest key is tried first (reference: credentialprovider keyring).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+DEFAULT_HOST = "docker.io"
+_DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
+
+
+class Credential(msgspec.Struct, frozen=True):
+    username: str = ""
+    password: str = ""
+    identity_token: str = ""
+    registry_token: str = ""
+
+
+class Keyring(msgspec.Struct, frozen=True):
+    """Credentials by key, as they were read."""
+
+    entries: list[tuple[str, Credential]] = []
+
+    def matching(self, name: str) -> list[Credential]:
+        """The credentials for an image name (no tag), best first, each once."""
+        host, _, path = qualified(name).partition("/")
+        fitting = [(key, credential) for key, credential in self.entries if _fits(key, host, path)]
+        fitting.sort(key=lambda entry: len(entry[0]), reverse=True)
+        return list(dict.fromkeys(credential for _, credential in fitting))
+
+
+def qualified(name: str) -> str:
+    """The name with its registry: `busybox` is `docker.io/library/busybox`."""
+    first, slash, rest = name.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return f"{DEFAULT_HOST}/{rest}" if first in _DOCKER_HUB else name
+    return f"{DEFAULT_HOST}/{name}" if slash else f"{DEFAULT_HOST}/library/{name}"
+
+
+def _fits(key: str, host: str, path: str) -> bool:
+    pattern, _, prefix = key.partition("://")[2].partition("/") if "://" in key else key.partition("/")
+    if prefix.startswith(("v1", "v2")) and prefix.strip("/") in ("v1", "v2"):
+        prefix = ""
+    if pattern in _DOCKER_HUB:
+        pattern = DEFAULT_HOST
+    wanted, _, wanted_port = pattern.partition(":")
+    actual, _, actual_port = host.partition(":")
+    labels, given = wanted.split("."), actual.split(".")
+    if wanted_port != actual_port or len(labels) != len(given):
+        return False
+    if not all(fnmatchcase(have, want) for have, want in zip(given, labels, strict=True)):
+        return False
+    prefix = prefix.strip("/")
+    return not prefix or path == prefix or path.startswith(prefix + "/")
+
+
+def read_docker_config(documents: Iterable[bytes]) -> Keyring:
+    """A keyring of .dockerconfigjson or .dockercfg contents; what cannot be read is left out."""
+    entries: list[tuple[str, Credential]] = []
+    for document in documents:
+        try:
+            data = msgspec.json.decode(document)
+        except msgspec.DecodeError:
+            continue
+        hosts = data.get("auths", data) if isinstance(data, dict) else {}
+        if isinstance(hosts, dict):
+            entries += [(host, found) for host, entry in hosts.items() if (found := _credential(entry)) is not None]
+    return Keyring(entries)
+
+
+def _credential(entry: Any) -> Credential | None:
+    if not isinstance(entry, dict):
+        return None
+    values = {key: value for key, value in entry.items() if isinstance(value, str)}
+    username, password = values.get("username", ""), values.get("password", "")
+    if auth := values.get("auth"):
+        try:
+            username, _, password = base64.b64decode(auth, validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+    found = Credential(
+        username, password.rstrip("\0"), values.get("identitytoken", ""), values.get("registrytoken", "")
+    )
+    return found if found != Credential() else None

@@ -1,0 +1,58 @@
+"""Image references: are they valid, what is their tag, which pull policy follows. Pure.
+
+Grammar: distribution/reference: [domain[:port]/]path[:tag][@digest], path components in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_NAME = rf"(?:{_DOMAIN}/)?{_COMPONENT}(?:/{_COMPONENT})*"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_REFERENCE = re.compile(rf"({_NAME})(?::([\w][\w.-]{{0,127}}))?(?:@({_DIGEST}))?\Z", re.ASCII)
+_ID = re.compile(r"[a-f0-9]{64}\Z")
+MAX_NAME = 255
+
+
+class Reference(msgspec.Struct, frozen=True):
+    name: str
+    tag: str
+    digest: str
+
+    @property
+    def full(self) -> str:
+        """What the runtime is asked for: tag `latest` where neither tag nor digest is given."""
+        tag = self.tag or ("" if self.digest else "latest")
+        return self.name + (f":{tag}" if tag else "") + (f"@{self.digest}" if self.digest else "")
+
+
+class ReferenceInvalid(ValueError):
+    """The image name is not one (waiting reason InvalidImageName)."""
+
+
+def parse(image: str) -> Reference:
+    """The parts of an image reference. Raises ReferenceInvalid."""
+    match = _REFERENCE.match(image)
+    if match is None or _ID.match(image):
+        wanted = " (repository name must be lowercase)" if image.lower() != image and parse_able(image.lower()) else ""
+        raise ReferenceInvalid(f'couldn\'t parse image name "{image[:300]}": invalid reference format{wanted}')
+    name, tag, digest = match.groups()
+    if len(name) > MAX_NAME:
+        raise ReferenceInvalid(f"image name has over {MAX_NAME} characters")
+    return Reference(name, tag or "", digest or "")
+
+
+def parse_able(image: str) -> bool:
+    return _REFERENCE.match(image) is not None
+
+
+def pull_policy(policy: str, reference: Reference) -> str:
+    """The policy that counts: as given, else Always for `latest`, else IfNotPresent (API doc)."""
+    if policy:
+        return policy
+    return "Always" if not reference.digest and reference.tag in ("", "latest") else "IfNotPresent"

@@ -1,0 +1,70 @@
+"""Which images are removed, and which never are."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.image_manager.collect import Disk, ImageRecord, Thresholds, observe, plan
+
+NOW = 10_000.0
+
+
+def record(image_id: str, size: int = 10, **kwargs: object) -> ImageRecord:
+    return ImageRecord(id=image_id, size_bytes=size, **kwargs)
+
+
+def removed(records, *, in_use=(), available=10, thresholds=None, running_for=1e6) -> list[str]:
+    return plan(records, set(in_use), Disk(100, available), thresholds or Thresholds(), NOW, running_for).remove
+
+
+def test_below_the_high_threshold_nothing_is_removed():
+    assert removed([record("a")], available=16) == []
+
+
+def test_the_least_recently_used_go_first_until_the_low_threshold():
+    records = [record("new", last_used=90), record("old", last_used=10), record("never")]
+    assert removed(records, available=5) == ["never", "old"]
+
+
+def test_in_use_pinned_and_young_images_stay():
+    records = [record("used"), record("pinned", pinned=True), record("young", first_seen=NOW - 60), record("free")]
+    assert removed(records, in_use=["used"], available=0) == ["free"]
+
+
+def test_the_maximum_age_counts_only_after_the_agent_ran_for_longer():
+    age = Thresholds(maximum_age=1000)
+    records = [record("old", last_used=NOW - 2000), record("fresh", last_used=NOW - 10)]
+    assert removed(records, available=90, thresholds=age) == ["old"]
+    assert removed(records, available=90, thresholds=age, running_for=500) == []
+
+
+def test_a_disk_without_capacity_collects_nothing():
+    assert plan([record("a")], set(), Disk(0, 0), Thresholds(), NOW, 1e6).remove == []
+
+
+def test_a_listing_keeps_what_was_known_and_forgets_what_is_gone():
+    known = observe({}, [("a", 1, False), ("b", 1, False)], {"a"}, 100.0)
+    later = observe(known, [("a", 1, False), ("c", 1, False)], set(), 200.0)
+    assert {key: (r.first_seen, r.last_used) for key, r in later.items()} == {"a": (100, 100), "c": (200, 0)}
+
+
+images = st.builds(
+    ImageRecord,
+    id=st.text("abc", min_size=1, max_size=3),
+    size_bytes=st.integers(0, 50),
+    pinned=st.booleans(),
+    first_seen=st.floats(0, NOW),
+    last_used=st.floats(0, NOW),
+)
+
+
+@given(
+    st.lists(images, max_size=12, unique_by=lambda r: r.id), st.sets(st.text("abc", max_size=3)), st.integers(0, 100)
+)
+def test_nothing_protected_is_removed_and_enough_is_where_it_can_be(records, in_use, available):
+    collection = plan(records, in_use, Disk(100, available), Thresholds(), NOW, 1e6)
+    by_id = {r.id: r for r in records}
+    assert not [i for i in collection.remove if i in in_use or by_id[i].pinned or NOW - by_id[i].first_seen < 120]
+    freed = sum(by_id[i].size_bytes for i in collection.remove)
+    assert freed >= min(collection.wanted_bytes, collection.freeable_bytes)

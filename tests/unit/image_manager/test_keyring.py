@@ -1,0 +1,57 @@
+"""Which credentials fit which image."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.image_manager.keyring import Credential, Keyring, read_docker_config
+
+
+def ring(*keys: str) -> Keyring:
+    return Keyring([(key, Credential(username=key)) for key in keys])
+
+
+@pytest.mark.parametrize(
+    ("key", "image", "fits"),
+    [
+        ("docker.io", "busybox", True),
+        ("https://index.docker.io/v1/", "library/busybox", True),
+        ("index.docker.io", "quay.io/a/b", False),
+        ("quay.io", "quay.io/a/b", True),
+        ("quay.io/a", "quay.io/a/b", True),
+        ("quay.io/a", "quay.io/ab", False),
+        ("*.example.com", "r.example.com/x", True),
+        ("*.example.com", "a.r.example.com/x", False),
+        ("127.0.0.1:5001", "127.0.0.1:5001/p/b", True),
+        ("127.0.0.1", "127.0.0.1:5001/p/b", False),
+        ("http://127.0.0.1:5001", "127.0.0.1:5001/p/b", True),
+    ],
+)
+def test_host_port_and_path_must_fit(key, image, fits):
+    assert bool(ring(key).matching(image)) is fits
+
+
+def test_the_longest_key_is_tried_first():
+    assert [c.username for c in ring("quay.io", "quay.io/a/b", "quay.io/a").matching("quay.io/a/b")] == [
+        "quay.io/a/b",
+        "quay.io/a",
+        "quay.io",
+    ]
+
+
+def test_both_file_formats_are_read_and_bad_entries_left_out():
+    auth = base64.b64encode(b"u:p:q").decode()
+    new = json.dumps({"auths": {"a.io": {"auth": auth}, "b.io": {"auth": "%%"}, "c.io": 5}}).encode()
+    old = json.dumps({"d.io": {"username": "u", "password": "p"}}).encode()
+    found = read_docker_config([new, old, b"not json", b"[]"])
+    assert found.entries == [("a.io", Credential("u", "p:q")), ("d.io", Credential("u", "p"))]
+
+
+@given(st.binary(max_size=100), st.text(max_size=40))
+def test_any_content_and_any_name_are_taken(document, name):
+    read_docker_config([document]).matching(name)
