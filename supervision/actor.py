@@ -208,9 +208,11 @@ class Actor(ThespianActor):
             self.log.warning("no handler for %s from %s", type(message).__name__, sender)
             return None
         result = getattr(self, method)(message, sender)
-        if inspect.isawaitable(result):
-            return self._finish(result, sender)
-        return self._answer(result, sender)
+        if result is None:
+            return None
+        if isinstance(result, Message):
+            return self.send(sender, result)
+        return self._finish(result, sender) if inspect.isawaitable(result) else None
 
     async def _finish(self, result: Awaitable[Any], sender: ActorAddress) -> None:
         self._answer(await result, sender)

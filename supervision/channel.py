@@ -23,13 +23,22 @@ class Flusher:
         self._loop = loop
         self._dirty: list[Channel] = []
         self._scheduled = False
-        self.held = False
+        self._holders = 0
 
     def dirty(self, channel: Channel) -> None:
         self._dirty.append(channel)
-        if not self.held and not self._scheduled:
+        if not self._holders and not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self.flush)
+
+    def hold(self) -> None:
+        """Whoever runs an actor's code holds it meanwhile, and lets go after that."""
+        self._holders += 1
+
+    def let_go(self) -> None:
+        self._holders -= 1
+        if not self._holders and self._dirty:
+            self.flush()
 
     def flush(self) -> None:
         self._scheduled = False

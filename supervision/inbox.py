@@ -111,7 +111,8 @@ class Inbox:
 
     def _drain(self) -> None:
         self._scheduled = False
-        self._draining = self._owner.flusher.held = True
+        self._draining = True
+        self._owner.flusher.hold()
         time = self._owner.loop.time
         end = time() + SLICE_SECONDS
         while self._waiting and self._is_open:
@@ -123,10 +124,10 @@ class Inbox:
                 self._owner.dispatch(first, second)
             if time() > end:
                 break
-        self._draining = self._owner.flusher.held = False
+        self._draining = False
+        self._owner.flusher.let_go()
         if self._waiting and self._is_open:
             self._schedule()
-        self._owner.flusher.flush()
 
     def _handle(self, channel: Channel, frame: Frame) -> None:
         try:

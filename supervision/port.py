@@ -13,7 +13,6 @@ from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
 
 from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
-from .channel import Flusher
 from .inbox import Asker, Inbox
 from .link import Link
 from .mailbox import Entry
@@ -42,8 +41,7 @@ class ActorPort:
         self.address: ActorAddress = Address(name)
         self.globalName = name
         self.loop = asyncio.get_running_loop()
-        self.flusher = Flusher(self.loop)
-        self.runner = runner
+        self.flusher, self.runner = runner.flusher, runner
         self.inbox: Inbox
         self.uplink: Uplink
         self.dropped = self.dead_letters = 0

@@ -16,6 +16,7 @@ from thespian.actors import ActorExitRequest, ChildActorExited
 from .actor import Actor, Address
 from .blackbox import BlackBox
 from .board import Slot
+from .channel import Flusher
 from .inbox import Inbox, serve
 from .message import Message, type_name
 from .names import Names
@@ -96,11 +97,11 @@ class Process:
         """Start, then serve until the process ends."""
         birth = self._birth
         self.loop = asyncio.get_running_loop()
-        self._runner = Runner(self.loop, birth.slot, self)
+        self.flusher = Flusher(self.loop)
+        self._runner = Runner(self.flusher, birth.slot, self)
         self._port = ActorPort(
             birth.name, birth.incarnation, birth.context, birth.names, self._runner, dynamic=birth.dynamic
         )
-        self.flusher = self._port.flusher
         self._inbox = self._port.inbox = Inbox(self)
         self._uplink = self._port.uplink = Uplink(self)
         self._beat()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, NoReturn, Protocol
 
 from .board import Slot, padded
+from .channel import Flusher
 from .timers import Timers
 
 
@@ -22,8 +23,9 @@ class End(Protocol):
 class Runner:
     """Runs the code of one actor. `label` is what is shown as in hand: a message type, or a function's name."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, slot: Slot, end: End) -> None:
-        self._loop, self._slot, self._end = loop, slot, end
+    def __init__(self, flusher: Flusher, slot: Slot, end: End) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self.flusher, self._slot, self._end = flusher, slot, end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._padded: dict[str, bytes] = {}
         self.timers = Timers(loop.call_later, self.call)
@@ -40,7 +42,7 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - let it crash
             self.failed(label, error)
         self.end()
-        if not inspect.isawaitable(result):
+        if result is None or not inspect.isawaitable(result):
             return None
         return self.task(result if inspect.iscoroutine(result) else _await(result), label)
 
