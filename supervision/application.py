@@ -67,6 +67,6 @@ def run(application: Application) -> int:
     try:
         stage = Stage(application)
     except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
-        log.error("%s cannot start: %s", application.name, error)  # noqa: TRY400 - it is a reason, not a crash
+        log.error("%s cannot start: %s", application.name, error)
         return 1
     return stage.run()

@@ -11,6 +11,7 @@ from ..blackbox import BlackBox
 from ..spec import ChildSpec
 
 EXIT_NOT_EXECUTED = 127
+_OURS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID")
 
 
 def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
@@ -19,10 +20,16 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
         os.setsid()
         _redirect(spec.log_file)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.execvpe(spec.program[0], spec.program, {**os.environ, **spec.environment})  # noqa: S606 - argv, no shell
+        os.execvpe(spec.program[0], spec.program, _environment(spec))  # noqa: S606 - argv, no shell
     except OSError as error:
         blackbox.record("", error)
     os._exit(EXIT_NOT_EXECUTED)
+
+
+def _environment(spec: ChildSpec) -> dict[str, str]:
+    # what the service manager said to us is not for the program
+    inherited = {name: value for name, value in os.environ.items() if name not in _OURS}
+    return {**inherited, **spec.environment}
 
 
 def _redirect(log_file: str) -> None:

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import time
-from typing import Any
 
+from .. import notify
 from ..protocol import ROOT
 from .loop import Loop
 from .table import Table
-
-
-class _Silent:
-    def watchdog_interval(self) -> float:
-        return 0.0
-
-    def ready(self) -> None: ...
-    def stopping(self) -> None: ...
-    def ping(self) -> None: ...
-
-
-def _notifier() -> Any:
-    try:
-        return importlib.import_module("supervision.notify")
-    except ModuleNotFoundError:
-        return _Silent()
 
 
 class Watchdog:
@@ -32,21 +15,20 @@ class Watchdog:
 
     def __init__(self, loop: Loop, table: Table) -> None:
         self._loop, self._table = loop, table
-        self._notify = _notifier()
-        self._interval = self._notify.watchdog_interval()
+        self._interval = notify.watchdog_interval()
         if self._interval:
             self._ping()
 
     def ready(self) -> None:
-        self._notify.ready()
+        notify.ready()
 
     def stopping(self) -> None:
-        self._notify.stopping()
+        notify.stopping()
 
     def _ping(self) -> None:
         self._loop.call_later(self._interval / 2, self._ping)
         if self._root_is_well():
-            self._notify.ping()
+            notify.ping()
 
     def _root_is_well(self) -> bool:
         root = self._table.get(ROOT)
