@@ -1,0 +1,21 @@
+"""Memory of the machine, from /proc/meminfo (proc_meminfo(5))."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def parse_meminfo(text: str) -> dict[str, int]:
+    """Bytes (or plain counts, for the lines without a unit) by name. Lines that are none are passed over."""
+    found: dict[str, int] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if words and words[0].isascii() and words[0].isdigit():
+            found[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
+    return found
+
+
+def total_memory(proc: str = "/proc") -> int:
+    """MemTotal in bytes. Raises OSError; KeyError when the kernel does not tell."""
+    return parse_meminfo(Path(proc, "meminfo").read_text("ascii"))["MemTotal"]

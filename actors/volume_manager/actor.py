@@ -1,0 +1,340 @@
+"""The volume manager: makes a pod's volumes, and removes them when its containers are gone.
+
+It holds nothing that cannot be found again: what is mounted is in the mount table, what a pod wants is in each order.
+Every call that may hang in the kernel runs in a disposable process, one for each volume.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+from actors.config.agent import Agent
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.kube.codec import ObjectError, decode_pod
+from actors.kube.pod import Pod
+from actors.linux.memory import total_memory
+from actors.pod_workers.messages import KnownPods
+from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
+from supervision.protocol import Hello
+
+from . import making, orphans, plan, removing
+from .layout import OURS, is_name, is_uid, subpath_path
+from .locks import PodLocks
+from .messages import (
+    BindSubPaths,
+    MountVolumes,
+    SubPathsBound,
+    UnmountVolumes,
+    VolumesFailed,
+    VolumesMounted,
+    VolumesUnmounted,
+)
+
+MOUNT_SECONDS = 20.0
+UNMOUNT_SECONDS = 15.0
+REMOVE_SECONDS = 110.0
+SWEEP_SECONDS = 60.0
+"""How often orphans that could not be removed are tried again."""
+HUNG_SECONDS = 60.0
+"""So long no second process is risked on a volume that hung one."""
+_MAKING = "actors.volume_manager.making:"
+_REMOVING = "actors.volume_manager.removing:"
+
+
+class VolumeManager(Actor):
+    """See messages.py for what it is asked."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def on_start(self) -> None:
+        self._agent = cast(Agent, self.context)
+        self._pods_dir = _real(self._agent.pods_dir)
+        self._locks = PodLocks()
+        self._plans: dict[str, dict[str, plan.Step]] = {}
+        self._hung: set[str] = set()
+        self._memory = 0
+        self._known = orphans.Known()
+        self._unknown_since: dict[str, float] = {}
+        self._complained: set[str] = set()
+        os.makedirs(self._agent.pods_dir, 0o750, exist_ok=True)
+        self._self_bound = False
+        self._share()
+        self._count_what_is_there()
+        self.after(0.0, self._ask_workers)
+        self.every(SWEEP_SECONDS, self._sweep, jitter=0.1)
+
+    async def on_stop(self) -> None:
+        """Without pods nothing of ours needs to stay: the mount that propagation needs goes too."""
+        if self._self_bound and not os.listdir(self._agent.pods_dir):
+            try:
+                removing.unmount_all([self._pods_dir], lazy=False)
+            except OSError as error:
+                self.log.warning("%s stays mounted: %s", self._agent.pods_dir, error)
+
+    def _share(self) -> None:
+        try:
+            self._self_bound = making.make_shared(self._agent.pods_dir)
+        except OSError as error:
+            self.log.warning(
+                "mounts below %s will not propagate to or from containers: %s", self._agent.pods_dir, error
+            )
+
+    def _count_what_is_there(self) -> None:
+        """What an earlier incarnation mounted is in the mount table; nothing is undone before the workers told."""
+        self._self_bound = self._self_bound or self._pods_dir in removing.mounts_below(self._pods_dir)
+        mounts = self._mounts(self._agent.pods_dir)
+        self.metrics.count("reconstruct_volume_operations_total", len(mounts))
+        if mounts:
+            self.log.info("%d mounts of %d pods are there from before", len(mounts), len(self._present()))
+
+    def _ask_workers(self) -> None:
+        for index in range(self._agent.workers):
+            self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation), deadline=30.0)
+
+    # -- making -----------------------------------------------------------------------------------------------------
+    @on(MountVolumes)
+    async def on_mount(self, message: MountVolumes, sender: Address) -> VolumesMounted | VolumesFailed:
+        try:
+            pod = decode_pod(message.pod)
+        except ObjectError as error:
+            return VolumesFailed(message.uid, f"the pod cannot be read: {error}", permanent=True)
+        if not is_uid(message.uid):
+            return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
+        async with self._locks.hold(message.uid):
+            return await self._mount(message.uid, pod)
+
+    async def _mount(self, uid: str, pod: Pod) -> VolumesMounted | VolumesFailed:
+        steps = await self._plan(uid, pod)
+        refused = [step for step in steps if isinstance(step, plan.Refused)]
+        if refused:
+            text = "; ".join(step.message for step in refused)
+            return VolumesFailed(uid, text, [step.volume for step in refused], permanent=True)
+        errors = await self._each(steps)
+        failed = {step.volume: error for step, error in zip(steps, errors, strict=True) if error}
+        if failed:
+            return VolumesFailed(uid, "; ".join(failed.values()), list(failed))
+        return VolumesMounted(uid, {step.volume: step.path for step in steps if not isinstance(step, _PATHLESS)})
+
+    async def _plan(self, uid: str, pod: Pod) -> list[plan.Step]:
+        in_memory = any(volume.emptyDir and volume.emptyDir.medium == "Memory" for volume in pod.spec.volumes)
+        memory = await self._node_memory() if in_memory else 0
+        steps = plan.plan(pod, self._agent.pod_dir(uid), memory)
+        self._plans[uid] = {step.volume: step for step in steps}
+        return steps
+
+    async def _each(self, steps: list[plan.Step]) -> list[str]:
+        """Perform all, those that need a process at once. An error's text for each, or ''."""
+        pending = [self._perform(step) for step in steps]
+        return list(await asyncio.gather(*pending))
+
+    async def _perform(self, step: plan.Step) -> str:
+        begun = self._clock()
+        error = await self._make(step)
+        plugin, status = type(step).__name__, "fail-unknown" if error else "success"
+        self.metrics.observe(
+            "storage_operation_duration_seconds",
+            self._clock() - begun,
+            operation_name="volume_mount",
+            volume_plugin=plugin,
+            status=status,
+            migrated="false",
+        )
+        return f'MountVolume.SetUp failed for volume "{step.volume}" : {error}' if error else ""
+
+    async def _make(self, step: plan.Step) -> str:
+        match step:
+            case plan.Directory():
+                return self._make_directory(step)
+            case plan.MemoryDirectory():
+                arguments = {"path": step.path, "size": step.size, "group": step.group}
+                return await self._risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
+            case plan.HugePages():
+                arguments = {"path": step.path, "page_size": step.page_size, "group": step.group}
+                return await self._risk(step.path, _MAKING + "mount_huge_pages", arguments)
+            case plan.HostPath() if step.type:
+                arguments = {"path": step.path, "type": step.type}
+                return await self._risk(step.path, _MAKING + "check_host_path", arguments, str)
+        return ""
+
+    def _make_directory(self, step: plan.Directory) -> str:
+        """On our own file system: nothing there hangs that would not hang the agent anyway."""
+        try:
+            making.make_directory(step.path, plan.EMPTY_DIR_MODE, step.group)
+        except OSError as error:
+            return str(error)
+        return ""
+
+    async def _risk(
+        self, key: str, function: str, arguments: dict[str, Any], judge: Callable[[Any], str] = lambda _: ""
+    ) -> str:
+        """Run it where it may hang. '' or the error's text."""
+        if key in self._hung:
+            return f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time"
+        try:
+            return judge(await self.disposable(function, arguments, deadline=MOUNT_SECONDS))
+        except DisposableTimeout:
+            self._mark_hung(key)
+            return f"{key} did not answer within {MOUNT_SECONDS:g} s"
+        except DisposableError as error:
+            return error.text
+
+    def _mark_hung(self, key: str) -> None:
+        self._hung.add(key)
+        self.metrics.count("volume_operations_hung_total")
+        self.after(HUNG_SECONDS, lambda: self._hung.discard(key))
+
+    def _note_swap(self, never_swapped: bool) -> str:
+        if not never_swapped and making.swap_is_on() and "swap" not in self._complained:
+            self._complained.add("swap")
+            self.log.warning("memory-backed volumes may reach the disk: swap is on and tmpfs has no noswap here")
+        return ""
+
+    async def _node_memory(self) -> int:
+        """Bytes that pods of this node may use."""
+        if not self._memory:
+            try:
+                answer = await self.ask("container_manager", GetNodeResources(), NodeResources, timeout=2.0)
+            except AskError:
+                return total_memory()
+            self._memory = answer.allocatable.get("memory", 0)
+        return self._memory
+
+    # -- subPath ----------------------------------------------------------------------------------------------------
+    @on(BindSubPaths)
+    async def on_bind(self, message: BindSubPaths, sender: Address) -> SubPathsBound | VolumesFailed:
+        if not is_uid(message.uid) or not is_name(message.container):
+            return VolumesFailed(message.uid, f"not a container: {message.uid!r} {message.container!r}", permanent=True)
+        async with self._locks.hold(message.uid):
+            return await self._bind(message)
+
+    async def _bind(self, message: BindSubPaths) -> SubPathsBound | VolumesFailed:
+        steps = self._plans.get(message.uid, {})
+        unknown = sorted({item.volume for item in message.items if isinstance(steps.get(item.volume), _UNBINDABLE)})
+        if unknown:
+            text = f"volumes {', '.join(unknown)} were not mounted by this incarnation: ask for MountVolumes again"
+            return VolumesFailed(message.uid, text, unknown)
+        paths: dict[int, str] = {}
+        for item in message.items:
+            step = cast("plan.Directory | plan.HostPath", steps[item.volume])
+            target = subpath_path(self._agent.pod_dir(message.uid), item.volume, message.container, item.index)
+            arguments = {
+                "volume": step.path,
+                "path": item.path,
+                "target": target,
+                "follow": isinstance(step, plan.HostPath),
+            }
+            error = await self._risk(step.path, "actors.volume_manager.subpaths:bind_subpath", arguments)
+            if error:
+                text = f"failed to prepare subPath for volumeMount {item.volume!r} of container {message.container!r}"
+                return VolumesFailed(message.uid, f"{text}: {error}", [item.volume])
+            paths[item.index] = target
+        return SubPathsBound(message.uid, message.container, paths)
+
+    # -- removing ---------------------------------------------------------------------------------------------------
+    @on(UnmountVolumes)
+    async def on_unmount(self, message: UnmountVolumes, sender: Address) -> VolumesUnmounted | VolumesFailed:
+        if not is_uid(message.uid):
+            return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
+        async with self._locks.hold(message.uid):
+            error = await self._undo(message.uid, "remove_volumes")
+        if error:
+            return VolumesFailed(message.uid, error)
+        self._plans.pop(message.uid, None)
+        return VolumesUnmounted(message.uid)
+
+    async def _undo(self, uid: str, removal: str) -> str:
+        """Unmount all below the pod's directory, then remove the files. '' or what is left."""
+        pod_dir = self._agent.pod_dir(uid)
+        error = await self._unmount(pod_dir)
+        if error:
+            return error
+        if removal == "remove_volumes" and not _anything(pod_dir):
+            return ""
+        return await self._run(f"{_REMOVING}{removal}", {"pod_dir": pod_dir}, REMOVE_SECONDS)
+
+    async def _unmount(self, pod_dir: str) -> str:
+        """First as it should be; what is busy or hangs is detached, and ends when its last user does."""
+        error = ""
+        for lazy in (False, True):
+            points = self._mounts(pod_dir)
+            if not points:
+                return ""
+            error = await self._run(_REMOVING + "unmount_all", {"points": points, "lazy": lazy}, UNMOUNT_SECONDS)
+        left = self._mounts(pod_dir)
+        return f"still mounted: {', '.join(left[:5])}: {error}" if left else ""
+
+    async def _run(self, function: str, arguments: dict[str, Any], deadline: float) -> str:
+        try:
+            await self.disposable(function, arguments, deadline=deadline)
+        except DisposableTimeout:
+            return f"not done within {deadline:g} s"
+        except DisposableError as error:
+            return error.text
+        return ""
+
+    def _mounts(self, directory: str) -> list[str]:
+        """Mount points below it, without the one that the pods' directory itself may be."""
+        points = removing.mounts_below(directory)
+        return [point for point in points if point != self._pods_dir]
+
+    # -- orphans ----------------------------------------------------------------------------------------------------
+    @on(KnownPods)
+    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        known = self._known.told(message.worker, message.workers, message.uids)
+        for uid in [uid for uid in self._plans if self._known.has(uid) and not known.has(uid)]:
+            del self._plans[uid]
+        self._known = known
+        self._look()
+
+    def _look(self) -> None:
+        """Note what is unknown; come back when it has been so for long enough."""
+        before = self._unknown_since
+        self._unknown_since = orphans.look(before, self._present(), self._known, self._clock())
+        if self._unknown_since.keys() - before.keys():
+            self.after(orphans.GRACE_SECONDS, self._sweep)
+
+    async def _sweep(self) -> None:
+        self._look()
+        cleaned = 0
+        for uid in orphans.due(self._unknown_since, self._clock()):
+            cleaned += await self._clean(uid)
+        self.metrics.gauge("kubelet_orphan_pod_cleaned_volumes", cleaned)
+        self.metrics.gauge("kubelet_orphan_pod_cleaned_volumes_errors", len(self._complained - {"swap"}))
+
+    async def _clean(self, uid: str) -> bool:
+        async with self._locks.hold(uid):
+            if self._known.has(uid) or uid in self._plans:
+                return False
+            error = await self._undo(uid, "remove_pod_dir")
+        if error:
+            if uid not in self._complained:
+                self._complained.add(uid)
+                self.log.warning("orphaned pod %s is not removed yet (tried each minute): %s", uid, error)
+            return False
+        self._complained.discard(uid)
+        self.log.info("orphaned pod %s: its directory is removed", uid)
+        return True
+
+    def _present(self) -> list[str]:
+        with os.scandir(self._agent.pods_dir) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and is_uid(entry.name)]
+
+
+def _real(path: str) -> str:
+    """As the mount table writes it."""
+    return os.path.realpath(path)
+
+
+def _anything(pod_dir: str) -> bool:
+    """Whether the volume manager made anything for the pod."""
+    return any(os.path.lexists(f"{pod_dir}/{name}") for name in OURS)
+
+
+_PATHLESS = (plan.ByRuntime, plan.Refused)
+_UNBINDABLE = (type(None), plan.ByRuntime, plan.Refused)

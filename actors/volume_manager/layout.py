@@ -1,0 +1,32 @@
+"""Where a pod's volumes are: pods/<uid>/volumes/<plugin>/<volume>, as other node tools expect them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+EMPTY_DIR: Final = "kubernetes.io~empty-dir"
+DOWNWARD_API: Final = "kubernetes.io~downward-api"
+SUBPATHS: Final = "volume-subpaths"
+OURS: Final = ("volumes", SUBPATHS, "volumeDevices", "plugins")
+"""Directories of a pod that are the volume manager's."""
+_UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,251}[a-z0-9])?\Z")
+
+
+def is_uid(text: str) -> bool:
+    """Whether it can be the name of a pod's directory."""
+    return _UID.match(text) is not None
+
+
+def is_name(text: str) -> bool:
+    """Whether it can be the name of a volume or container (a DNS label), and so of a directory."""
+    return _NAME.match(text) is not None
+
+
+def volume_path(pod_dir: str, plugin: str, volume: str) -> str:
+    return f"{pod_dir}/volumes/{plugin}/{volume}"
+
+
+def subpath_path(pod_dir: str, volume: str, container: str, index: int) -> str:
+    return f"{pod_dir}/{SUBPATHS}/{volume}/{container}/{index}"

@@ -1,0 +1,31 @@
+"""One operation for a pod at a time; a lock lasts as long as somebody wants it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class PodLocks:
+    """Locks by UID."""
+
+    def __init__(self) -> None:
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._users: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def hold(self, uid: str) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(uid, asyncio.Lock())
+        self._users[uid] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._users[uid] -= 1
+            if not self._users[uid]:
+                del self._users[uid], self._locks[uid]
+
+    def __len__(self) -> int:
+        return len(self._locks)

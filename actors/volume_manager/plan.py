@@ -1,0 +1,156 @@
+"""What has to be done for each volume of a pod: decided from the pod alone, nothing is touched."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.kube.pods import container_limits, container_requests
+from actors.kube.quantity import whole
+from actors.kube.volumes import EmptyDirVolumeSource, HostPathVolumeSource, Volume
+
+from .layout import DOWNWARD_API, EMPTY_DIR, is_name, volume_path
+from .sources import refusal
+
+HUGE_PAGES: Final = "HugePages"
+EMPTY_DIR_MODE: Final = 0o777
+HOST_PATH_TYPES: Final = frozenset(
+    {"", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"}
+)
+
+
+class Directory(msgspec.Struct, frozen=True):
+    """emptyDir on disk."""
+
+    volume: str
+    path: str
+    group: int | None
+
+
+class MemoryDirectory(msgspec.Struct, frozen=True):
+    """emptyDir in memory. `size` in bytes."""
+
+    volume: str
+    path: str
+    group: int | None
+    size: int
+
+
+class HugePages(msgspec.Struct, frozen=True):
+    """emptyDir of huge pages, each `page_size` bytes."""
+
+    volume: str
+    path: str
+    group: int | None
+    page_size: int
+
+
+class HostPath(msgspec.Struct, frozen=True):
+    volume: str
+    path: str
+    type: str
+
+
+class Downward(msgspec.Struct, frozen=True):
+    """downwardAPI: files written from the pod's own fields."""
+
+    volume: str
+    path: str
+    group: int | None
+
+
+class ByRuntime(msgspec.Struct, frozen=True):
+    """The runtime mounts it (image volume): no host path."""
+
+    volume: str
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Asking again will not help."""
+
+    volume: str
+    message: str
+
+
+Step = Directory | MemoryDirectory | HugePages | HostPath | Downward | ByRuntime | Refused
+
+
+def plan(pod: Pod, pod_dir: str, memory: int) -> list[Step]:
+    """A step for each volume, in the pod's order. `memory`: bytes that the node can give to pods."""
+    return [_step(pod, volume, pod_dir, memory) for volume in pod.spec.volumes]
+
+
+def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Step:
+    if not is_name(volume.name):
+        return Refused(volume.name, f"volume {volume.name!r}: the name must be a DNS label")
+    if volume.emptyDir is not None:
+        return _empty_dir(pod, volume.name, volume.emptyDir, volume_path(pod_dir, EMPTY_DIR, volume.name), memory)
+    if volume.hostPath is not None:
+        return _host_path(volume.name, volume.hostPath)
+    if volume.image is not None:
+        return ByRuntime(volume.name)
+    if volume.downwardAPI is not None:
+        path = volume_path(pod_dir, DOWNWARD_API, volume.name)
+        return Downward(volume.name, path, pod.spec.securityContext.fsGroup)
+    return Refused(volume.name, refusal(volume))
+
+
+def _empty_dir(pod: Pod, name: str, source: EmptyDirVolumeSource, path: str, memory: int) -> Step:
+    group = pod.spec.securityContext.fsGroup
+    if source.medium == "":
+        return Directory(name, path, group)
+    if source.medium == "Memory":
+        return MemoryDirectory(name, path, group, _memory_size(pod, source, memory))
+    if source.medium == HUGE_PAGES or source.medium.startswith(HUGE_PAGES + "-"):
+        return _huge_pages(pod, name, source.medium, path)
+    return Refused(name, f"volume {name!r}: unknown storage medium {source.medium!r}")
+
+
+def _memory_size(pod: Pod, source: EmptyDirVolumeSource, memory: int) -> int:
+    """The smallest of what the node has, what the pod may use, and the volume's own limit (KEP-1967)."""
+    sizes = [memory, _memory_limit(pod), whole(source.sizeLimit) if source.sizeLimit is not None else 0]
+    return min((size for size in sizes if size > 0), default=0)
+
+
+def _memory_limit(pod: Pod) -> int:
+    """Bytes; 0 when a container has no limit."""
+    if pod.spec.resources is not None and "memory" in pod.spec.resources.limits:
+        return whole(pod.spec.resources.limits["memory"])
+    limits = [container_limits(container).get("memory", 0) for container in _containers(pod)]
+    return sum(limits) if all(limits) else 0
+
+
+def _huge_pages(pod: Pod, name: str, medium: str, path: str) -> Step:
+    asked = {
+        resource.removeprefix("hugepages-")
+        for container in _containers(pod)
+        for resource in container_requests(container)
+        if resource.startswith("hugepages-")
+    }
+    _, _, size = medium.partition("-")
+    if size and size not in asked:
+        return Refused(name, f"volume {name!r}: medium {medium}, but no container requests hugepages-{size}")
+    if not size and len(asked) != 1:
+        found = ", ".join(sorted(asked)) or "none"
+        return Refused(
+            name, f"volume {name!r}: medium {medium} needs one huge page size in the requests, found {found}"
+        )
+    return HugePages(name, path, pod.spec.securityContext.fsGroup, whole(size or asked.pop()))
+
+
+def _containers(pod: Pod) -> list[Container]:
+    return [*pod.spec.initContainers, *pod.spec.containers]
+
+
+def _host_path(name: str, source: HostPathVolumeSource) -> Step:
+    kind = source.type or ""
+    if kind not in HOST_PATH_TYPES:
+        return Refused(name, f"volume {name!r}: unknown hostPath type {kind!r}")
+    if not source.path.startswith("/") or "\0" in source.path:
+        return Refused(name, f"volume {name!r}: hostPath {source.path!r} must be absolute")
+    if ".." in source.path.split("/"):
+        return Refused(name, f"volume {name!r}: hostPath {source.path!r} must not contain '..'")
+    return HostPath(name, source.path, kind)

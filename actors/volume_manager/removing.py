@@ -1,0 +1,51 @@
+"""Undoing volumes: first every mount below a pod's directory, deepest first; then the files, which stops at any mount
+that is left. Runs in disposable processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Final
+
+from actors.linux import mountinfo, mounting
+from actors.linux.removal import remove_tree
+
+from .layout import OURS
+
+_ALL: Final = 256
+"""Mounts that one call undoes at most, so that its deadline is fair."""
+
+
+def mounts_below(directory: str) -> list[str]:
+    """Mount points at or below the directory, in the order in which they can be undone. Touches none of them."""
+    real = os.path.realpath(directory)
+    return [mount.point for mount in mountinfo.below(mountinfo.read(), real)]
+
+
+def unmount_all(points: list[str], lazy: bool) -> None:
+    """Unmount each. `lazy`: detach now, let go when nobody uses it any more. Raises OSError at the first that fails."""
+    flags = mounting.UMOUNT_NOFOLLOW | (mounting.MNT_DETACH if lazy else 0)
+    for point in points[:_ALL]:
+        try:
+            mounting.umount(point, flags)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # not a mount point any more
+                raise
+
+
+def remove_volumes(pod_dir: str) -> None:
+    """Remove what the volume manager made for the pod, and the pod's directory if that was all. Raises OSError,
+    MountInsideError when something is still mounted."""
+    for name in OURS:
+        remove_tree(f"{pod_dir}/{name}")
+    try:
+        os.rmdir(pod_dir)
+    except OSError:
+        pass  # others have files there, and remove them
+
+
+def remove_pod_dir(pod_dir: str) -> None:
+    """Remove all of an orphaned pod's directory. Raises as remove_volumes."""
+    remove_tree(pod_dir)

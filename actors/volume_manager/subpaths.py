@@ -1,0 +1,70 @@
+"""subPath: one file or directory of a volume, bound to a place of its own.
+
+Containers write to the volume while this runs, so what is bound is what was opened, and what is opened is inside the
+volume (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Final
+
+from actors.linux import mountinfo, mounting
+from actors.linux.beneath import make_directories
+
+from .making import bind_open, same_file
+
+_DIRECTORY_MODE: Final = 0o750
+
+
+def bind_subpath(volume: str, path: str, target: str, follow: bool) -> None:
+    """Bind `path` of the volume at `volume` to `target`, making directories that are missing with the volume's mode.
+
+    `follow`: the volume's own path may be a symlink, as a hostPath's may. Raises OSError, UnsafePathError for a path
+    that leaves the volume.
+    """
+    root = os.open(volume, os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    try:
+        fd = make_directories(root, path, stat.S_IMODE(os.fstat(root).st_mode))
+    finally:
+        os.close(root)
+    try:
+        _bind(fd, target)
+    finally:
+        os.close(fd)
+
+
+def _bind(fd: int, target: str) -> None:
+    target = os.path.join(os.path.realpath(os.path.dirname(target)), os.path.basename(target))
+    for _ in mountinfo.below(mountinfo.read(), target):
+        if same_file(fd, target):
+            return
+        mounting.umount(target, mounting.UMOUNT_NOFOLLOW | mounting.MNT_DETACH)
+    _make_target(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
+    bind_open(fd, target)
+
+
+def _make_target(target: str, *, directory: bool) -> None:
+    """What a bind mount lies on must be of the same sort: a subPath may have changed its sort since the last time."""
+    try:
+        there = os.lstat(target).st_mode
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(target), _DIRECTORY_MODE, exist_ok=True)
+    else:
+        if stat.S_ISDIR(there) == directory and not stat.S_ISLNK(there):
+            return
+        if stat.S_ISDIR(there):
+            os.rmdir(target)
+        else:
+            os.unlink(target)
+    if directory:
+        os.mkdir(target, _DIRECTORY_MODE)
+    else:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o640))
+
+
+def bind_all(binds: list[dict[str, Any]]) -> None:
+    """bind_subpath for each, in one process."""
+    for bind in binds:
+        bind_subpath(**bind)

@@ -1,0 +1,294 @@
+"""The volume manager with faked neighbours and real files; what needs root to mount is in tests/node/volume_manager."""
+
+import json
+import os
+import socket
+import stat
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.pod_workers.messages import KnownPods
+from actors.volume_manager import making
+from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.messages import (
+    BindSubPaths,
+    MountVolumes,
+    SubPath,
+    UnmountVolumes,
+    VolumesFailed,
+    VolumesMounted,
+    VolumesUnmounted,
+)
+from supervision.actor import DisposableError, DisposableTimeout
+from supervision.harness import Harness
+from supervision.protocol import Hello
+
+UID = "0a1b"
+
+
+def pod(*volumes, **spec):
+    return json.dumps({"metadata": {"name": "p", "uid": UID}, "spec": {"volumes": list(volumes), **spec}}).encode()
+
+
+@pytest.fixture
+def manager(tmp_path, monkeypatch):
+    monkeypatch.setattr(making, "make_shared", lambda path: False)
+    return start(tmp_path)
+
+
+def start(root):
+    harness = Harness(VolumeManager, name="volume_manager", context=Agent(root_dir=str(root), workers=2))
+    harness.actor._clock = lambda: harness.clock.now
+    return harness
+
+
+async def test_an_empty_dir_is_made_for_everybody_whatever_the_umask(manager, tmp_path):
+    before = os.umask(0o077)
+    try:
+        async with manager:
+            answer = await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+    finally:
+        os.umask(before)
+
+    path = tmp_path / "pods" / UID / "volumes/kubernetes.io~empty-dir/data"
+    assert answer == VolumesMounted(UID, {"data": str(path)})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o777
+    assert manager.disposed == []  # costs no process
+
+
+async def test_mounting_again_keeps_what_the_containers_wrote(manager):
+    async with manager:
+        first = await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        file = os.path.join(first.paths["data"], "written")
+        open(file, "w").close()
+
+        assert await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}}))) == first
+        assert os.path.exists(file)
+
+
+async def test_an_empty_dir_belongs_to_the_pods_fs_group(manager):
+    group = os.getgid()
+    async with manager:
+        answer = await manager.deliver(
+            MountVolumes(UID, pod({"name": "data", "emptyDir": {}}, securityContext={"fsGroup": group}))
+        )
+
+    found = os.stat(answer.paths["data"])
+    assert found.st_gid == group
+    assert stat.S_IMODE(found.st_mode) == 0o2777
+
+
+async def test_a_host_path_without_a_type_is_taken_as_it_is(manager):
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, pod({"name": "h", "hostPath": {"path": "/not/there"}})))
+
+    assert answer == VolumesMounted(UID, {"h": "/not/there"})
+    assert manager.disposed == []
+
+
+@pytest.mark.parametrize("kind", ["DirectoryOrCreate", "FileOrCreate"])
+async def test_a_host_path_to_create_is_made_with_the_modes_of_the_api(manager, tmp_path, kind):
+    path = tmp_path / "made"
+    before = os.umask(0o022)
+    try:
+        async with manager:
+            answer = await manager.deliver(
+                MountVolumes(UID, pod({"name": "h", "hostPath": {"path": str(path), "type": kind}}))
+            )
+    finally:
+        os.umask(before)
+
+    assert isinstance(answer, VolumesMounted)
+    assert stat.S_IMODE(path.stat().st_mode) == (0o755 if kind == "DirectoryOrCreate" else 0o644)
+
+
+async def test_each_type_takes_its_own_kind_of_file_and_no_other(manager, tmp_path):
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "file").write_text("")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(tmp_path / "sock"))
+    found = {
+        "Directory": tmp_path / "dir",
+        "File": tmp_path / "file",
+        "Socket": tmp_path / "sock",
+        "CharDevice": "/dev/null",
+    }
+    async with manager:
+        for kind in (*found, "BlockDevice"):
+            for other, path in found.items():
+                volume = {"name": "h", "hostPath": {"path": str(path), "type": kind}}
+                answer = await manager.deliver(MountVolumes(UID, pod(volume)))
+                assert isinstance(answer, VolumesMounted if kind == other else VolumesFailed)
+    listener.close()
+
+
+async def test_what_a_host_path_should_be_and_is_not_is_said_with_the_volumes_name(manager, tmp_path):
+    async with manager:
+        answer = await manager.deliver(
+            MountVolumes(UID, pod({"name": "h", "hostPath": {"path": f"{tmp_path}/none", "type": "Directory"}}))
+        )
+
+    assert answer == VolumesFailed(
+        UID,
+        f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {tmp_path}/none does not exist',
+        ["h"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        ({"awsElasticBlockStore": {"volumeID": "x"}}, "ebs.csi.aws.com"),
+        ({"gitRepo": {"repository": "x"}}, "CVE-2024-10220"),
+        ({"glusterfs": {}}, "removed"),
+        ({"secret": {"secretName": "s"}}, "not joined an API server"),
+        ({"nfs": {"server": "a", "path": "/"}}, "not supported"),
+        ({}, "no source"),
+        ({"hostPath": {"path": "/a/../b"}}, r"'..'"),
+        ({"hostPath": {"path": "/a", "type": "Folder"}}, "unknown hostPath type"),
+        ({"emptyDir": {"medium": "Tape"}}, "unknown storage medium"),
+        ({"emptyDir": {"medium": "HugePages"}}, "huge page size"),
+    ],
+)
+async def test_a_source_that_cannot_work_is_refused_for_good_by_name(manager, tmp_path, volume, text):
+    async with manager:
+        answer = await manager.deliver(
+            MountVolumes(UID, pod({"name": "good", "emptyDir": {}}, {"name": "strange", **volume}))
+        )
+
+    assert isinstance(answer, VolumesFailed)
+    assert (answer.volumes, answer.permanent) == (["strange"], True)
+    assert text in answer.message
+    assert "'strange'" in answer.message
+    assert not (tmp_path / "pods" / UID).exists()  # nothing was begun
+
+
+async def test_an_image_volume_is_left_to_the_runtime(manager):
+    async with manager:
+        assert await manager.deliver(
+            MountVolumes(UID, pod({"name": "i", "image": {"reference": "x"}}))
+        ) == VolumesMounted(UID, {})
+
+
+@pytest.mark.parametrize("uid", ["..", "a/b", "", "-rf"])
+async def test_a_uid_that_is_a_path_is_refused(manager, uid):
+    async with manager:
+        assert (await manager.deliver(MountVolumes(uid, pod()))).permanent
+        assert (await manager.deliver(UnmountVolumes(uid))).permanent
+
+
+async def test_a_volume_that_hangs_costs_one_process_and_holds_up_no_other_pod(manager):
+    manager.disposables["actors.volume_manager.making:check_host_path"] = DisposableTimeout("Timeout", "")
+    stuck = pod({"name": "h", "hostPath": {"path": "/mnt/dead", "type": "Directory"}})
+    async with manager:
+        first = await manager.deliver(MountVolumes(UID, stuck))
+        again = await manager.deliver(MountVolumes(UID, stuck))
+        other = await manager.deliver(MountVolumes("other", pod({"name": "data", "emptyDir": {}})))
+        await manager.advance(61)
+        await manager.deliver(MountVolumes(UID, stuck))
+
+    assert "did not answer" in first.message
+    assert not first.permanent
+    assert "tried again" in again.message
+    assert isinstance(other, VolumesMounted)
+    assert len(manager.disposed) == 2
+
+
+async def test_unmounting_removes_the_data_and_answers_again_the_same(manager, tmp_path):
+    async with manager:
+        await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+
+    assert not (tmp_path / "pods" / UID).exists()
+
+
+async def test_unmounting_leaves_what_others_keep_for_the_pod(manager, tmp_path):
+    async with manager:
+        await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        hosts = tmp_path / "pods" / UID / "etc-hosts"
+        hosts.write_text("")
+        await manager.deliver(UnmountVolumes(UID))
+
+    assert os.listdir(tmp_path / "pods" / UID) == ["etc-hosts"]
+
+
+async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager):
+    manager.disposables["actors.volume_manager.removing:remove_volumes"] = DisposableError("OSError", "disk on fire")
+    async with manager:
+        await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesFailed(UID, "disk on fire")
+        manager.disposables.clear()
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+
+
+async def test_sub_paths_need_their_volume_mounted_first(manager):
+    async with manager:
+        answer = await manager.deliver(BindSubPaths(UID, "c", [SubPath("data", "x", 0)]))
+
+    assert isinstance(answer, VolumesFailed)
+    assert not answer.permanent
+    assert "MountVolumes" in answer.message
+
+
+async def test_the_workers_are_asked_for_their_pods_at_the_start(manager):
+    async with manager:
+        await manager.advance(0)
+
+    assert [name for name, _ in manager.outbox] == ["pod_workers/worker/0", "pod_workers/worker/1"]
+    assert manager.sent(Hello)[0].name == "volume_manager"
+
+
+def orphan(root, uid="dead"):
+    data = root / "pods" / uid / "volumes/kubernetes.io~empty-dir/data"
+    data.mkdir(parents=True)
+    (data / "file").write_text("x")
+    return root / "pods" / uid
+
+
+async def test_an_orphan_is_removed_only_when_every_worker_has_told_and_some_time_has_passed(manager, tmp_path):
+    directory = orphan(tmp_path)
+    async with manager:
+        await manager.advance(300)
+        await manager.deliver(KnownPods("pod_workers/worker/0", 2, []))
+        await manager.advance(300)
+        assert directory.exists()
+
+        await manager.deliver(KnownPods("pod_workers/worker/1", 2, ["alive"]))
+        await manager.advance(9)
+        assert directory.exists()
+        await manager.advance(2)
+        assert not directory.exists()
+
+
+async def test_a_known_pod_keeps_its_directory(manager, tmp_path):
+    directory = orphan(tmp_path, "alive")
+    async with manager:
+        for worker in range(2):
+            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, ["alive"] if worker else []))
+        await manager.advance(600)
+
+    assert (directory / "volumes/kubernetes.io~empty-dir/data/file").read_text() == "x"
+
+
+async def test_a_pod_that_is_being_made_is_no_orphan_though_its_worker_has_not_told_yet(manager, tmp_path):
+    async with manager:
+        for worker in range(2):
+            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+        await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        await manager.advance(600)
+
+    assert (tmp_path / "pods" / UID).exists()
+
+
+async def test_an_orphan_that_cannot_be_removed_is_complained_of_once_and_tried_each_minute(manager, tmp_path, caplog):
+    orphan(tmp_path)
+    manager.disposables["actors.volume_manager.removing:remove_pod_dir"] = DisposableError("OSError", "busy")
+    async with manager:
+        for worker in range(2):
+            await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+        await manager.advance(310)
+
+    assert sum("orphaned pod dead" in record.message for record in caplog.records) == 1
+    assert len(manager.disposed) >= 5
