@@ -1,0 +1,104 @@
+"""Takes a managed runtime away: pods, shims, mounts, network, cgroups, files. Nothing of it stays on the host.
+
+Works from what the instance left on the host, never by asking the runtime: so also after a crash, a kill -9 of
+everything, or with a containerd that does not start any more. Containers are killed, not asked.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from actors.linux import mountinfo, mounting
+
+from . import processes
+from .instance import Instance
+from .nat_rules import removal
+
+RESULTS_DIR: Final = "/var/lib/cni/results"
+"""Where the CNI library keeps what each plug-in answered."""
+_COMMAND_SECONDS: Final = 30
+
+
+def remove_pods(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
+    """End all containers and shims and undo what they made on the host. Idempotent. Answers what could not be removed.
+
+    containerd itself must not run. `cgroups`: paths of cgroups, the same in every hierarchy, that held the pods.
+    """
+    left: list[str] = []
+    groups = processes.end_containers(instance)
+    groups |= {group.strip("/") for group in cgroups}
+    left += processes.remove_cgroups(groups)
+    left += unmount_below(instance.state)
+    left += _remove_network(instance)
+    shutil.rmtree(instance.containerd_state, ignore_errors=True)
+    shutil.rmtree(instance.runc_state, ignore_errors=True)
+    shutil.rmtree(instance.addresses_dir, ignore_errors=True)
+    return left
+
+
+def purge(instance: Instance, cgroups: Iterable[str] = ()) -> list[str]:
+    """End containerd as well, and delete everything: images too. Idempotent. Answers what could not be removed."""
+    processes.end_containerd(instance)
+    left = remove_pods(instance, cgroups)
+    left += unmount_below(instance.root)
+    for directory in (instance.state, instance.root):
+        shutil.rmtree(directory, ignore_errors=True)
+        if os.path.exists(directory):
+            left.append(directory)
+    return left
+
+
+def unmount_below(directory: str) -> list[str]:
+    """Unmount all at or below it, the last first. Answers what stayed.
+
+    Detached, as a process elsewhere may still stand in it; the kernel lets go when that ends.
+    """
+    path = os.path.realpath(directory)
+    for mount in mountinfo.below(mountinfo.read(), path):
+        try:
+            mounting.umount(mount.point, mounting.MNT_DETACH | mounting.UMOUNT_NOFOLLOW)
+        except FileNotFoundError:
+            continue  # went with the one above it
+        except OSError:
+            continue  # told below
+    return [mount.point for mount in mountinfo.below(mountinfo.read(), path)]
+
+
+def _remove_network(instance: Instance) -> list[str]:
+    left = []
+    for save, restore in (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6tables-restore")):
+        saved = _run(save, "-t", "nat")
+        rules = removal(saved or "", instance.network)
+        if rules and _run(restore, "--noflush", text=rules) is None:
+            left.append(f"{save.removesuffix('-save')} rules of {instance.network}")
+    if os.path.exists(f"/sys/class/net/{instance.network}") and _run("ip", "link", "delete", instance.network) is None:
+        left.append(f"bridge {instance.network}")
+    _remove_results(instance.network)
+    return left
+
+
+def _remove_results(network: str) -> None:
+    """Those of this network, and those of the loopback interface of the same sandboxes: <network>-<id>-<interface>."""
+    for result in Path(RESULTS_DIR).glob(f"{network}-*"):
+        sandbox = result.name.removeprefix(f"{network}-").rpartition("-")[0]
+        for one in Path(RESULTS_DIR).glob(f"*-{sandbox}-*"):
+            one.unlink(missing_ok=True)
+
+
+def _run(*argv: str, text: str = "") -> str | None:
+    """What it wrote, or None when it failed or is not there."""
+    try:
+        done = subprocess.run(
+            argv, input=text, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False, env={"PATH": _PATH}
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

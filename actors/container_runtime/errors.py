@@ -1,0 +1,40 @@
+"""Why a container runtime of our own cannot be had. Each text says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class RuntimeSetupError(Exception):
+    """The managed runtime cannot be set up."""
+
+
+class MissingPrograms(RuntimeSetupError):
+    """Something that must be installed is not there; `programs` maps each to the Debian package that has it."""
+
+    def __init__(self, programs: Mapping[str, str]) -> None:
+        packages = " ".join(sorted(set(programs.values())))
+        super().__init__(
+            f"a managed container runtime needs {', '.join(programs)}, not found here: install them "
+            f"(Debian, Ubuntu: apt-get install {packages}), or name the socket of a runtime with "
+            "--container-runtime-endpoint"
+        )
+        self.programs = dict(programs)
+
+
+class NotRoot(RuntimeSetupError):
+    """Containers need root."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a managed container runtime needs root: run this as root, or name the socket of a runtime that you may "
+            "use with --container-runtime-endpoint"
+        )
+
+
+class ProgramFailed(RuntimeSetupError):
+    """A program of the runtime's failed; the text holds its last words."""
+
+
+class NotAnswering(RuntimeSetupError):
+    """The runtime did not come up in time; the text names its log."""

@@ -1,0 +1,167 @@
+"""What this machine has that a containerd must be told of, looked up once before the tree starts."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import platform
+import re
+import shutil
+import socket
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.linux import mountinfo
+
+from .errors import MissingPrograms, ProgramFailed
+from .images import BUSYBOX
+
+_SEARCH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PLUGIN_DIRS: Final = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
+_PLUGINS: Final = ("bridge", "host-local", "portmap", "loopback")
+_PACKAGES: Final = {
+    "containerd": "containerd",
+    "ctr": "containerd",
+    "runc": "runc",
+    "iptables": "iptables",
+    "ip": "iproute2",
+}
+_CAP_SYS_RESOURCE: Final = 24
+_VERSION_SECONDS: Final = 20
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts."""
+
+    containerd: str
+    runc: str
+    ctr: str
+    plugin_dir: str
+    """Holds the CNI plug-ins."""
+    version: tuple[int, int] = (1, 6)
+    """Of containerd."""
+    machine: str = "x86_64"
+    """As uname -m says."""
+    lowers_oom_score: bool = True
+    """CAP_SYS_RESOURCE: may give a process a lower oom_score_adj than its own."""
+    apparmor: bool = False
+    selinux: bool = False
+    hugetlb: bool = False
+    """The cgroup controller is where runc looks for it."""
+    overlay: bool = True
+    """overlayfs can be mounted on the file system of the root directory."""
+    mtu: int = 1500
+    """Of the interface with the default route."""
+    networks: tuple[str, ...] = ()
+    """IPv4 networks that this host has routes to, without the default route."""
+
+    @property
+    def search_path(self) -> str:
+        """PATH for containerd, which finds its shim there: the one beside it comes first."""
+        return f"{os.path.dirname(self.containerd)}:{_SEARCH}"
+
+
+def look(root: str, search: str = "") -> Host:
+    """This machine, for an instance that keeps its data in `root`. `search`: directories to look in first.
+
+    Raises MissingPrograms with all that is missing, ProgramFailed.
+    """
+    path = f"{search}:{_SEARCH}" if search else _SEARCH
+    found = {name: shutil.which(name, path=path) or "" for name in _PACKAGES}
+    plugin_dir = next((at for at in _PLUGIN_DIRS if all(Path(at, name).exists() for name in _PLUGINS)), "")
+    missing = {name: package for name, package in _PACKAGES.items() if not found[name]}
+    missing |= {} if plugin_dir else {"CNI plug-ins": "containernetworking-plugins"}
+    missing |= {} if Path(BUSYBOX).exists() else {"busybox": "busybox-static"}
+    if missing:
+        raise MissingPrograms(missing)
+    mounts = mountinfo.read()
+    return Host(
+        containerd=found["containerd"],
+        runc=found["runc"],
+        ctr=found["ctr"],
+        plugin_dir=plugin_dir,
+        version=_version(found["containerd"]),
+        machine=platform.machine(),
+        lowers_oom_score=_has_capability(_CAP_SYS_RESOURCE),
+        apparmor=_read("/sys/module/apparmor/parameters/enabled").startswith("Y"),
+        selinux=Path("/sys/fs/selinux/enforce").exists(),
+        hugetlb=has_hugetlb(mounts, _read("/sys/fs/cgroup/cgroup.controllers")),
+        overlay=can_overlay(mounts, _read("/proc/filesystems"), root),
+        mtu=_mtu(_read("/proc/net/route")),
+        networks=tuple(routed_networks(_read("/proc/net/route"))),
+    )
+
+
+def has_hugetlb(mounts: list[mountinfo.Mount], controllers: str) -> bool:
+    """Whether limits of huge pages can be set: a v1 hierarchy of its own, or `controllers` of a pure v2."""
+    return "hugetlb" in controllers.split() or any(
+        mount.kind == "cgroup" and "hugetlb" in mount.super_options for mount in mounts
+    )
+
+
+def can_overlay(mounts: list[mountinfo.Mount], filesystems: str, root: str) -> bool:
+    """Whether overlayfs is known and not itself under `root`: it cannot be its own upper layer."""
+    below = mountinfo.covering(mounts, os.path.realpath(root))
+    return "overlay" in filesystems.split() and (below is None or below.kind != "overlay")
+
+
+def routed_networks(routes: str) -> Iterator[str]:
+    """The destinations in the text of /proc/net/route, but not the default one."""
+    for fields in _routes(routes):
+        address, mask = (ipaddress.IPv4Address(_address(fields[at])) for at in (1, 7))
+        if int(mask):
+            yield str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False))
+
+
+def parse_version(text: str) -> tuple[int, int]:
+    """Major and minor in what `containerd --version` says. Raises ProgramFailed."""
+    found = re.search(r"\bv?(\d+)\.(\d+)\.\d+", text)
+    if not found:
+        raise ProgramFailed(f"containerd --version says {text.strip()[:200]!r}, which holds no version")
+    return int(found[1]), int(found[2])
+
+
+def _version(containerd: str) -> tuple[int, int]:
+    try:
+        said = subprocess.run(
+            [containerd, "--version"], capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ProgramFailed(f"{containerd} --version: {error}") from error
+    return parse_version(said.stdout)
+
+
+def _has_capability(number: int) -> bool:
+    effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", _read("/proc/self/status"), re.MULTILINE)
+    return effective is not None and bool(int(effective[1], 16) >> number & 1)
+
+
+def _mtu(routes: str) -> int:
+    for fields in _routes(routes):
+        if int(fields[1], 16) == 0 and int(fields[7], 16) == 0:
+            return int(_read(f"/sys/class/net/{fields[0]}/mtu") or 1500)
+    return 1500
+
+
+def _routes(text: str) -> Iterator[list[str]]:
+    for line in text.splitlines()[1:]:
+        fields = line.split()
+        if len(fields) > 7:  # Iface Destination Gateway Flags RefCnt Use Metric Mask
+            yield fields
+
+
+def _address(field: str) -> str:
+    """The kernel prints addresses as numbers of its own byte order."""
+    return socket.inet_ntoa(struct.pack("=I", int(field, 16)))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,131 @@
+"""Puts the first images into a managed containerd, once, before the tree starts: no registry is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from . import images, program
+from .errors import NotAnswering, ProgramFailed
+from .host import Host
+from .instance import Instance
+from .oci import Layout, write
+from .prepare import put
+
+_START_SECONDS: Final = 20.0
+_STOP_SECONDS: Final = 10.0
+_IMPORT_SECONDS: Final = 120.0
+_POLL_SECONDS: Final = 0.01
+_WORDS: Final = 500
+
+
+def ensure_images(instance: Instance, host: Host) -> bool:
+    """Have the images in, starting containerd for a moment if need be. Answers whether something was imported.
+
+    `prepare` comes first. Raises RuntimeSetupError, OSError.
+    """
+    layout = images.first_images(host.machine)
+    wanted = {built.reference: built.config_digest for built in layout.images}
+    if _imported(instance) == wanted:
+        return False
+    with running(instance, host):
+        import_layout(instance, host, layout)
+    put(instance.images_file, msgspec.json.encode(wanted, order="sorted").decode())
+    return True
+
+
+def import_layout(instance: Instance, host: Host, layout: Layout) -> None:
+    """Import an image layout into the running containerd, where CRI looks for images. Raises ProgramFailed, OSError."""
+    tar = f"{instance.root}/images.tar"
+    try:
+        write(tar, layout)
+        _import(instance, host, tar)
+    finally:
+        Path(tar).unlink(missing_ok=True)
+
+
+def _import(instance: Instance, host: Host, tar: str) -> None:
+    argv = [host.ctr, "--address", instance.socket, "--namespace", "k8s.io", "images", "import"]
+    argv += ["--snapshotter", "overlayfs" if host.overlay else "native", tar]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=_IMPORT_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise ProgramFailed(f"ctr images import: not done in {_IMPORT_SECONDS:.0f} s") from error
+    if done.returncode:
+        raise ProgramFailed(f"ctr images import: {done.stderr.strip()[-_WORDS:]}")
+
+
+@contextlib.contextmanager
+def running(instance: Instance, host: Host) -> Iterator[None]:
+    """A containerd for as long as the block lasts: the one that answers already, or a new one."""
+    if _accepts(instance.socket):
+        yield
+        return
+    process = spawn(instance, host)
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start containerd outside the tree and wait for its socket. It ends when the calling thread does.
+
+    Raises NotAnswering with the end of its log, OSError.
+    """
+    with Path(instance.log_file).open("ab") as log:
+        process = subprocess.Popen(
+            (*_tied_to_us(), *program.argv(instance, host)),
+            env={**os.environ, "PATH": host.search_path, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + _START_SECONDS
+    while not _accepts(instance.socket):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            process.wait()
+            raise NotAnswering(f"containerd did not come up; {instance.log_file} ends with: {_tail(instance.log_file)}")
+        time.sleep(_POLL_SECONDS)
+    return process
+
+
+def _tied_to_us() -> tuple[str, ...]:
+    """What makes a command end with the thread that starts it. Not a preexec_fn: there may be other threads."""
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
+
+
+def _imported(instance: Instance) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(Path(instance.images_file).read_bytes(), type=dict[str, str])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return {}
+
+
+def _accepts(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+        return sock.connect_ex(path) == 0
+
+
+def _tail(path: str) -> str:
+    try:
+        return Path(path).read_bytes()[-_WORDS:].decode(errors="replace").strip()
+    except OSError as error:
+        return f"({error})"

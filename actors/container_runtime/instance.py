@@ -1,0 +1,89 @@
+"""Where one managed containerd keeps what, and by which names the host knows what it makes.
+
+Everything follows from the two directories, so two agents on one host, each with its root directory, never meet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+CgroupDriver = Literal["cgroupfs", "systemd"]
+
+
+class Instance(msgspec.Struct, frozen=True, kw_only=True):
+    """One managed containerd. Directories are absolute and clean."""
+
+    root: str
+    """Kept over reboots: images, snapshots, configuration, log."""
+    state: str
+    """Not kept over reboots: sockets, mounts, network namespaces, addresses in use."""
+    cgroup_driver: CgroupDriver = "cgroupfs"
+
+    @property
+    def id(self) -> str:
+        """Eight hexadecimal digits that stand for the root directory."""
+        return hashlib.sha256(self.root.encode()).hexdigest()[:8]
+
+    @property
+    def network(self) -> str:
+        """Name of the pod network and of its bridge (at most 15 bytes, as the kernel wants it)."""
+        return f"trp{self.id}"
+
+    @property
+    def socket(self) -> str:
+        return f"{self.state}/containerd.sock"
+
+    @property
+    def endpoint(self) -> str:
+        return f"unix://{self.socket}"
+
+    @property
+    def containerd_root(self) -> str:
+        return f"{self.root}/data"
+
+    @property
+    def containerd_state(self) -> str:
+        return f"{self.state}/state"
+
+    @property
+    def runc_state(self) -> str:
+        return f"{self.state}/runc"
+
+    @property
+    def tasks(self) -> str:
+        """One directory for each container that has a shim."""
+        return f"{self.containerd_state}/io.containerd.runtime.v2.task/k8s.io"
+
+    @property
+    def config_file(self) -> str:
+        return f"{self.root}/config.toml"
+
+    @property
+    def log_file(self) -> str:
+        return f"{self.root}/containerd.log"
+
+    @property
+    def network_dir(self) -> str:
+        """Watched by containerd: files appear in it by rename only."""
+        return f"{self.root}/net.d"
+
+    @property
+    def network_file(self) -> str:
+        return f"{self.network_dir}/10-{self.network}.conflist"
+
+    @property
+    def addresses_dir(self) -> str:
+        return f"{self.state}/addresses"
+
+    @property
+    def registries_dir(self) -> str:
+        """An operator's <host>/hosts.toml, as in containerd's certs.d."""
+        return f"{self.root}/certs.d"
+
+    @property
+    def images_file(self) -> str:
+        """Says which images were imported."""
+        return f"{self.root}/images.json"

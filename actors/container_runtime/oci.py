@@ -1,0 +1,149 @@
+"""OCI image layouts (github.com/opencontainers/image-spec) written without a registry and without a builder.
+
+Deterministic: the same content gives the same digests, so importing twice changes nothing. No layer is compressed: zlib
+has no say in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+_CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+_LAYER: Final = "application/vnd.oci.image.layer.v1.tar"
+_INDEX: Final = "application/vnd.oci.image.index.v1+json"
+_EPOCH: Final = "1970-01-01T00:00:00Z"
+_ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A file (`data`), a symbolic link (`target`) or, without either, a directory."""
+
+    path: str
+    mode: int = 0o755
+    data: bytes | None = None
+    target: str = ""
+
+
+class Image(msgspec.Struct, frozen=True, kw_only=True):
+    """One image of one layer."""
+
+    reference: str
+    """Full name with tag, `docker.io/library/busybox:latest`."""
+    entries: tuple[Entry, ...]
+    config: dict[str, Any] = {}
+    """Entrypoint, Cmd, Env, User, WorkingDir, ... as in the image specification."""
+
+
+class Built(msgspec.Struct, frozen=True):
+    """`config_digest` is the id by which runtimes know the image."""
+
+    reference: str
+    manifest_digest: str
+    config_digest: str
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """Images as they lie in a layout: its index, and the content by the hexadecimal digits of its digest."""
+
+    images: tuple[Built, ...]
+    index: bytes
+    blobs: dict[str, bytes]
+
+
+def architecture(machine: str) -> str:
+    """The name that images have for what uname -m says."""
+    return _ARCHITECTURES.get(machine, machine)
+
+
+def build(images: Iterable[Image], arch: str) -> Layout:
+    """One image layout of all `images`."""
+    blobs: dict[str, bytes] = {}
+    manifests, built = [], []
+    for image in images:
+        manifest, names = _image(image, arch, blobs)
+        manifests.append(manifest)
+        built.append(names)
+    index = _json({"schemaVersion": 2, "mediaType": _INDEX, "manifests": manifests})
+    return Layout(images=tuple(built), index=index, blobs=blobs)
+
+
+def write(path: str | os.PathLike[str], layout: Layout) -> None:
+    """Write the layout as a tar. Raises OSError."""
+    with Path(path).open("wb") as file:
+        _tar(file, _files(layout.index, layout.blobs))
+
+
+def layer(entries: Iterable[Entry]) -> bytes:
+    """The entries as a tar: owned by root, without times."""
+    out = io.BytesIO()
+    _tar(out, entries)
+    return out.getvalue()
+
+
+def _image(image: Image, arch: str, blobs: dict[str, bytes]) -> tuple[dict[str, Any], Built]:
+    content = layer(image.entries)
+    config = {
+        "architecture": arch,
+        "os": "linux",
+        "created": _EPOCH,
+        "config": image.config,
+        "rootfs": {"type": "layers", "diff_ids": [_digest(content)]},
+    }
+    described = _blob(_CONFIG, _json(config), blobs)
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": _MANIFEST,
+        "config": described,
+        "layers": [_blob(_LAYER, content, blobs)],
+    }
+    entry = _blob(_MANIFEST, _json(manifest), blobs)
+    names = Built(image.reference, entry["digest"], described["digest"])
+    entry["platform"] = {"architecture": arch, "os": "linux"}
+    # containerd takes the whole name from its own annotation; the standard one holds the tag only
+    entry["annotations"] = {
+        "io.containerd.image.name": image.reference,
+        "org.opencontainers.image.ref.name": image.reference.rpartition(":")[2],
+    }
+    return entry, names
+
+
+def _blob(media_type: str, content: bytes, blobs: dict[str, bytes]) -> dict[str, Any]:
+    digest = _digest(content)
+    blobs[digest.removeprefix("sha256:")] = content
+    return {"mediaType": media_type, "digest": digest, "size": len(content)}
+
+
+def _files(index: bytes, blobs: dict[str, bytes]) -> list[Entry]:
+    files = [Entry(f"blobs/sha256/{name}", 0o644, content) for name, content in sorted(blobs.items())]
+    heads = [Entry("oci-layout", 0o644, b'{"imageLayoutVersion":"1.0.0"}'), Entry("index.json", 0o644, index)]
+    return [Entry("blobs"), Entry("blobs/sha256"), *heads, *files]
+
+
+def _tar(file: Any, entries: Iterable[Entry]) -> None:
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for entry in entries:
+            info = tarfile.TarInfo(entry.path)
+            info.mode, info.uname, info.gname = entry.mode, "root", "root"
+            if entry.data is not None:
+                info.size = len(entry.data)
+                tar.addfile(info, io.BytesIO(entry.data))
+                continue
+            info.type, info.linkname = (tarfile.SYMTYPE if entry.target else tarfile.DIRTYPE), entry.target
+            tar.addfile(info)
+
+
+def _digest(content: bytes) -> str:
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="sorted")

@@ -1,0 +1,28 @@
+"""The child spec of the managed containerd, for the tree."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from supervision.spec import ChildSpec
+
+from .host import Host
+from .instance import Instance
+
+NAME: Final = "container_runtime"
+
+
+def argv(instance: Instance, host: Host) -> tuple[str, ...]:
+    """The command line. Containers are not its children (their shims are adopted by init), so they survive its end."""
+    return (host.containerd, "--config", instance.config_file)
+
+
+def child_spec(instance: Instance, host: Host) -> ChildSpec:
+    """The box of the tree: in service once its socket accepts."""
+    return ChildSpec(
+        name=NAME,
+        program=argv(instance, host),
+        environment={"PATH": host.search_path},
+        ready_socket=instance.socket,
+        log_file=instance.log_file,
+    )

@@ -1,0 +1,159 @@
+"""A containerd of our own: pods run, survive its end, and nothing is left once it is taken away."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+
+from actors.container_runtime import cleanup, importing, processes
+from actors.container_runtime.prepare import prepare
+from actors.cri.client import CriClient
+from actors.cri.model import ContainerState
+from actors.linux import mountinfo
+from proto import cri_pb2 as cri
+from tests.support.runtime import BUSYBOX_IMAGE, SANDBOX_IMAGE, RealRuntime, runtime_running
+
+
+def sandbox_config(runtime: RealRuntime, name: str, host_port: int = 0) -> cri.PodSandboxConfig:
+    uid = str(uuid.uuid4())
+    config = cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name=name, uid=uid, namespace="default"),
+        log_directory=f"{runtime.base}/logs/{name}",
+        linux=cri.LinuxPodSandboxConfig(cgroup_parent=f"{runtime.cgroup_parent}/pod{uid}"),
+    )
+    if host_port:
+        config.port_mappings.add(container_port=80, host_port=host_port)
+    return config
+
+
+async def run_pod(
+    runtime: RealRuntime, client: CriClient, name: str, script: str, host_port: int = 0
+) -> tuple[str, str]:
+    """Ids of a sandbox and of the busybox container that runs in it."""
+    config = sandbox_config(runtime, name, host_port)
+    sandbox = await client.run_pod_sandbox(config)
+    container = await client.create_container(
+        sandbox,
+        cri.ContainerConfig(
+            metadata=cri.ContainerMetadata(name="main"),
+            image=cri.ImageSpec(image=BUSYBOX_IMAGE),
+            command=["sh", "-c", script],
+            log_path="main/0.log",
+        ),
+        config,
+    )
+    await client.start_container(container)
+    return sandbox, container
+
+
+def iptables() -> str:
+    return subprocess.run(["iptables-save", "-t", "nat"], capture_output=True, text=True, check=True, timeout=30).stdout
+
+
+async def test_both_images_are_there_and_a_pod_runs_with_an_address(real_runtime: RealRuntime) -> None:
+    client = CriClient(real_runtime.endpoint)
+    names = {name for image in await client.list_images() for name in image.tags}
+    assert {SANDBOX_IMAGE, BUSYBOX_IMAGE} <= names
+    sandbox, container = await run_pod(real_runtime, client, "answers", "exec httpd -f -p 80 -h /etc")
+    status = await client.pod_sandbox_status(sandbox)
+    assert status.ready
+    assert len(status.ips) == 1
+    fetched = await asyncio.create_subprocess_exec(
+        "busybox", "wget", "-qO-", f"http://{status.ips[0]}/group", stdout=subprocess.PIPE
+    )
+    out, _ = await asyncio.wait_for(fetched.communicate(), 10)
+    assert b"extra:x:2000:app" in out
+    assert (await client.container_status(container)).state is ContainerState.RUNNING
+    await client.close()
+
+
+async def test_the_sandbox_reaps_orphans_and_ends_when_told(real_runtime: RealRuntime) -> None:
+    client = CriClient(real_runtime.endpoint)
+    config = sandbox_config(real_runtime, "reaps")
+    config.linux.security_context.namespace_options.pid = cri.POD
+    sandbox = await client.run_pod_sandbox(config)
+    container_config = cri.ContainerConfig(
+        metadata=cri.ContainerMetadata(name="main"),
+        image=cri.ImageSpec(image=BUSYBOX_IMAGE),
+        command=["sh", "-c", "(sleep 0.1 & exec true) ; exec sleep 60"],
+    )
+    container_config.linux.security_context.namespace_options.pid = cri.POD
+    container = await client.create_container(sandbox, container_config, config)
+    await client.start_container(container)
+    async with asyncio.timeout(10):
+        while True:
+            seen = await client.exec_sync(container, ["sh", "-c", "ps -o pid,stat,args"], 10)
+            lines = seen.stdout.decode().splitlines()
+            assert any("/pause" in line for line in lines)
+            if not any(" Z " in line or "sleep 0.1" in line for line in lines):
+                break
+            await asyncio.sleep(0.05)
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    await client.stop_pod_sandbox(sandbox)
+    assert loop.time() - before < 5
+    await client.close()
+
+
+async def test_containers_survive_a_crash_of_containerd(real_runtime: RealRuntime) -> None:
+    client = CriClient(real_runtime.endpoint)
+    sandbox, container = await run_pod(real_runtime, client, "survives", "echo begun; exec sleep 600")
+    before = await client.container_status(container)
+    real_runtime.restart()
+    await real_runtime.ready()
+    after = await client.container_status(container)
+    assert (after.state, after.started_ns) == (ContainerState.RUNNING, before.started_ns)
+    assert (await client.pod_sandbox_status(sandbox)).ready
+    await client.close()
+
+
+async def test_images_are_imported_once(real_runtime: RealRuntime) -> None:
+    assert await asyncio.to_thread(importing.ensure_images, real_runtime.instance, real_runtime.host)
+    assert not await asyncio.to_thread(importing.ensure_images, real_runtime.instance, real_runtime.host)
+
+
+async def test_preparing_again_changes_nothing_under_a_running_containerd(real_runtime: RealRuntime) -> None:
+    network = Path(real_runtime.instance.network_file)
+    before = network.stat()
+    prepare(real_runtime.instance, real_runtime.host)
+    assert (network.stat().st_ino, network.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("crashed", [False, True])
+def test_nothing_is_left_after_the_purge_of_an_instance_with_pods(crashed: bool) -> None:
+    with runtime_running() as runtime:
+        instance = runtime.instance
+
+        async def fill() -> None:
+            client = CriClient(runtime.endpoint)
+            await run_pod(runtime, client, "one", "exec sleep 600", host_port=18080)
+            await run_pod(runtime, client, "two", "trap '' TERM; while :; do sleep 1; done")
+            await client.close()
+
+        asyncio.run(fill())
+        shims = [pid for pid, argv in processes.commands() if instance.socket in argv]
+        assert len(shims) == 2
+        assert instance.network in iptables()
+        results = list(Path(cleanup.RESULTS_DIR).glob(f"{instance.network}-*"))
+        sandboxes = [result.name.split("-")[1] for result in results]
+        assert len(sandboxes) == 2
+        sockets = [Path(file.read_text().removeprefix("unix://")) for file in Path(instance.tasks).glob("*/address")]
+        assert len(sockets) >= 2
+        assert all(socket.exists() for socket in sockets)
+        if crashed:
+            runtime.kill()
+        assert runtime.purge() == []
+        assert not runtime.base.exists()
+    assert not [argv for _, argv in processes.commands() if any(str(runtime.base) in word for word in argv)]
+    assert not mountinfo.below(mountinfo.read(), str(runtime.base))
+    assert instance.network not in iptables()
+    assert not Path("/sys/class/net", instance.network).exists()
+    assert not [
+        result for result in Path(cleanup.RESULTS_DIR).glob("*") if any(one in result.name for one in sandboxes)
+    ]
+    assert not list(Path("/sys/fs/cgroup").glob(f"*/{runtime.base.name}"))
+    assert not any(socket.exists() for socket in sockets)

@@ -1,0 +1,167 @@
+"""A real containerd for tests: private (own directories, bridge, subnet, cgroups), one a test process, gone afterwards.
+
+    async def test_x(real_runtime): client = CriClient(real_runtime.endpoint) ...
+
+Also gone is, at the next session, what a test process left that was killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.container_runtime import cleanup, images, importing
+from actors.container_runtime.errors import MissingPrograms
+from actors.container_runtime.host import Host, look
+from actors.container_runtime.instance import Instance
+from actors.container_runtime.prepare import prepare
+from actors.cri.client import CriClient
+from actors.cri.errors import CriError
+
+SANDBOX_IMAGE = images.SANDBOX_IMAGE
+BUSYBOX_IMAGE = images.BUSYBOX_IMAGE
+READY_SECONDS = 20.0
+POLL_SECONDS = 0.02
+PREFIX = "troupelet-test-"
+
+
+class RealRuntime:
+    """One containerd, its pods and all that belongs to them."""
+
+    def __init__(self, base: Path, host: Host) -> None:
+        self.base, self.host = base, host
+        self.instance = Instance(root=f"{base}/root", state=f"{base}/run")
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def endpoint(self) -> str:
+        return self.instance.endpoint
+
+    @property
+    def socket(self) -> str:
+        return self.instance.socket
+
+    @property
+    def cgroup_parent(self) -> str:
+        """Put each pod's cgroup below it."""
+        return f"/{self.base.name}"
+
+    def start(self) -> None:
+        """Start it, or start it again; CRI may not answer yet (`ready`)."""
+        self.process = importing.spawn(self.instance, self.host)
+
+    def stop(self) -> None:
+        """End it in good order. Containers go on."""
+        self._end(subprocess.Popen.terminate)
+
+    def kill(self) -> None:
+        """As a crash would. Containers go on."""
+        self._end(subprocess.Popen.kill)
+
+    def restart(self) -> None:
+        """Crash and start again."""
+        self.kill()
+        self.start()
+
+    async def ready(self) -> None:
+        """Wait until runtime and network are ready."""
+        client = CriClient(self.endpoint)
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                while not await _is_ready(client):
+                    await asyncio.sleep(POLL_SECONDS)
+        finally:
+            await client.close()
+
+    async def remove_pods(self) -> None:
+        """Stop and remove every sandbox, through CRI."""
+        client = CriClient(self.endpoint)
+        try:
+            for sandbox in await client.list_pod_sandboxes():
+                await client.stop_pod_sandbox(sandbox.id)
+                await client.remove_pod_sandbox(sandbox.id)
+        finally:
+            await client.close()
+
+    def purge(self) -> list[str]:
+        """Take everything away. Answers what could not be."""
+        if self.process is not None:
+            self.kill()
+        left = cleanup.purge(self.instance, [self.cgroup_parent])
+        shutil.rmtree(self.base, ignore_errors=True)
+        return left
+
+    def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
+        assert self.process is not None
+        how(self.process)
+        self.process.wait(READY_SECONDS)
+        self.process = None
+
+
+def sweep() -> None:
+    """Take away what test processes left that are no more."""
+    for base in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        found = re.fullmatch(rf"{PREFIX}(\d+)-\w+", base.name)
+        if found and not os.path.exists(f"/proc/{found[1]}"):
+            cleanup.purge(Instance(root=f"{base}/root", state=f"{base}/run"), [f"/{base.name}"])
+            shutil.rmtree(base, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def runtime_running() -> Iterator[RealRuntime]:
+    """A runtime that is ready, with both images. Skips where there cannot be one, saying why."""
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED with real containers: this needs root")
+    try:
+        host = look(tempfile.gettempdir())
+    except MissingPrograms as error:
+        pytest.skip(f"NOT TESTED with real containers: {error}")
+    sweep()
+    # a short path: a socket's has at most 107 bytes
+    runtime = RealRuntime(Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")), host)
+    try:
+        prepare(runtime.instance, host)
+        runtime.start()
+        importing.import_layout(runtime.instance, host, images.first_images(host.machine))
+        asyncio.run(runtime.ready())
+        yield runtime
+    finally:
+        left = runtime.purge()
+    assert not left, f"left behind: {left}"
+
+
+@pytest.fixture(scope="session")
+def session_runtime() -> Iterator[RealRuntime]:
+    """The runtime of this test process."""
+    with runtime_running() as runtime:
+        yield runtime
+
+
+@pytest.fixture
+def real_runtime(session_runtime: RealRuntime) -> Iterator[RealRuntime]:
+    """A running containerd without pods; what the test leaves in it is removed."""
+    if session_runtime.process is None:
+        session_runtime.start()
+        asyncio.run(session_runtime.ready())
+    yield session_runtime
+    if session_runtime.process is None:
+        session_runtime.start()
+        asyncio.run(session_runtime.ready())
+    asyncio.run(session_runtime.remove_pods())
+
+
+async def _is_ready(client: CriClient) -> bool:
+    try:
+        status = await client.status()
+    except CriError:
+        return False
+    return status.runtime_ready and status.network_ready
