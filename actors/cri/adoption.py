@@ -13,6 +13,15 @@ from dataclasses import dataclass
 
 from .errors import DeadlineExceeded, NameReserved
 
+
+@dataclass(frozen=True)
+class Found:
+    """What has the name: `usable` when it is what was to be made, and as good as new."""
+
+    id: str
+    usable: bool
+
+
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -31,7 +40,7 @@ DEFAULT_SETTLING = Settling()
 
 async def create_or_adopt(
     create: Callable[[], Awaitable[str]],
-    find: Callable[[], Awaitable[str | None]],
+    find: Callable[[], Awaitable[Found | None]],
     settling: Settling = DEFAULT_SETTLING,
 ) -> str:
     """The id of what `create` made, or of what `find` found of an earlier try. Raises what `create` raised."""
@@ -42,9 +51,9 @@ async def create_or_adopt(
     pause, waited = settling.first, 0.0
     while True:
         found = await find()
-        if found is not None:
-            return found
-        if waited >= settling.total:
+        if found is not None and found.usable:
+            return found.id
+        if found is not None or waited >= settling.total:
             raise failure
         await settling.sleep(pause)
         waited += pause

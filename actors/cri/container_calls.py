@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import methods, translate
-from .adoption import Settling, create_or_adopt
+from .adoption import Found, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Container, ContainerEvent, ContainerState, ExecResult
@@ -35,9 +35,11 @@ class ContainerCalls:
         async def create() -> str:
             return (await self._runtime.call(methods.CREATE_CONTAINER, request, self._deadlines.request)).container_id
 
-        async def find() -> str | None:
+        async def find() -> Found | None:
             listed = await self.list_containers(sandbox_id=sandbox_id)
-            return next((one.id for one in listed if _made_for(config, one)), None)
+            wanted = (config.metadata.name, config.metadata.attempt)
+            named = [one for one in listed if (one.name, one.attempt) == wanted]
+            return Found(named[0].id, _as_new(config, named[0])) if named else None
 
         return await create_or_adopt(create, find, self._settling)
 
@@ -123,8 +125,7 @@ class ContainerCalls:
             yield translate.event_of(event)
 
 
-def _made_for(config: cri.ContainerConfig, found: Container) -> bool:
-    """Whether `found` is what an earlier try made for this very config."""
-    same = (found.name, found.attempt) == (config.metadata.name, config.metadata.attempt)
-    same_hash = found.annotations.get(HASH_ANNOTATION) == (config.annotations.get(HASH_ANNOTATION))
-    return same and same_hash and found.state is ContainerState.CREATED
+def _as_new(config: cri.ContainerConfig, found: Container) -> bool:
+    """Whether `found` was made for this very config, and not started."""
+    same_hash = found.annotations.get(HASH_ANNOTATION) == config.annotations.get(HASH_ANNOTATION)
+    return same_hash and found.state is ContainerState.CREATED

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from proto import cri_pb2 as cri
 
 from . import methods, translate
-from .adoption import Settling, create_or_adopt
+from .adoption import Found, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
 from .model import Sandbox
@@ -32,12 +32,12 @@ class SandboxCalls:
             deadline = self._deadlines.run_pod_sandbox
             return (await self._runtime.call(methods.RUN_POD_SANDBOX, request, deadline)).pod_sandbox_id
 
-        async def find() -> str | None:
+        async def find() -> Found | None:
             listed = await self.list_pod_sandboxes({translate.POD_UID: config.metadata.uid})
             wanted = (config.metadata.uid, config.metadata.name, config.metadata.namespace, config.metadata.attempt)
             for one in listed:
-                if one.ready and wanted == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
-                    return one.id
+                if wanted == (one.pod_uid, one.pod_name, one.pod_namespace, one.attempt):
+                    return Found(one.id, one.ready)
             return None
 
         return await create_or_adopt(create, find, self._settling)
