@@ -1,4 +1,4 @@
-"""Does plain data have the shape of an API type? Every unknown field and every wrong type is reported, not only the first.
+"""Does plain data have the shape of an API type? Every unknown field and wrong type is reported, not only the first.
 
 The types of `actors.kube` are the schema. Raw fields are known by name only.
 """

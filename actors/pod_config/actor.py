@@ -1,0 +1,312 @@
+"""Reads static pods from a path and a URL, takes the API server's, and tells each pod's worker what is wanted of it.
+
+Crash-only: files, URL and API server are read again. Until every configured source has been seen, nothing that is
+missing is said to be gone. At run time a source that fails, or a file that goes bad, keeps the pods it gave before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import Any, cast
+
+from actors.config.agent import Agent
+from actors.kube import codec
+from actors.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
+from actors.kube.pods import worker_of
+from actors.pod_workers.messages import DesiredPods, PodOperation, WantedPod
+from supervision.actor import Actor, Address, DisposableError, on
+
+from .errors import ManifestError, whole
+from .file_source import FileSource
+from .http_source import FetchError, UrlSource, fetch
+from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
+from .merge import Candidate, choose, operations
+from .messages import GetSources, PodPoisons, SourcePods, Sources, SourceState
+from .seen import SeenTimes
+from .watching import DirectoryWatch, changes_of
+
+LARGE_BYTES = 64 << 10
+READ_SECONDS = 60.0
+DOUBT_SECONDS = 0.1
+"""How long a manifest may be away while its editor replaces it."""
+SETTLE_SECONDS = 1.0
+WATCH_BACKOFF = (1.0, 20.0)
+QUIET_AFTER = 3
+"""Errors of the URL in a row after which they are logged for debugging only."""
+
+
+class PodConfig(Actor):
+    """The desired pods of this node."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._files: FileSource | None = None
+        self._url: UrlSource | None = None
+        self._api: list[Candidate] | None = None
+        self._watch: DirectoryWatch | None = None
+        self._watch_delay = WATCH_BACKOFF[0]
+        self._chosen: dict[str, Candidate] = {}
+        self._parked: dict[str, bytes] = {}
+        self._errors: list[str] = []
+        self._seen = SeenTimes()
+        self._ready = False
+
+    @property
+    def agent(self) -> Agent:
+        return cast(Agent, self.context)
+
+    # -- start ----------------------------------------------------------------------------------------------------
+    async def on_start(self) -> None:
+        config = self.agent.config
+        if config.staticPodPath:
+            self._files = FileSource(config.staticPodPath, self._file_origin, self._read_large)
+            self._follow()
+            self._files.scan()
+            self.every(config.fileCheckFrequency, self._list, jitter=0.05)
+        if config.staticPodURL:
+            self._url = UrlSource(config.staticPodURL)
+            self.every(config.httpCheckFrequency, self._fetch, immediately=True)
+        self._update()
+        self.after(0, _warm)
+
+    def _origin(self, source: str, place: str) -> Origin:
+        return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))
+
+    def _file_origin(self, path: str) -> Origin:
+        return self._origin(SOURCE_FILE, path)
+
+    # -- files ----------------------------------------------------------------------------------------------------
+    def _list(self) -> None:
+        """Look at all files: periodically, and when inotify cannot say which."""
+        if self._files is None:
+            return
+        self._follow()
+        self._files.scan(time.time_ns())
+        if self._files.unsettled:
+            self.after(SETTLE_SECONDS, self._list)
+        self._update()
+
+    def _follow(self) -> None:
+        """Watch where the manifests are. Without inotify there is still the list; tried again later and later."""
+        path = self.agent.config.staticPodPath
+        try:
+            if self._watch is None:
+                self._watch = DirectoryWatch()
+                asyncio.get_running_loop().add_reader(self._watch.fileno(), self._events)
+            self._watch.follow(path)
+            self._watch_delay = WATCH_BACKOFF[0]
+        except OSError as error:
+            self.log.warning("cannot watch %s: %s; it is listed instead", path, error.strerror)
+            self.after(self._watch_delay, self._follow)
+            self._watch_delay = min(2 * self._watch_delay, WATCH_BACKOFF[1])
+
+    def _events(self) -> None:
+        """Something happened in the watched directory."""
+        assert self._watch is not None and self._files is not None  # noqa: S101, PT018 - the reader is theirs
+        changes = changes_of(self._watch.read())
+        path = self.agent.config.staticPodPath
+        if changes.relist or self._watch.directory != os.path.abspath(path):
+            self._elsewhere(changes.look | changes.created | changes.doubtful, changes.relist)
+            return
+        for name in sorted(changes.look):
+            self._files.look(os.path.join(path, name))
+        for name in sorted(changes.created):
+            self._files.look(os.path.join(path, name), time.time_ns())
+        if changes.created and self._files.unsettled:
+            self.after(SETTLE_SECONDS, self._list)
+        if changes.doubtful:
+            self.after(DOUBT_SECONDS, self._list)
+        self._update()
+
+    def _elsewhere(self, names: set[str], relist: bool) -> None:
+        """The path is a single file, is not there, or was replaced."""
+        assert self._watch is not None and self._files is not None  # noqa: S101, PT018
+        path = os.path.abspath(self.agent.config.staticPodPath)
+        if relist:
+            self._watch.lost()
+        on_the_way = any(f"{path}/".startswith(os.path.join(self._watch.directory, name) + "/") for name in names)
+        if not (relist or on_the_way):
+            return
+        if os.path.isfile(path) and not relist:
+            self._files.look(self.agent.config.staticPodPath)
+            self._update()
+        else:
+            self.after(DOUBT_SECONDS, self._list)
+
+    def _read_large(self, path: str) -> None:
+        self.start_task(self._read_elsewhere(path), f"read {path}")
+
+    async def _read_elsewhere(self, path: str) -> None:
+        """Read a large manifest in a process of its own."""
+        files = self._files
+        assert files is not None  # noqa: S101
+        stamp = files.files[path].stamp
+        try:
+            pods = await self._parse(path, b"", self._file_origin(path))
+        except ManifestError as error:
+            if self._still(files, path, stamp):
+                files.failed(path, error)
+        else:
+            if self._still(files, path, stamp):
+                files.loaded(path, pods[0])
+        self._update()
+
+    @staticmethod
+    def _still(files: FileSource, path: str, stamp: tuple[int, ...]) -> bool:
+        """Whether the file is there and has not changed since it was deferred."""
+        known = files.files.get(path)
+        return known is not None and known.stamp == stamp and path in files.pending
+
+    async def _parse(self, path: str, data: bytes, origin: Origin) -> list[StaticPod]:
+        """Raises ManifestError."""
+        fields = [origin.source, origin.place, origin.node, origin.allow_references]
+        arguments: dict[str, Any] = {"path": path, "data": data, "origin": fields}
+        try:
+            function = f"{read_in_process.__module__}:{read_in_process.__name__}"
+            return from_process(await self.disposable(function, arguments, deadline=READ_SECONDS))
+        except DisposableError as error:
+            raise whole(f"cannot be read: {error}") from None
+
+    # -- URL ------------------------------------------------------------------------------------------------------
+    async def _fetch(self) -> None:
+        """Ask the URL once."""
+        url, config = self._url, self.agent.config
+        assert url is not None  # noqa: S101
+        try:
+            body = await fetch(config.staticPodURL, config.staticPodURLHeader)
+            if url.is_new(body):
+                url.answered(body, await self._url_pods(body))
+            else:
+                url.unchanged()
+        except (FetchError, ManifestError) as error:
+            url.failed(error)
+            say = self.log.warning if url.failures <= QUIET_AFTER else self.log.debug
+            say("static pods from a URL: %s", "; ".join(url.errors))
+        self._update()
+
+    async def _url_pods(self, body: bytes) -> list[StaticPod]:
+        origin = self._origin(SOURCE_HTTP, self.agent.config.staticPodURL)
+        if len(body) > LARGE_BYTES:
+            return await self._parse("", body, origin)
+        return read_manifest(body, origin) if body else []
+
+    # -- API server -----------------------------------------------------------------------------------------------
+    @on(SourcePods)
+    def on_source_pods(self, message: SourcePods, sender: Address) -> None:
+        """The API server's pods: all that it has for this node."""
+        found: list[Candidate] = []
+        for data in message.pods:
+            pod = codec.decode_pod(data)
+            meta = pod.metadata
+            found.append(
+                Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, self._seen.api(meta.uid, data))
+            )
+        self._api = found
+        self._update()
+
+    # -- poison ---------------------------------------------------------------------------------------------------
+    @on(PodPoisons)
+    def on_pod_poisons(self, message: PodPoisons, sender: Address) -> None:
+        """Park the pod until its manifest changes: its worker must not be given again what kills it."""
+        pod = self._chosen.get(message.uid)
+        if pod is None or message.uid in self._parked:
+            return
+        self._parked[message.uid] = pod.data
+        self.log.error(
+            "%s: pod %s ended its worker %d times and is parked until it changes",
+            pod.place, pod.full_name, message.crashes,
+        )  # fmt: skip
+        self._tell_all(worker_of(message.uid, self.agent.workers))
+
+    # -- what is told ---------------------------------------------------------------------------------------------
+    def _update(self) -> None:
+        """Merge the sources and tell the workers what became of it."""
+        sources = [self._from_files(), self._from_url(), self._api or []]
+        chosen = choose(sources, self._chosen)
+        before, self._chosen = self._chosen, chosen.pods
+        self._report(chosen.errors)
+        self._seen.keep(chosen.pods)
+        for uid in [uid for uid, data in self._parked.items() if self._data_of(uid) != data]:
+            del self._parked[uid]
+        was_ready, self._ready = self._ready, all(state.ready for state in self._states())
+        for operation in operations(before, chosen.pods):
+            self._order(operation)
+        if self._ready and not was_ready:
+            for index in range(self.agent.workers):
+                self._tell_all(f"pod_workers/worker/{index}")
+
+    def _order(self, operation: PodOperation) -> None:
+        if operation.op == "remove" and not self._ready:
+            # not said before every source was seen: another may have it
+            return
+        self.tell(worker_of(operation.uid, self.agent.workers), operation)
+
+    def _data_of(self, uid: str) -> bytes | None:
+        pod = self._chosen.get(uid)
+        return None if pod is None else pod.data
+
+    def _from_files(self) -> list[Candidate]:
+        if self._files is None:
+            return []
+        found = []
+        for path, file in self._files.pods():
+            assert file.pod is not None  # noqa: S101 - pods() has only those
+            found.append(self._candidate(file.pod, path, file.changed_ns))
+        return found
+
+    def _from_url(self) -> list[Candidate]:
+        if self._url is None:
+            return []
+        return [self._candidate(pod, self._url.url, time.time_ns()) for pod in self._url.pods]
+
+    def _candidate(self, pod: StaticPod, place: str, changed_ns: int) -> Candidate:
+        return Candidate(pod.uid, pod.full_name, place, self._seen.static(pod.uid, pod.data, changed_ns))
+
+    async def on_hello(self, name: str) -> None:
+        if name.startswith("pod_workers/worker/"):
+            self._tell_all(name)
+
+    def _tell_all(self, worker: str) -> None:
+        """All that this worker is to run."""
+        workers = self.agent.workers
+        mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
+        pods = [WantedPod(pod.uid, pod.data) for pod in mine if pod.uid not in self._parked]
+        parked = [pod.uid for pod in mine if pod.uid in self._parked]
+        self.tell(worker, DesiredPods(pods, self._ready, parked))
+
+    # -- what is asked --------------------------------------------------------------------------------------------
+    @on(GetSources)
+    def on_get_sources(self, message: GetSources, sender: Address) -> Sources:
+        return Sources(self._states(), self._ready)
+
+    def _states(self) -> list[SourceState]:
+        states = []
+        if self._files is not None:
+            files = self._files
+            ready = not files.pending and not (files.error and not files.files)
+            states.append(SourceState(SOURCE_FILE, files.path, ready or self._ready, len(files.pods()), files.errors()))
+        if self._url is not None:
+            url = self._url
+            states.append(SourceState(SOURCE_HTTP, url.url, url.seen, len(url.pods), url.errors))
+        if not self.agent.standalone:
+            states.append(SourceState(SOURCE_API, "", self._api is not None, len(self._api or ())))
+        return states
+
+    def _report(self, duplicates: list[str]) -> None:
+        """Log what is newly wrong; count what is wrong."""
+        errors = (self._files.errors() if self._files else []) + duplicates
+        for text in errors:
+            if text not in self._errors:
+                self.log.error("static pod: %s", text)
+        self._errors = errors
+        self.metrics.gauge("pod_config_manifest_errors", len(errors))
+
+
+def _warm() -> None:
+    """Load what reading a manifest needs, so that the first one is not slower than others."""
+    try:
+        read_manifest(b"apiVersion: v1\nkind: Pod\n", Origin(SOURCE_FILE, "", ""))
+    except ManifestError:
+        pass

@@ -1,0 +1,122 @@
+"""The defaults that the API server fills into a pod, filled into plain data in place (API reference, v1 core).
+
+Nothing that is there is changed or lost; null counts as not given. The data must have passed `shape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_SPEC = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "enableServiceLinks": True,
+}
+_CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_FILE_MODE = 0o644
+
+
+def fill(pod: dict[str, Any]) -> dict[str, Any]:
+    """The same pod with every default."""
+    spec = _sub(pod, "spec")
+    _set(spec, _SPEC)
+    _sub(spec, "securityContext")
+    if spec.get("serviceAccountName"):
+        _set(spec, {"serviceAccount": spec["serviceAccountName"]})
+    for volume in spec.get("volumes") or ():
+        _volume(volume)
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(kind) or ():
+            _container(container, host_network=bool(spec.get("hostNetwork")))
+    if isinstance(spec.get("resources"), dict):
+        _requests(spec["resources"])
+    return pod
+
+
+def _container(container: dict[str, Any], *, host_network: bool) -> None:
+    _set(container, _CONTAINER)
+    _set(container, {"imagePullPolicy": default_pull_policy(container.get("image") or "")})
+    _requests(_sub(container, "resources"))
+    for port in container.get("ports") or ():
+        _set(port, {"protocol": "TCP"})
+        if host_network and not port.get("hostPort"):
+            port["hostPort"] = port["containerPort"]
+    for variable in container.get("env") or ():
+        _field_ref(variable.get("valueFrom"))
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if container.get(name) is not None:
+            _probe(container[name])
+    for hook in (container.get("lifecycle") or {}).values():
+        if isinstance(hook, dict):
+            _http(hook.get("httpGet"))
+
+
+def default_pull_policy(image: str) -> str:
+    """Always for the tag latest and for none, IfNotPresent for any other tag and for digests."""
+    if "@" in image:
+        return "IfNotPresent"
+    tag = image.rpartition("/")[2].partition(":")[2]
+    return "Always" if tag in ("", "latest") else "IfNotPresent"
+
+
+def _requests(resources: dict[str, Any]) -> None:
+    """A limit stands for a request that is not given."""
+    limits = resources.get("limits")
+    if limits:
+        _set(_sub(resources, "requests"), limits)
+
+
+def _probe(probe: dict[str, Any]) -> None:
+    for field, value in _PROBE.items():
+        if not probe.get(field):
+            probe[field] = value
+    _http(probe.get("httpGet"))
+    if isinstance(probe.get("grpc"), dict):
+        _set(probe["grpc"], {"service": ""})
+
+
+def _http(action: dict[str, Any] | None) -> None:
+    for field, value in (("path", "/"), ("scheme", "HTTP")):
+        if action is not None and not action.get(field):
+            action[field] = value
+
+
+def _field_ref(holder: dict[str, Any] | None) -> None:
+    if holder and holder.get("fieldRef"):
+        _set(holder["fieldRef"], {"apiVersion": "v1"})
+
+
+def _volume(volume: dict[str, Any]) -> None:
+    if not any(value is not None for name, value in volume.items() if name != "name"):
+        volume["emptyDir"] = {}
+    if isinstance(volume.get("hostPath"), dict):
+        _set(volume["hostPath"], {"type": ""})
+    for name in ("secret", "configMap", "downwardAPI", "projected"):
+        if isinstance(volume.get(name), dict):
+            _set(volume[name], {"defaultMode": _FILE_MODE})
+    for item in _downward_items(volume):
+        _field_ref(item)
+
+
+def _downward_items(volume: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
+    for source in sources:
+        yield from (source.get("downwardAPI") or {}).get("items") or ()
+
+
+def _sub(parent: dict[str, Any], field: str) -> dict[str, Any]:
+    """The mapping in that field, made when it is not there."""
+    found: dict[str, Any] | None = parent.get(field)
+    if found is None:
+        found = parent[field] = {}
+    return found
+
+
+def _set(target: dict[str, Any], defaults: dict[str, Any]) -> None:
+    for field, value in defaults.items():
+        if target.get(field) is None:
+            target[field] = value

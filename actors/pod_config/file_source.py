@@ -1,0 +1,164 @@
+"""The manifests under one path, a directory or a file: what each gave last, and what is wrong with it.
+
+A file that goes bad keeps the pod that it gave before; one that goes away takes its pod with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from .document import MAX_BYTES
+from .errors import ManifestError, whole
+from .manifest import Origin, StaticPod, read_manifest
+
+LARGE_BYTES = 64 << 10
+"""From here on a manifest takes longer than a handler may: read in a process of its own."""
+SETTLE_NS = 500_000_000
+"""A file that changed this recently may still be being written, unless its writer is known to have closed it."""
+
+_TEMPORARY = re.compile(r"\..*|.*~|#.*#|[0-9]+|.*\.sw[a-z]|sed[A-Za-z0-9]{6}|.*\.dpkg-(new|old|tmp)")
+"""Hidden files, and what editors, sed and dpkg leave beside a file while they replace it."""
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a file of that name is never a manifest."""
+    return bool(_TEMPORARY.fullmatch(name))
+
+
+class ManifestFile(msgspec.Struct):
+    """One file as it was read last."""
+
+    stamp: tuple[int, ...] = ()
+    """Changes when the file does: device, inode, size, times."""
+    changed_ns: int = 0
+    """When it became what it is, in nanoseconds since 1970."""
+    pod: StaticPod | None = None
+    """The last good one."""
+    errors: list[str] = []
+
+
+class FileSource:
+    """All files of the source. The caller says when to look; `defer(path)` is called for one too large to read here."""
+
+    def __init__(self, path: str, origin: Callable[[str], Origin], defer: Callable[[str], None]) -> None:
+        self.path = path
+        self.files: dict[str, ManifestFile] = {}
+        self.pending: set[str] = set()
+        """Being read elsewhere."""
+        self.unsettled = False
+        """Some file was passed over because it may still be being written: look again soon."""
+        self.error = ""
+        """Why the path itself cannot be read; what was there before is kept."""
+        self._origin, self._defer = origin, defer
+
+    # -- looking --------------------------------------------------------------------------------------------------
+    def scan(self, now_ns: int = 0) -> None:
+        """Look at everything. Files that changed less than SETTLE_NS before `now_ns` wait."""
+        self.unsettled = False
+        try:
+            paths = manifest_paths(self.path)
+        except OSError as error:
+            self.error = f"{self.path}: {error.strerror}"
+            return
+        self.error = ""
+        for gone in set(self.files) - set(paths):
+            self.drop(gone)
+        for path in paths:
+            self.look(path, now_ns)
+
+    def look(self, path: str, now_ns: int = 0) -> None:
+        """Read the file if it is another than before; drop it if it is gone."""
+        try:
+            found = os.stat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            self.drop(path)
+            return
+        except OSError as error:
+            self._fail(path, (), whole(str(error.strerror)))
+            return
+        stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        known = self.files.get(path)
+        if known is not None and known.stamp == stamp:
+            return
+        if 0 <= now_ns - found.st_mtime_ns < SETTLE_NS:
+            self.unsettled = True
+            return
+        self._read(path, found, stamp)
+
+    def drop(self, path: str) -> None:
+        self.files.pop(path, None)
+        self.pending.discard(path)
+
+    # -- reading --------------------------------------------------------------------------------------------------
+    def _read(self, path: str, found: os.stat_result, stamp: tuple[int, ...]) -> None:
+        if not stat.S_ISREG(found.st_mode):
+            self._fail(path, stamp, whole("not a regular file"))
+        elif found.st_size > MAX_BYTES:
+            self._fail(path, stamp, whole(f"larger than {MAX_BYTES >> 20} MiB"))
+        elif found.st_size > LARGE_BYTES:
+            self._entry(path, stamp)
+            self.pending.add(path)
+            self._defer(path)
+        else:
+            try:
+                pods = read_manifest(_content(path), self._origin(path))
+            except OSError as error:
+                self._fail(path, (), whole(str(error.strerror)))
+            except ManifestError as error:
+                self._fail(path, stamp, error)
+            else:
+                self.loaded(path, pods[0], stamp)
+
+    def loaded(self, path: str, pod: StaticPod, stamp: tuple[int, ...] = ()) -> None:
+        """The file gave this pod. Without `stamp`: as it was when it was deferred."""
+        self.pending.discard(path)
+        entry = self._entry(path, stamp)
+        entry.pod, entry.errors = pod, []
+        entry.changed_ns = max(entry.stamp[3:], default=0)
+
+    def failed(self, path: str, error: ManifestError) -> None:
+        """The deferred file is bad."""
+        self._fail(path, (), error)
+
+    def _fail(self, path: str, stamp: tuple[int, ...], error: ManifestError) -> None:
+        self.pending.discard(path)
+        self._entry(path, stamp).errors = [f"{path}: {text}" for text in error.texts()]
+
+    def _entry(self, path: str, stamp: tuple[int, ...]) -> ManifestFile:
+        entry = self.files.setdefault(path, ManifestFile())
+        if stamp:
+            entry.stamp = stamp
+        return entry
+
+    # -- what there is --------------------------------------------------------------------------------------------
+    def pods(self) -> list[tuple[str, ManifestFile]]:
+        """Files that give a pod, sorted by path."""
+        return [(path, file) for path, file in sorted(self.files.items()) if file.pod is not None]
+
+    def errors(self) -> list[str]:
+        texts: Iterable[str] = (text for _, file in sorted(self.files.items()) for text in file.errors)
+        return [*([self.error] if self.error else []), *texts]
+
+
+def manifest_paths(path: str) -> list[str]:
+    """The files that may be manifests, sorted; none when there is no such path. Raises OSError."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            return [path]
+        with os.scandir(path) as entries:
+            return sorted(entry.path for entry in entries if not is_ignored(entry.name) and not entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _content(path: str) -> bytes:
+    # a name that became a FIFO since stat must not block
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(LARGE_BYTES + 1)

@@ -1,0 +1,78 @@
+"""Manifests from a URL: one GET at a time, bounded in size and time.
+
+The body goes through `manifest`; what is decided here is what an answer means for the pods that were there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .document import MAX_BYTES
+from .errors import ManifestError
+from .manifest import StaticPod
+
+TIMEOUT_SECONDS = 10.0
+
+
+class FetchError(Exception):
+    """No usable answer: not reached, timed out, not 200, too large."""
+
+
+async def fetch(url: str, headers: Mapping[str, list[str]]) -> bytes:
+    """The body of the answer. Proxies of the environment are not used. Raises FetchError."""
+    from tornado.httpclient import HTTPError, HTTPRequest
+    from tornado.httputil import HTTPHeaders
+    from tornado.simple_httpclient import SimpleAsyncHTTPClient
+
+    fields = HTTPHeaders()
+    for name, values in headers.items():
+        for value in values:
+            fields.add(name, value)
+    client = SimpleAsyncHTTPClient(force_instance=True, max_body_size=MAX_BYTES, max_buffer_size=MAX_BYTES + (1 << 20))
+    request = HTTPRequest(
+        url, headers=fields, connect_timeout=TIMEOUT_SECONDS, request_timeout=TIMEOUT_SECONDS, max_redirects=10
+    )
+    try:
+        answer = await client.fetch(request, raise_error=True)
+    except HTTPError as error:
+        raise FetchError(f"status {error.code}: {error.message}" if error.code < 599 else str(error.message)) from None
+    except (OSError, ValueError) as error:
+        raise FetchError(str(error) or type(error).__name__) from None
+    finally:
+        client.close()
+    if answer.code != 200:
+        raise FetchError(f"status {answer.code}")
+    return bytes(answer.body)
+
+
+class UrlSource:
+    """What the URL gave last. Errors keep the pods that were there."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.pods: list[StaticPod] = []
+        self.seen = False
+        """A good answer has come."""
+        self.errors: list[str] = []
+        self.failures = 0
+        """Errors in a row."""
+        self._body: bytes | None = None
+
+    def is_new(self, body: bytes) -> bool:
+        """Whether the body is another than the last good one."""
+        return body != self._body
+
+    def answered(self, body: bytes, pods: list[StaticPod]) -> None:
+        """A good answer with these pods; an empty body has none."""
+        self.pods, self._body, self.seen, self.failures = pods, body, True, 0
+        self.errors = [] if body else [f"{self.url}: the answer is empty: no pods"]
+
+    def unchanged(self) -> None:
+        """The same answer as the last good one."""
+        self.failures = 0
+        self.errors = self.errors if not self._body else []
+
+    def failed(self, error: ManifestError | FetchError) -> None:
+        texts = error.texts() if isinstance(error, ManifestError) else [str(error)]
+        self.errors = [f"{self.url}: {text}" for text in texts]
+        self.failures += 1

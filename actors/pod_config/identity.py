@@ -1,0 +1,50 @@
+"""What makes a pod of a file or URL one pod of this node: its UID, name, annotations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from actors.kube.names import CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE, SOURCE_FILE
+
+_OFFSET: Final = 0x6C62272E07BB014262B821756295C58D
+_PRIME: Final = 0x0000000001000000000000000000013B
+_MASK: Final = (1 << 128) - 1
+_NO_EXECUTE: Final = {"operator": "Exists", "effect": "NoExecute"}
+
+
+def fnv128a(data: bytes) -> str:
+    """FNV-1a, 128 bits, as 32 hexadecimal digits (draft-eastlake-fnv)."""
+    value = _OFFSET
+    for byte in data:
+        value = ((value ^ byte) * _PRIME) & _MASK
+    return f"{value:032x}"
+
+
+def static_uid(pod: dict[str, Any], node: str, source: str, origin: str) -> str:
+    """The UID of a static pod without one: of its manifest as written and where it is from.
+
+    Defaults are not in it, so that an upgrade of the agent does not change it. A URL's pods have no node in it.
+    """
+    text = json.dumps(pod, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    place = f"host:{node}file:{origin}" if source == SOURCE_FILE else f"url:{origin}"
+    return fnv128a((text + place).encode("utf-8", "surrogatepass"))
+
+
+def make_static(pod: dict[str, Any], node: str, source: str, origin: str) -> dict[str, Any]:
+    """The pod, in place, as this node has it: everything but the time it was first seen."""
+    meta, spec = pod["metadata"], pod["spec"]
+    meta["uid"] = meta.get("uid") or static_uid(pod, node, source, origin)
+    meta["name"] = f"{meta['name']}-{node.lower()}"
+    meta["namespace"] = meta.get("namespace") or "default"
+    meta["annotations"] = {**(meta.get("annotations") or {}), CONFIG_HASH: meta["uid"], CONFIG_SOURCE: source}
+    spec["nodeName"] = node
+    if source == SOURCE_FILE and _NO_EXECUTE not in (spec.get("tolerations") or ()):
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), dict(_NO_EXECUTE)]
+    pod["status"] = {"phase": "Pending"}
+    return pod
+
+
+def mark_seen(pod: dict[str, Any], when: str) -> None:
+    """When this node first saw it, RFC 3339 with nanoseconds."""
+    pod["metadata"]["annotations"][CONFIG_SEEN] = when

@@ -1,0 +1,117 @@
+"""From the bytes of a file or an answer to the static pods in it: parsed, checked, defaults filled in, of this node.
+
+Pure, and plain data in and out, so that a large one can be read in a process of its own (`read_in_process`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.kube import codec
+from actors.kube.names import CONFIG_HASH, SOURCE_FILE, SOURCE_HTTP
+from actors.kube.pod import Pod
+
+from .defaults import fill
+from .document import MAX_BYTES, read_document
+from .errors import FieldError, ManifestError, whole
+from .identity import make_static
+from .shape import shape_errors
+from .validation import pod_errors, reference_errors
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where manifests are from, and for which node."""
+
+    source: str
+    """file or http."""
+    place: str
+    """Path of the file, or URL."""
+    node: str
+    allow_references: bool = False
+    """Gate PreventStaticPodAPIReferences is off."""
+
+
+class StaticPod(msgspec.Struct, frozen=True):
+    """A pod of this node. `data` is its JSON, without the time it was seen."""
+
+    uid: str
+    full_name: str
+    """`name_namespace`."""
+    hash: str
+    data: bytes
+
+
+def read_manifest(data: bytes, origin: Origin) -> list[StaticPod]:
+    """The pod in a file; the pod, or all those of a PodList, in an answer. Raises ManifestError with every reason."""
+    document = codec.without_nulls(read_document(data))
+    if not isinstance(document, dict):
+        raise whole("must be a mapping: a Pod")
+    if origin.source == SOURCE_HTTP and document.get("kind") in ("PodList", "List"):
+        return _read_list(document, origin)
+    return [_read_pod(document, origin)]
+
+
+def _read_list(document: dict[str, Any], origin: Origin) -> list[StaticPod]:
+    items = document.get("items", [])
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        raise ManifestError([FieldError("items", "must be a list of pods")])
+    pods: list[StaticPod] = []
+    errors: list[FieldError] = []
+    for index, item in enumerate(items):
+        try:
+            pods.append(_read_pod({"apiVersion": "v1", "kind": "Pod", **item}, origin))
+        except ManifestError as error:
+            errors += [FieldError(f"items[{index}].{each.path}".rstrip("."), each.text) for each in error.errors]
+    if errors:
+        raise ManifestError(errors)
+    return pods
+
+
+def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
+    errors = [FieldError(name, "required") for name in ("apiVersion", "kind") if not plain.get(name)]
+    errors += shape_errors(plain, Pod)
+    if errors:
+        raise ManifestError(errors)
+    filled = fill(msgspec.json.decode(msgspec.json.encode(plain)))
+    pod = msgspec.convert(filled, Pod)
+    errors = pod_errors(pod)
+    if not origin.allow_references:
+        errors += reference_errors(pod)
+    if errors:
+        raise ManifestError(errors)
+    return _static(plain, origin)
+
+
+def _static(plain: dict[str, Any], origin: Origin) -> StaticPod:
+    # the UID is of the manifest as written: made before the defaults are filled in
+    filled = fill(make_static({"metadata": {}, "spec": {}, **plain}, origin.node, origin.source, origin.place))
+    meta = filled["metadata"]
+    full_name = f"{meta['name']}_{meta['namespace']}"
+    return StaticPod(meta["uid"], full_name, meta["annotations"][CONFIG_HASH], codec.encode(filled))
+
+
+def read_in_process(path: str, data: bytes, origin: list[Any]) -> dict[str, Any]:
+    """`read_manifest` of `data`, or of the file at `path`, as plain data: `pods` or `errors`. Raises OSError.
+
+    `origin` has the fields of Origin.
+    """
+    if path:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    try:
+        pods = read_manifest(data, Origin(*origin))
+    except ManifestError as error:
+        return {"errors": [[each.path, each.text] for each in error.errors]}
+    return {"pods": [[pod.uid, pod.full_name, pod.hash, pod.data] for pod in pods]}
+
+
+def from_process(result: dict[str, Any]) -> list[StaticPod]:
+    """What `read_in_process` gave. Raises ManifestError."""
+    if "errors" in result:
+        raise ManifestError([FieldError(path, text) for path, text in result["errors"]])
+    return [StaticPod(*fields) for fields in result["pods"]]
+
+
+__all__ = ["SOURCE_FILE", "SOURCE_HTTP", "Origin", "StaticPod", "from_process", "read_in_process", "read_manifest"]

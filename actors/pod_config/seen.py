@@ -1,0 +1,58 @@
+"""When this node first saw each pod, written into its annotations and kept while the pod is there.
+
+For a file it is when the file became what it is, so that a restart of the agent does not change it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+import msgspec
+
+from actors.kube import codec
+from actors.kube.names import CONFIG_SOURCE, SOURCE_API
+
+from .identity import mark_seen
+
+
+class SeenTimes:
+    """Annotated JSON by UID; made again only when the pod changes."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, str] = {}
+        self._cache: dict[str, tuple[bytes, bytes]] = {}
+
+    def static(self, uid: str, data: bytes, changed_ns: int) -> bytes:
+        """The pod with the time, which is `changed_ns` (nanoseconds since 1970) when it is new."""
+        return self._annotated(uid, data, changed_ns, {})
+
+    def api(self, uid: str, data: bytes) -> bytes:
+        """The API server's pod with its source, and the time."""
+        return self._annotated(uid, data, time.time_ns(), {CONFIG_SOURCE: SOURCE_API})
+
+    def _annotated(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
+        cached = self._cache.get(uid)
+        if cached is not None and cached[0] == data:
+            return cached[1]
+        pod = msgspec.json.decode(data)
+        meta = pod.setdefault("metadata", {})
+        meta["annotations"] = {**(meta.get("annotations") or {}), **annotations}
+        mark_seen(pod, self._times.setdefault(uid, rfc3339(now_ns)))
+        annotated = codec.encode(pod)
+        self._cache[uid] = (data, annotated)
+        return annotated
+
+    def keep(self, uids: Collection[str]) -> None:
+        """Forget the pods that are gone."""
+        for uid in [uid for uid in self._times if uid not in uids]:
+            del self._times[uid]
+            self._cache.pop(uid, None)
+
+
+def rfc3339(nanoseconds: int) -> str:
+    """`2026-01-02T03:04:05.000000006Z`, as Go's RFC3339Nano prints it."""
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    digits = f".{fraction:09d}".rstrip("0").rstrip(".")
+    return f"{text}{digits}Z"

@@ -1,0 +1,186 @@
+"""What the API requires of a pod beyond its shape (API reference, Pod v1 core), and what a static pod may not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from actors.kube.container import Container
+from actors.kube.pod import Pod, PodSpec
+from actors.kube.volumes import Volume
+
+from . import formats
+from .check import Check
+from .container_rules import KINDS, RESTART_POLICIES, check_container, check_ids, check_profile, check_resources
+from .errors import FieldError
+from .volume_rules import check_volume, sources_of
+
+MAX_GRACE = (1 << 31) - 1
+
+
+def pod_errors(pod: Pod) -> list[FieldError]:
+    """Everything that API validation would refuse, in the order of the document."""
+    check = Check()
+    if pod.apiVersion != "v1":
+        check.at("apiVersion").fail(f"must be 'v1', not {pod.apiVersion[:40]!r}")
+    if pod.kind != "Pod":
+        check.at("kind").fail(f"must be 'Pod', not {pod.kind[:40]!r}")
+    _check_metadata(pod, check.at("metadata"))
+    _check_spec(pod.spec, check.at("spec"))
+    return check.errors
+
+
+def _check_metadata(pod: Pod, check: Check) -> None:
+    meta = pod.metadata
+    if check.at("name").required(meta.name):
+        check.at("name").form(formats.dns_subdomain, meta.name)
+    if meta.namespace:
+        check.at("namespace").form(formats.dns_label, meta.namespace)
+    if meta.uid and (len(meta.uid) > 128 or not all(char.isalnum() or char in "-_" for char in meta.uid)):
+        # it becomes the name of a directory and of cgroups
+        check.at("uid").fail("must be letters, digits, '-' and '_', at most 128")
+    for key, value in meta.labels.items():
+        check.at("labels").item(key).form(formats.qualified_name, key)
+        check.at("labels").item(key).form(formats.label_value, value)
+    for key in meta.annotations:
+        check.at("annotations").item(key).form(lambda text: formats.qualified_name(text.lower()), key)
+    if sum(len(key) + len(value) for key, value in meta.annotations.items()) > 256 << 10:
+        check.at("annotations").fail("more than 256 KiB in total")
+
+
+def _check_spec(spec: PodSpec, check: Check) -> None:
+    check.at("containers").required(spec.containers)
+    volumes = {volume.name: volume for volume in spec.volumes}
+    check.at("volumes").unique(volume.name for volume in spec.volumes)
+    for index, volume in enumerate(spec.volumes):
+        check_volume(volume, check.at("volumes").item(index))
+    seen: set[str] = set()
+    for kind in KINDS:
+        for index, container in enumerate(getattr(spec, kind)):
+            where = check.at(kind).item(index)
+            if container.name in seen:
+                where.at("name").fail(f"duplicate: {container.name!r}")
+            seen.add(container.name)
+            check_container(container, kind, volumes, where)
+    _check_host(spec, check)
+    _check_policies(spec, check)
+    _check_dns(spec, check)
+    _check_pod_security(spec, check.at("securityContext"))
+    for field in ("hostname", "subdomain"):
+        if value := getattr(spec, field):
+            check.at(field).form(formats.dns_label, value)
+    for index, alias in enumerate(spec.hostAliases):
+        check.at("hostAliases").item(index).at("ip").form(formats.ip_address, alias.ip)
+    for index, toleration in enumerate(spec.tolerations):
+        where = check.at("tolerations").item(index)
+        where.at("operator").one_of(toleration.operator, ("Equal", "Exists", "Lt", "Gt"))
+        where.at("effect").one_of(toleration.effect, ("NoSchedule", "PreferNoSchedule", "NoExecute"))
+
+
+def _check_host(spec: PodSpec, check: Check) -> None:
+    """Ports of the host: no two alike, and with hostNetwork the same as those of the container."""
+    seen: set[tuple[str, str, int]] = set()
+    for index, container in enumerate(spec.containers):
+        for place, port in enumerate(container.ports):
+            where = check.at("containers").item(index).at("ports").item(place).at("hostPort")
+            if spec.hostNetwork and port.hostPort not in (0, port.containerPort):
+                where.fail("must be the containerPort when hostNetwork is set")
+            key = (port.hostIP, port.protocol, port.hostPort)
+            if port.hostPort and key in seen:
+                where.fail(f"duplicate: {port.hostPort}/{port.protocol}")
+            seen.add(key)
+    if spec.shareProcessNamespace and spec.hostPID:
+        check.at("shareProcessNamespace").fail("cannot be given together with hostPID")
+    if spec.hostUsers is False:
+        for field in ("hostNetwork", "hostPID", "hostIPC"):
+            if getattr(spec, field):
+                check.at(field).fail("cannot be given together with hostUsers: false")
+
+
+def _check_policies(spec: PodSpec, check: Check) -> None:
+    check.at("restartPolicy").one_of(spec.restartPolicy, RESTART_POLICIES)
+    check.at("preemptionPolicy").one_of(spec.preemptionPolicy, ("Never", "PreemptLowerPriority"))
+    check.at("terminationGracePeriodSeconds").between(spec.terminationGracePeriodSeconds, 0, MAX_GRACE)
+    check.at("activeDeadlineSeconds").between(spec.activeDeadlineSeconds, 1, MAX_GRACE)
+    if spec.os is not None:
+        check.at("os.name").one_of(spec.os.name, ("linux", "windows"))
+    if spec.resources is not None:
+        check_resources(spec.resources, check.at("resources"))
+
+
+def _check_dns(spec: PodSpec, check: Check) -> None:
+    check.at("dnsPolicy").one_of(spec.dnsPolicy, ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"))
+    servers = spec.dnsConfig.nameservers if spec.dnsConfig else []
+    for index, server in enumerate(servers):
+        check.at("dnsConfig.nameservers").item(index).form(formats.ip_address, server)
+    if spec.dnsPolicy == "None" and not servers:
+        check.at("dnsConfig.nameservers").fail("required when dnsPolicy is None")
+
+
+def _check_pod_security(spec: PodSpec, check: Check) -> None:
+    context = spec.securityContext
+    check_ids(context, ("runAsUser", "runAsGroup", "fsGroup"), check)
+    for index, group in enumerate(context.supplementalGroups):
+        check.at("supplementalGroups").item(index).between(group, 0, (1 << 31) - 1)
+    check.at("fsGroupChangePolicy").one_of(context.fsGroupChangePolicy, ("Always", "OnRootMismatch"))
+    check.at("supplementalGroupsPolicy").one_of(context.supplementalGroupsPolicy, ("Merge", "Strict"))
+    check.at("sysctls").unique(sysctl.name for sysctl in context.sysctls)
+    for index, sysctl in enumerate(context.sysctls):
+        check.at("sysctls").item(index).at("name").form(formats.sysctl_name, sysctl.name)
+    for name in ("seccompProfile", "appArmorProfile"):
+        check_profile(getattr(context, name), check.at(name))
+
+
+# -- static pods ------------------------------------------------------------------------------------------------------
+_SECRET_FIELDS = ("secretRef", "nodePublishSecretRef", "secretName")
+
+
+def reference_errors(pod: Pod) -> list[FieldError]:
+    """What needs an object of the API server: a static pod must do without (gate PreventStaticPodAPIReferences)."""
+    return [FieldError(path, "a static pod may not refer to objects of the API server") for path in _references(pod)]
+
+
+def _references(pod: Pod) -> Iterator[str]:
+    spec = pod.spec
+    for field in ("serviceAccountName", "serviceAccount", "imagePullSecrets"):
+        if getattr(spec, field):
+            yield f"spec.{field}"
+    if bytes(spec.resourceClaims) not in (b"", b"[]"):
+        yield "spec.resourceClaims"
+    for index, volume in enumerate(spec.volumes):
+        yield from _volume_references(volume, f"spec.volumes[{index}]")
+    for kind in KINDS:
+        for index, container in enumerate(getattr(spec, kind)):
+            yield from _container_references(container, f"spec.{kind}[{index}]")
+
+
+def _volume_references(volume: Volume, path: str) -> Iterator[str]:
+    for name in sources_of(volume):
+        source = getattr(volume, name)
+        if name in ("secret", "configMap", "persistentVolumeClaim", "ephemeral"):
+            yield f"{path}.{name}"
+        elif name == "projected":
+            for index, part in enumerate(source.sources):
+                for inner in ("secret", "configMap", "serviceAccountToken", "clusterTrustBundle", "podCertificate"):
+                    if getattr(part, inner):
+                        yield f"{path}.projected.sources[{index}].{inner}"
+        elif _names_a_secret(source):
+            yield f"{path}.{name}"
+
+
+def _names_a_secret(source: object) -> bool:
+    if isinstance(source, msgspec.Raw):
+        return any(f'"{field}"'.encode() in bytes(source) for field in _SECRET_FIELDS)
+    return any(getattr(source, field, None) for field in _SECRET_FIELDS)
+
+
+def _container_references(container: Container, path: str) -> Iterator[str]:
+    for index, source in enumerate(container.envFrom):
+        for name in ("configMapRef", "secretRef"):
+            if getattr(source, name) is not None:
+                yield f"{path}.envFrom[{index}].{name}"
+    for index, variable in enumerate(container.env):
+        for name in ("configMapKeyRef", "secretKeyRef"):
+            if variable.valueFrom is not None and getattr(variable.valueFrom, name) is not None:
+                yield f"{path}.env[{index}].valueFrom.{name}"
