@@ -278,9 +278,8 @@ class Harness:
     def _sent(self, target: ActorAddress, message: Any) -> None:
         message = _through_the_wire(message)
         reply = self._replies.get(getattr(target, "ask", 0))
-        if reply is not None:
-            if not reply.done():
-                reply.set_result(message)
+        if reply is not None and not reply.done():
+            reply.set_result(message)
         else:
             self.outbox.append((str(target), message))
         self._changed.set()

@@ -23,7 +23,7 @@ from thespian.actors import (
 from .actor import Address
 from .message import Message, registered, type_name
 from .protocol import Payload
-from .wire import WireError
+from .wire import UNREADABLE, WireError
 
 
 def wrap(payload: Any) -> Message:
@@ -37,7 +37,7 @@ def unwrap(message: Message) -> Any:
         return message
     try:
         return _unpack(msgspec.msgpack.decode(message.data))
-    except (msgspec.DecodeError, KeyError, IndexError, TypeError) as error:
+    except (*UNREADABLE, KeyError, TypeError, OverflowError) as error:
         raise WireError(f"bad payload: {error}") from error
 
 

@@ -28,6 +28,9 @@ LARGE_BYTES = 64 * 1024
 MAX_BYTES = 64 * 1024 * 1024 + LARGE_BYTES
 """A message may have 64 MiB, and its envelope a little more."""
 
+UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
+"""What msgspec raises: bad UTF-8 and deep nesting have exceptions of their own."""
+
 _header = struct.Struct("!I")
 _encoder = msgspec.msgpack.Encoder()
 _envelope = msgspec.msgpack.Decoder(tuple[str, str, int, int, msgspec.Raw])
@@ -53,7 +56,7 @@ class Frame(NamedTuple):
         """Raises WireError when the fields are not those of the type."""
         try:
             return _decoder(self.type).decode(self.raw)
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise WireError(f"{self.type} from {self.sender}: {error}") from error
 
 
@@ -78,7 +81,7 @@ def decode(body: bytes | bytearray | memoryview, large: bool = False) -> Frame:
     """Raises WireError when it is not one, or its message type is not registered."""
     try:
         sender, kind, ask, answer, raw = _envelope.decode(body)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise WireError(f"bad frame: {error}") from error
     _decoder(kind)
     return Frame(sender, kind, ask, answer, raw, large)

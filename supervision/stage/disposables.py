@@ -16,6 +16,7 @@ import msgspec
 
 from ..process import load
 from ..protocol import DisposableResult, RunDisposable
+from ..wire import UNREADABLE
 from .fork import fork
 from .loop import Loop, Timer
 
@@ -155,7 +156,7 @@ def _result_of(order: _Order, status: int) -> DisposableResult:
         return DisposableResult(kind="Died", text=f"{order.order.function} ended with wait status {status}")
     try:
         outcome = msgspec.msgpack.decode(data, type=_Outcome)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         return DisposableResult(kind="Died", text=f"{order.order.function} left what cannot be read: {error}")
     if outcome.failure is not None:
         failure = outcome.failure

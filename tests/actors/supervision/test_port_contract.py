@@ -1,0 +1,158 @@
+"""The harness keeps to what the real port does: one suite on both."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from supervision.actor import Actor, Address, AskError, on
+from supervision.message import Message
+from tests.support.ports import World, world
+
+
+class Do(Message, frozen=True):
+    what: str
+
+
+class Did(Message, frozen=True):
+    what: str
+
+
+class Question(Message, frozen=True):
+    pass
+
+
+class Unanswered(Message, frozen=True):
+    pass
+
+
+class Answer(Message, frozen=True):
+    text: str
+
+
+class Subject(Actor):
+    async def on_start(self) -> None:
+        self.runs = 0
+        self.go_on = asyncio.Event()
+
+    @on(Do)
+    async def on_do(self, message: Do, sender: Address) -> Did:
+        return Did(str(await getattr(self, f"_{message.what}")(sender)))
+
+    async def _tell(self, sender: Address) -> str:
+        for number in range(3):
+            self.tell("neighbour", Answer(str(number)))
+        return "told"
+
+    async def _ask(self, sender: Address) -> str:
+        return (await self.ask("neighbour", Question(), Answer)).text
+
+    async def _ask_wrong_type(self, sender: Address) -> str:
+        try:
+            await self.ask("neighbour", Question(), Did)
+        except AskError as error:
+            return str(error)
+        return "no error"
+
+    async def _ask_in_vain(self, sender: Address) -> str:
+        self.start_task(self._tell_of_the_error())
+        return "asked"
+
+    async def _tell_of_the_error(self) -> None:
+        try:
+            await self.ask("neighbour", Unanswered(), Answer, timeout=0.05)
+        except AskError:
+            self.tell("neighbour", Answer("AskError"))
+
+    async def _answer_twice(self, sender: Address) -> str:
+        self.send(sender, Answer("first"))
+        self.tell("neighbour", Answer("second"))
+        return "third"
+
+    async def _raise(self, sender: Address) -> str:
+        raise ZeroDivisionError
+
+    async def _raise_in_task(self, sender: Address) -> str:
+        self.start_task(self._raise(sender))
+        return "begun"
+
+    async def _raise_in_timer(self, sender: Address) -> str:
+        self.after(0.01, lambda: 1 // 0)
+        return "begun"
+
+    async def _every(self, sender: Address) -> str:
+        self.timer = self.every(0.02, self._run)
+        return "begun"
+
+    async def _run(self) -> None:
+        self.runs += 1
+        self.tell("neighbour", Answer(f"run {self.runs}"))
+        await self.go_on.wait()
+
+    async def _cancelled(self, sender: Address) -> str:
+        self.after(0.01, lambda: self.tell("neighbour", Answer("too late"))).cancel()
+        return "begun"
+
+
+@pytest.fixture(params=["harness", "real"])
+def worlds(request: pytest.FixtureRequest, tmp_path: Path):  # type: ignore[no-untyped-def]
+    def make() -> AbstractAsyncContextManager[World]:
+        return world(request.param, tmp_path, Subject(), {Question: Answer("yes")})
+
+    return make
+
+
+async def test_what_a_handler_returns_is_the_answer_and_what_it_tells_arrives_in_order(worlds) -> None:
+    async with worlds() as w:
+        assert await w.deliver(Do("tell")) == Did("told")
+        assert await w.told(3) == [Answer("0"), Answer("1"), Answer("2")]
+
+
+async def test_a_question_is_answered_or_the_wrong_type_refused(worlds) -> None:
+    async with worlds() as w:
+        assert await w.deliver(Do("ask")) == Did("yes")
+        refused = await w.deliver(Do("ask_wrong_type"))
+        assert refused == Did("neighbour answered Question with Answer, not Did")
+
+
+async def test_a_question_without_answer_fails_at_its_deadline(worlds) -> None:
+    async with worlds() as w:
+        assert await w.deliver(Do("ask_in_vain")) == Did("asked")
+        await w.pass_time(0.1)
+        assert await w.told(1) == [Answer("AskError")]
+
+
+async def test_the_first_message_to_who_asked_is_the_answer(worlds) -> None:
+    async with worlds() as w:
+        assert await w.deliver(Do("answer_twice")) == Answer("first")
+        assert sorted(map(repr, await w.told(2))) == ["Answer(text='second')", "Did(what='third')"]
+
+
+@pytest.mark.parametrize("how", ["raise_in_task", "raise_in_timer"])
+async def test_what_is_raised_beside_a_handler_ends_the_actor(worlds, how: str) -> None:
+    async with worlds() as w:
+        await w.deliver(Do(how))
+        await w.pass_time(0.05)
+        assert [type(failure) for failure in w.failures] == [ZeroDivisionError]
+
+
+async def test_every_goes_on_and_does_not_double_a_run(worlds) -> None:
+    async with worlds() as w:
+        await w.deliver(Do("every"))
+        await w.pass_time(0.1)
+        assert await w.told(1) == [Answer("run 1")]
+        w.actor.go_on.set()
+        await w.pass_time(0.1)
+        assert len(await w.told(4)) >= 4
+        w.actor.timer.cancel()
+        done = w.actor.runs
+        await w.pass_time(0.1)
+        assert w.actor.runs == done
+
+
+async def test_a_cancelled_timer_does_not_fire(worlds) -> None:
+    async with worlds() as w:
+        await w.deliver(Do("cancelled"))
+        await w.pass_time(0.05)
+        assert await w.told(0) == []

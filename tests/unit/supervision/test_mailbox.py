@@ -1,0 +1,87 @@
+"""The outgoing queue: bounds, coalescing, deadlines."""
+
+from collections.abc import Hashable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervision.mailbox import Entry, Outbox
+from supervision.message import Message
+
+
+class Fact(Message, frozen=True):
+    number: int
+
+
+def _entry(number: int, key: Hashable | None = None, deadline: float = 100.0, size: int = 1) -> Entry:
+    return Entry(Fact(number), bytes(size), deadline, 0, key)
+
+
+def _numbers(box: Outbox) -> list[int]:
+    return [entry.message.number for entry in box]  # type: ignore[attr-defined]
+
+
+def test_a_newer_message_takes_the_place_of_the_older_with_its_key() -> None:
+    box = Outbox()
+    for number, key in ((1, "a"), (2, None), (3, "a"), (4, "b")):
+        assert box.add(_entry(number, key))
+    assert _numbers(box) == [3, 2, 4]
+
+
+def test_it_is_bounded_in_number_and_in_bytes() -> None:
+    box = Outbox(max_messages=2, max_bytes=10)
+    assert box.add(_entry(1, size=50))  # one is always taken
+    assert not box.add(_entry(2))
+    box.pop()
+    assert [box.add(_entry(n, size=4)) for n in range(3)] == [True, True, False]
+
+
+def test_those_whose_deadline_passed_are_taken_out() -> None:
+    box = Outbox()
+    for number, deadline in ((1, 5.0), (2, 3.0), (3, 9.0)):
+        box.add(_entry(number, deadline=deadline))
+    assert box.earliest == 3.0
+    assert [e.message for e in box.expire(5.0)] == [Fact(1), Fact(2)]
+    assert _numbers(box) == [3]
+    assert box.earliest == 9.0
+
+
+def test_what_did_not_arrive_goes_before_the_rest_unless_a_newer_one_waits() -> None:
+    box = Outbox()
+    for number, key in ((1, None), (2, "a"), (3, None)):
+        box.add(_entry(number, key))
+    taken = [box.pop(), box.pop()]
+    box.add(_entry(4, "a"))
+    box.put_back(taken)
+    assert _numbers(box) == [1, 3, 4]
+
+
+def test_nothing_is_left_to_pop_from_an_empty_one() -> None:
+    with pytest.raises(IndexError):
+        Outbox().pop()
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("add"), st.sampled_from([None, "a", "b"]), st.integers(1, 5)),
+            st.tuples(st.just("pop"), st.none(), st.just(0)),
+            st.tuples(st.just("expire"), st.none(), st.integers(1, 5)),
+        )
+    )
+)
+def test_its_bounds_and_keys_hold_whatever_happens(steps: list[tuple[str, str | None, int]]) -> None:
+    box = Outbox(max_messages=4, max_bytes=1000)
+    for number, (what, key, time) in enumerate(steps):
+        if what == "add":
+            box.add(_entry(number, key, deadline=float(time)))
+        elif what == "pop" and len(box):
+            box.pop()
+        elif what == "expire":
+            assert all(entry.deadline <= time for entry in box.expire(float(time)))
+        keys = [entry.key for entry in box if entry.key is not None]
+        assert len(box) <= 4
+        assert len(keys) == len(set(keys))
+        assert all(key in box for key in keys)
+        assert all(entry.deadline >= box.earliest for entry in box)

@@ -1,0 +1,75 @@
+"""Names are sockets in a directory of ours."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from supervision.names import Names, NoSuchActor, PeerRefused, file_of
+
+
+@pytest.fixture
+def names(tmp_path: Path):  # type: ignore[no-untyped-def]
+    made = Names(tmp_path / "names")
+    yield made
+    os.close(made.fd)
+
+
+def test_a_name_means_the_incarnation_that_was_published_last(names: Names) -> None:
+    first, second = names.listen("a/b", 1), names.listen("a/b", 2)
+    with pytest.raises(NoSuchActor):
+        names.connect("a/b")
+    names.publish("a/b", 1)
+    names.connect("a/b")[0].close()
+    names.publish("a/b", 2)
+    names.connect("a/b")[0].close()
+    assert first.accept()[0].close() is None
+    assert second.accept()[0].close() is None
+    with pytest.raises(BlockingIOError):
+        second.accept()
+    names.forget("a/b", 2)
+    names.forget("a/b", 1)
+    with pytest.raises(NoSuchActor) as caught:
+        names.connect("a/b")
+    assert not caught.value.gone
+    assert list(names.path.iterdir()) == []
+    first.close()
+    second.close()
+
+
+def test_a_name_that_is_buried_is_gone(names: Names) -> None:
+    names.bury("x")
+    with pytest.raises(NoSuchActor) as caught:
+        names.connect("x")
+    assert caught.value.gone
+
+
+def test_the_directory_is_ours_alone(tmp_path: Path) -> None:
+    path = tmp_path / "names"
+    path.mkdir(mode=0o777)
+    os.close(Names(path).fd)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make another's directory")
+def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "names"
+    path.mkdir()
+    os.chown(path, 65534, 65534)
+    with pytest.raises(PeerRefused, match="belongs to uid 65534"):
+        Names(path)
+
+
+def test_a_link_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "names").symlink_to(tmp_path / "other")
+    with pytest.raises(OSError, match="names"):
+        Names(tmp_path / "names")
+
+
+def test_long_names_are_different_files_of_bounded_length() -> None:
+    files = {file_of(f"{'x' * 300}/{n}") for n in range(100)}
+    assert len(files) == 100
+    assert all(len(file) <= 72 for file in files)
+    assert file_of("pod_workers/worker/1") == "pod_workers~worker~1"

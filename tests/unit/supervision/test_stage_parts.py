@@ -1,0 +1,170 @@
+"""Parts of the stage that need no processes: lock, loop, order of the stop, board, black box."""
+
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from supervision.blackbox import BlackBox
+from supervision.board import Board, padded
+from supervision.protocol import Done
+from supervision.spec import ChildSpec, Policy
+from supervision.stage.connection import Connection
+from supervision.stage.lock import AlreadyRunning, Lock
+from supervision.stage.loop import Loop
+from supervision.stage.programs import accepts
+from supervision.stage.shutdown import OrderedStop
+from supervision.stage.table import Child, Table
+from supervision.stage.watch import tick_seconds
+from supervision.wire import Frame, Reader
+
+TREE = ChildSpec(
+    name="root",
+    children=(
+        ChildSpec(name="a", actor="x:A"),
+        ChildSpec(name="s", children=(ChildSpec(name="b", actor="x:B"), ChildSpec(name="c", actor="x:C"))),
+        ChildSpec(name="d", actor="x:D"),
+    ),
+)
+
+
+def test_the_lock_names_its_holder_and_goes_with_it(tmp_path: Path) -> None:
+    lock = Lock(tmp_path)
+    with pytest.raises(AlreadyRunning, match=f"an agent with pid {os.getpid()} already runs on {tmp_path}"):
+        Lock(tmp_path)
+    lock.release()
+    assert list(tmp_path.iterdir()) == []
+    Lock(tmp_path).release()
+
+
+def test_timers_run_in_order_of_their_time_and_not_when_cancelled() -> None:
+    loop, ran = Loop(), []
+    loop.call_later(0.02, lambda: ran.append("late"))
+    loop.call_later(0.0, lambda: ran.append("early"))
+    loop.call_later(0.01, lambda: ran.append("never")).cancel()
+    loop.call_later(0.03, loop.stop)
+    loop.run()
+    assert ran == ["early", "late"]
+
+
+def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor() -> None:
+    table, stopped = Table(TREE, {}), []
+    for child in table:
+        child.state = "running"
+    table.get("s/b").state = "down"  # type: ignore[union-attr]
+    done = []
+
+    def stop(child: Child, budget: float) -> None:
+        stopped.append((child.name, budget))
+
+    order = OrderedStop(table, stop, lambda: done.append(True))
+    order.begin()
+    for name in ("d", "s/c", "s", "a", "root"):
+        assert stopped[-1][0] == name
+        assert not done
+        child = table.get(name)
+        assert child is not None
+        child.state = "down"
+        order.ended(child)
+    assert done == [True]
+    assert stopped[0] == ("d", Policy().shutdown_seconds)
+
+
+def test_what_is_below_a_supervisor() -> None:
+    table = Table(TREE, {})
+    assert [child.name for child in table.below("root")] == ["a", "s", "s/b", "s/c", "d"]
+    assert [child.name for child in table.below("s")] == ["s/b", "s/c"]
+    assert table.below("a") == []
+
+
+def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None:
+    assert tick_seconds([Policy()]) == 1.0
+    assert tick_seconds([Policy(), Policy(heartbeat_seconds=2)]) == 0.25
+    assert tick_seconds([Policy(heartbeat_seconds=0)]) == 1.0
+
+
+def test_a_slot_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
+    board = Board(1)
+    slot = board.take()
+    slot.beat(12.5)
+    slot.begin(padded("x" * 500), 13.0)
+    slot.count((1, 2, 3, 4, 5, 6))
+    seen = slot.read()
+    assert (seen.heartbeat, seen.busy_since, seen.message) == (12.5, 13.0, "x" * 128)
+    assert (seen.handled, seen.dropped, seen.dead_letters, seen.mailbox, seen.tasks, seen.outgoing) == (
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    )
+    slot.end()
+    assert slot.read().busy_since == 0
+    with pytest.raises(IndexError):
+        board.take()
+    board.give_back(slot)
+    assert board.take().read().message == ""
+
+
+def test_the_black_box_tells_an_exception_from_stacks() -> None:
+    box = BlackBox("a")
+    assert box.read() == ("", "")
+    os.write(box.fd, b"Current thread 0x1 (most recent call first):\n")
+    assert box.read() == ("", "Current thread 0x1 (most recent call first):\n")
+    try:
+        raise KeyError("k")
+    except KeyError as error:
+        box.record("m.T", error)
+    message, text = box.read()
+    assert message == "m.T"
+    assert text.startswith("Traceback")
+    assert text.endswith("KeyError: 'k'\n")
+    box.close()
+
+
+def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later() -> None:
+    loop = Loop()
+    ours, theirs = socket.socketpair()
+    connection = Connection(loop, ours, lambda *_: None, lambda _: None)
+    began = time.monotonic()
+    for _ in range(100):
+        connection.send(Done("x" * 100_000))
+    assert time.monotonic() - began < 1
+    assert 0 < connection.dropped < 100
+    reader, found = Reader(), []
+
+    def read() -> None:
+        found.extend(item for item in reader.feed(theirs.recv(1 << 20)) if isinstance(item, Frame))
+        if len(found) == 100 - connection.dropped:
+            loop.stop()
+
+    loop.watch(theirs.fileno(), read)
+    loop.call_later(5, loop.stop)
+    loop.run()
+    assert len(found) == 100 - connection.dropped
+    theirs.close()
+    connection.close()
+
+
+def test_a_connection_is_closed_when_what_comes_is_not_ours() -> None:
+    loop, closed = Loop(), []
+    ours, theirs = socket.socketpair()
+    Connection(loop, ours, lambda *_: None, lambda _: (closed.append(True), loop.stop()))  # type: ignore[func-returns-value]
+    theirs.sendall(b"\x00\x00\x00\x01\xc1")
+    loop.call_later(5, loop.stop)
+    loop.run()
+    assert closed == [True]
+    theirs.close()
+
+
+def test_a_socket_accepts_when_somebody_listens(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    assert not accepts(path)
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(path)
+        assert not accepts(path)
+        sock.listen()
+        assert accepts(path)
