@@ -1,8 +1,132 @@
-PYTHON ?= .venv/bin/python
+# Everything a contributor or a newcomer types. `make` alone lists it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON3 ?= python3
+VENV ?= .venv
+PYTHON ?= $(VENV)/bin/python
 BIN := $(dir $(PYTHON))
+CORES := $(shell nproc 2>/dev/null || echo 2)
+ROOT_DIR ?= /var/lib/troupelet-demo
+PREFIX ?= /opt/troupelet
+DESTDIR ?=
+DURATION ?= 300
+SEED ?= 1
+
+# A start must not pay for compiling what it imports, each time anew.
+unexport PYTHONDONTWRITEBYTECODE
+export PATH := $(PATH):/usr/sbin:/sbin
+export DEBIAN_FRONTEND := noninteractive
+APT_INSTALL := apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120
+
+##@ First steps
+
+.PHONY: help
+help:  ## list what can be made
+	@awk 'BEGIN { FS = ":[^#]*## " }
+	  /^##@/ { printf "\n%s\n", substr($$0, 5) }
+	  /^[a-z-]+:[^#]*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: run
+run: deps $(VENV)/.installed  ## a node of its own on this machine, with a sample pod; Ctrl-C removes it (ROOT_DIR=)
+	@exec $(BIN)supervise demo --root-dir=$(ROOT_DIR) $(RUN_FLAGS)
+
+.PHONY: venv
+venv: $(VENV)/.installed-dev  ## .venv with all of pyproject.toml; again only after that changed
+
+.PHONY: deps
+deps:  ## the Debian packages that real containers need; installs only what is missing
+	@missing=
+	need() { command -v "$$1" >/dev/null || [ -e "$$1" ] || missing="$$missing $$2"; }
+	need containerd containerd; need runc runc; need iptables iptables; need ip iproute2
+	need /bin/busybox busybox-static
+	[ -e /opt/cni/bin/bridge ] || [ -e /usr/libexec/cni/bridge ] || need /usr/lib/cni/bridge containernetworking-plugins
+	[ -n "$$missing" ] || exit 0
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+	  echo "missing:$$missing" >&2
+	  echo "These are names of Debian packages. Install what they hold, or run make as root where there is apt-get." >&2
+	  exit 1
+	fi
+	echo "installing:$$missing"
+	log=$$(mktemp); trap 'rm -f "$$log"' EXIT
+	$(APT_INSTALL) $$missing >"$$log" 2>&1 || { apt-get update -qq && $(APT_INSTALL) $$missing; } >"$$log" 2>&1 || {
+	  tail -5 "$$log" >&2; echo "apt-get could not install:$$missing" >&2; exit 1; }
+
+##@ Tests
+
+.PHONY: test
+test: venv  ## every test, those with real containers too (as root)
+	@$(MAKE) deps || echo "going on without: the tests that need them will fail or be skipped" >&2
+	$(PYTHON) -m tests.run --cores $(CORES) $(TEST_FLAGS)
+
+.PHONY: check
+check: venv  ## format, lint, types, layers: in seconds
+	@$(MAKE) -k -j$(CORES) --output-sync=target check-types check-layers check-lint check-format
+
+.PHONY: check-format check-lint check-types check-layers
+check-format:
+	@$(BIN)ruff format --check --quiet . || { echo "not in the one format: make format"; exit 1; }
+check-lint:
+	@$(BIN)ruff check --quiet .
+check-types:
+	@$(BIN)mypy
+check-layers:
+	@$(BIN)lint-imports
+
+.PHONY: format
+format: venv  ## put the code in its one format, and mend what lint can mend
+	@$(BIN)ruff check --quiet --fix . ; $(BIN)ruff format --quiet .
+
+.PHONY: bench
+bench: deps venv  ## measure against a bare CRI client on the same runtime; writes bench.json
+	@exec $(PYTHON) -m tests.bench $(BENCH_FLAGS)
+
+.PHONY: chaos
+chaos: deps venv  ## random faults while pods come and go (DURATION= seconds, SEED=)
+	@exec $(PYTHON) -m tests.chaos --duration $(DURATION) --seed $(SEED)
+
+##@ The rest
 
 .PHONY: proto
-proto:  ## generate the Python modules of proto/*.proto
+proto: venv  ## generate the Python modules of proto/*.proto
 	$(PYTHON) -m grpc_tools.protoc -I. --python_out=. --grpc_python_out=. \
 	  --plugin=protoc-gen-mypy=$(BIN)protoc-gen-mypy --mypy_out=quiet:. \
 	  --plugin=protoc-gen-mypy_grpc=$(BIN)protoc-gen-mypy_grpc --mypy_grpc_out=quiet:. proto/*.proto
+
+.PHONY: wheel
+wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
+	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	ls dist/troupelet-*.whl
+
+.PHONY: install
+install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
+	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"
+	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall dist/troupelet-*.whl
+	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"
+
+.PHONY: clean
+clean:  ## remove what was made here, but not .venv
+	@rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench.json
+	find supervision actors proto tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed: EXTRAS := top
+$(VENV)/.installed-dev: EXTRAS := top,dev
+$(VENV)/.installed $(VENV)/.installed-dev: pyproject.toml
+	@exec 9<pyproject.toml; flock 9
+	[ "$@" -nt pyproject.toml ] && exit 0
+	$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+	  echo "Python 3.11 or newer is needed, $(PYTHON3) is $$($(PYTHON3) -V 2>&1): make PYTHON3=/path/to/python3" >&2; exit 1; }
+	if ! $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null; then
+	  if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+	    echo "$(PYTHON3) cannot make virtual environments: install python3-venv, or run make as root" >&2; exit 1
+	  fi
+	  echo "installing: python3-venv"
+	  $(APT_INSTALL) python3-venv >/dev/null 2>&1 || { apt-get update -qq && $(APT_INSTALL) python3-venv; } >/dev/null
+	fi
+	[ -x $(VENV)/bin/pip ] || { echo "making $(VENV)"; $(PYTHON3) -m venv --clear $(VENV); }
+	echo "installing what pyproject.toml names into $(VENV)"
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	touch $@

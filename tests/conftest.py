@@ -1,9 +1,14 @@
-"""Test functions may be coroutines: each runs in an event loop of its own."""
+"""For all tests: coroutines run in an event loop of their own, folders are markers, what needs root says so."""
 
 import asyncio
 import inspect
+import os
+from pathlib import Path
 
 import pytest
+
+MARKED_FOLDERS = ("tree", "node")
+NEEDS_ROOT = pytest.mark.skip(reason="real containers need root")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -13,3 +18,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     names = pyfuncitem._fixtureinfo.argnames
     asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in MARKED_FOLDERS:
+            item.add_marker(getattr(pytest.mark, folder))
+        if os.geteuid() != 0 and item.get_closest_marker("node"):
+            item.add_marker(NEEDS_ROOT)
