@@ -1,7 +1,7 @@
 """What a pod worker is told.
 
-A worker needs nothing persisted: pods come from `pod_config`, containers from the runtime. Pods are level, not edge: each
-message says what is wanted or seen now, and may be repeated or skipped for a newer one.
+A worker needs nothing persisted: pods come from `pod_config`, containers from the runtime. Pods are level, not edge:
+each message says what is wanted or seen now, and may be repeated or skipped for a newer one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class PodOperation(Message, frozen=True):
     """From pod_config: what is wanted of one pod now."""
 
     op: Literal["set", "remove"]
-    """`set`: run (or, with deletionTimestamp, end) this pod. `remove`: no source has it any more: end it and forget it."""
+    """`set`: run (or, with deletionTimestamp, end) this pod. `remove`: no source has it: end it, forget it."""
     uid: str
     pod: bytes = b""
     """JSON, API defaults filled in; empty for `remove`."""

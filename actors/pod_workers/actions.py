@@ -1,0 +1,287 @@
+"""What to do next for a pod that is to run, given what the runtime has of it. Pure: the heart of the agent.
+
+Order (reference notes 8.2, 60, 61): the sandbox; init containers one at a time, sidecars among them kept running; then
+the regular containers, which do not wait for each other; ephemeral ones once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.cri.model import Container as Ran
+from actors.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.kube.pods import is_sidecar
+
+from .hashing import container_hash
+from .restarts import may_restart, start_not_before
+
+HASH = "io.kubernetes.container.hash"
+
+
+class Verdicts(msgspec.Struct, frozen=True):
+    """What probes found, by container id."""
+
+    unhealthy: dict[str, str] = {}
+    """Containers to kill, with the reason."""
+    started: frozenset[str] = frozenset()
+    """Containers whose startup probe has passed."""
+
+
+class Kill(msgspec.Struct, frozen=True):
+    container: Ran
+    why: str
+    probe: str = ""
+    """`liveness` or `startup`, whose own grace period may count."""
+
+
+class Start(msgspec.Struct, frozen=True):
+    container: Container
+    restart_count: int
+    init: bool = False
+
+
+class Backoff(msgspec.Struct, frozen=True):
+    """A container that waits: until when, in seconds since 1970."""
+
+    name: str
+    until: float
+    last: Ran
+
+
+class Actions(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is to be done now; kills come first, then the sandbox, then the starts."""
+
+    kill_pod: bool = False
+    """Stop all containers and sandboxes first: the sandbox is to be replaced, or the pod has ended."""
+    create_sandbox: bool = False
+    attempt: int = 0
+    kill: list[Kill] = []
+    start: list[Start] = []
+    backoff: list[Backoff] = []
+    done: bool = False
+    """Every container has ended and none is to run again: the pod is complete."""
+    initialized: bool = False
+
+
+def compute(pod: Pod, runtime: PodRuntime, verdicts: Verdicts, now: float, maximum_backoff: float) -> Actions:
+    """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds."""
+    sandbox, replace, attempt = judge_sandbox(pod, runtime)
+    if replace:
+        if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
+            return Actions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
+        first = _first_init(pod)
+        starts = [first] if first else _fresh(pod, runtime)
+        return Actions(kill_pod=bool(runtime.sandboxes), create_sandbox=True, attempt=attempt, start=starts)
+    assert sandbox is not None
+    here = [ran for ran in runtime.containers if ran.sandbox_id == sandbox.id]
+    return _Plan(pod, runtime, here, verdicts, now, maximum_backoff).actions(attempt)
+
+
+def judge_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
+    """(the sandbox to use, whether a new one is needed, its attempt)."""
+    if not runtime.sandboxes:
+        return None, True, 0
+    newest = runtime.sandboxes[0]
+    attempt = newest.attempt + 1
+    ready = [sandbox for sandbox in runtime.sandboxes if sandbox.ready]
+    if len(ready) > 1 or not newest.ready or newest.host_network != pod.spec.hostNetwork:
+        return newest, True, attempt
+    if not pod.spec.hostNetwork and not newest.ips:
+        return newest, True, attempt
+    return newest, False, newest.attempt
+
+
+def _worth_a_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
+    """Whether anything would run in a new sandbox, now that the old one is gone."""
+    for container in pod.spec.containers:
+        last = runtime.newest(container.name)
+        if last is None or last.state is not ContainerState.EXITED:
+            # never run in full: it is lost with the sandbox, and only Never lets it be
+            if last is None or (container.restartPolicy or pod.spec.restartPolicy) != "Never":
+                return True
+        elif may_restart(pod, container, last.exit_code, init=False):
+            return True
+    return False
+
+
+def _has_run(pod: Pod, runtime: PodRuntime) -> bool:
+    return any(runtime.newest(container.name) is not None for container in pod.spec.containers)
+
+
+def _first_init(pod: Pod) -> Start | None:
+    return Start(pod.spec.initContainers[0], 0, init=True) if pod.spec.initContainers else None
+
+
+def next_count(container: str, runtime: PodRuntime) -> int:
+    """The restart count of the next instance: counting goes on over sandboxes."""
+    last = runtime.newest(container)
+    return last.restart_count + 1 if last is not None else 0
+
+
+def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
+    """What starts in a new sandbox of a pod without init containers."""
+    starts = []
+    for container in pod.spec.containers:
+        last = runtime.newest(container.name)
+        ended = last is not None and last.state is ContainerState.EXITED
+        if last is None or not ended or may_restart(pod, container, last.exit_code, init=False):
+            starts.append(Start(container, next_count(container.name, runtime)))
+    return starts
+
+
+class _Plan:
+    """One computation over the containers of the sandbox that is in use."""
+
+    def __init__(
+        self, pod: Pod, runtime: PodRuntime, here: list[Ran], verdicts: Verdicts, now: float, maximum_backoff: float
+    ) -> None:
+        self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
+        self.now, self.maximum = now, maximum_backoff
+        self.kill: list[Kill] = []
+        self.start: list[Start] = []
+        self.backoff: list[Backoff] = []
+
+    def newest(self, name: str) -> Ran | None:
+        """The newest instance in this sandbox."""
+        return next((ran for ran in self.here if ran.name == name), None)
+
+    def actions(self, attempt: int) -> Actions:
+        failed, initialized = self._init()
+        if failed:
+            return Actions(kill_pod=True, done=True, attempt=attempt)
+        done = False
+        if initialized:
+            kept = [self._regular(container) for container in self.pod.spec.containers]
+            done = not any(kept)
+            if done:
+                self.start, self.backoff = [], []
+            else:
+                self._ephemeral()
+        return Actions(
+            kill_pod=done,
+            attempt=attempt,
+            kill=self.kill,
+            start=self.start,
+            backoff=self.backoff,
+            done=done,
+            initialized=initialized,
+        )
+
+    # -- init containers and sidecars -------------------------------------------------------------------------------
+    def _init(self) -> tuple[bool, bool]:
+        """(an init container failed for good, all have done their part). Decides what to start of them."""
+        begun = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
+        for container in self.pod.spec.initContainers:
+            last = self.newest(container.name)
+            if is_sidecar(container):
+                if not self._sidecar(container, last) and not begun:
+                    return False, False
+            elif begun:
+                continue  # it has run; its remains may have been collected
+            elif last is None:
+                # a later one has run: this one was collected
+                if not self._later_init_ran(container):
+                    self._start(container, init=True)
+                    return False, False
+            elif last.state is ContainerState.EXITED and last.exit_code == 0:
+                continue
+            elif last.state is ContainerState.EXITED:
+                if not may_restart(self.pod, container, last.exit_code, init=True):
+                    return True, False
+                self._start(container, init=True)
+                return False, False
+            else:
+                self._odd(last) or self._unhealthy(last)
+                return False, False
+        return False, True
+
+    def _later_init_ran(self, container: Container) -> bool:
+        names = [one.name for one in self.pod.spec.initContainers]
+        later = names[names.index(container.name) + 1 :]
+        return any(self.newest(name) is not None for name in later)
+
+    def _sidecar(self, container: Container, last: Ran | None) -> bool:
+        """Keep a sidecar running; whether it is started, so that the next may go on."""
+        if last is None or last.state is ContainerState.EXITED:
+            self._start(container, init=True)
+            return False
+        if last.state is not ContainerState.RUNNING:
+            self._odd(last)
+            return False
+        if self._changed(container, last) or self._unhealthy(last):
+            return False
+        return container.startupProbe is None or last.id in self.verdicts.started
+
+    # -- regular containers -----------------------------------------------------------------------------------------
+    def _regular(self, container: Container) -> bool:
+        """Decide for one regular container; whether it runs, will run, or may run again."""
+        last = self.newest(container.name)
+        if last is None:
+            older = self.runtime.newest(container.name)
+            if older is None or may_restart(self.pod, container, older.exit_code, init=False):
+                self._start(container)
+                return True
+            return False
+        if last.state is ContainerState.EXITED:
+            if not may_restart(self.pod, container, last.exit_code, init=False):
+                return False
+            self._start(container)
+            return True
+        if last.state is not ContainerState.RUNNING:
+            self._odd(last)
+            return True
+        return self._running(container, last)
+
+    def _running(self, container: Container, last: Ran) -> bool:
+        """A running container is kept, unless it was changed or is unhealthy."""
+        if self._changed(container, last):
+            return True
+        if self._unhealthy(last):
+            return may_restart(self.pod, container, 137, init=False)
+        return True
+
+    def _ephemeral(self) -> None:
+        for container in self.pod.spec.ephemeralContainers:
+            if self.runtime.newest(container.name) is None:
+                self.start.append(Start(container, 0))
+
+    # -- shared -----------------------------------------------------------------------------------------------------
+    def _changed(self, container: Container, last: Ran) -> bool:
+        theirs = last.annotations.get(HASH, "")
+        if not theirs or theirs == container_hash(container):
+            return False
+        self.kill.append(Kill(last, f"Container {container.name} definition changed"))
+        return True
+
+    def _unhealthy(self, last: Ran) -> bool:
+        why = self.verdicts.unhealthy.get(last.id)
+        if why is None:
+            return False
+        kind = "startup" if "startup" in why else "liveness"
+        self.kill.append(Kill(last, f"Container {last.name} failed {kind} probe", kind))
+        return True
+
+    def _odd(self, last: Ran) -> bool:
+        """Created but never started, or in a state that the runtime does not know: ended, then started anew."""
+        if last.state is ContainerState.RUNNING:
+            return False
+        self.kill.append(Kill(last, f"Container {last.name} is in state {last.state}, try killing it before restart"))
+        return True
+
+    def _start(self, container: Container, *, init: bool = False) -> None:
+        """Start it now, or say until when it has to wait."""
+        history = [ran for ran in self.runtime.containers if ran.name == container.name]
+        until = start_not_before(history, self.maximum)
+        if until > self.now:
+            self.backoff.append(Backoff(container.name, until, history[0]))
+        else:
+            self.start.append(Start(container, next_count(container.name, self.runtime), init))
+
+
+def earliest(backoffs: Iterable[Backoff]) -> float:
+    """When the first of them may start; 0 when none waits."""
+    return min((backoff.until for backoff in backoffs), default=0.0)

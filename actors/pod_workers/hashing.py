@@ -1,0 +1,24 @@
+"""The hash by which a changed container is noticed. Part of the contract with other incarnations and the Go kubelet."""
+
+from __future__ import annotations
+
+import json
+
+from actors.kube.container import Container
+
+
+def fnv1a_32(data: bytes) -> int:
+    """FNV-1a, 32 bits (draft-eastlake-fnv)."""
+    value = 0x811C9DC5
+    for byte in data:
+        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return value
+
+
+def container_hash(container: Container) -> str:
+    """Hex, over name and image only: other changes of a running pod do not restart its containers."""
+    picked = {"image": container.image, "name": container.name}
+    text = json.dumps(picked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    for char in "<>&":  # Go's encoder escapes these
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return f"{fnv1a_32(text.encode()):x}"

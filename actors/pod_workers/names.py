@@ -1,0 +1,33 @@
+"""Names and paths that are part of the contract with the runtime, log collectors and other incarnations. Pure."""
+
+from __future__ import annotations
+
+from actors.kube.pod import Pod
+
+MAX_HOSTNAME = 63
+MAX_LINK_NAME = 255
+
+
+def log_directory(logs_dir: str, namespace: str, name: str, uid: str) -> str:
+    return f"{logs_dir}/{namespace}_{name}_{uid}"
+
+
+def pod_log_directory(logs_dir: str, pod: Pod) -> str:
+    return log_directory(logs_dir, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
+
+
+def log_path(container: str, restart_count: int) -> str:
+    """Below the pod's log directory."""
+    return f"{container}/{restart_count}.log"
+
+
+def log_link(links_dir: str, pod: Pod, container: str, container_id: str) -> str:
+    """Where log collectors look; cut to what a file name may have, the ending kept."""
+    stem = f"{pod.metadata.name}_{pod.metadata.namespace}_{container}-{container_id}"
+    return f"{links_dir}/{stem[: MAX_LINK_NAME - 4]}.log"
+
+
+def hostname(pod: Pod) -> str:
+    """The pod's host name: what it asks for, else its name, cut to 63 characters."""
+    wanted = pod.spec.hostnameOverride or pod.spec.hostname or pod.metadata.name
+    return wanted[:MAX_HOSTNAME].rstrip("-.")

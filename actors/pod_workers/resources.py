@@ -1,0 +1,65 @@
+"""What the runtime is told of cpu and memory (reference: subsystem notes 8.7; KEP-753 for sidecars). Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.kube.container import Container
+from actors.kube.names import NODE_CRITICAL_CLASS
+from actors.kube.pod import Pod
+from actors.kube.pods import container_limits, container_requests, is_sidecar, qos_class
+
+MIN_SHARES, MAX_SHARES = 2, 262_144
+MIN_QUOTA_US = 1000
+GUARANTEED_SCORE, BEST_EFFORT_SCORE = -997, 1000
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """LinuxContainerResources as plain numbers; 0 is not set."""
+
+    cpu_shares: int
+    cpu_quota: int
+    cpu_period: int
+    memory_bytes: int
+    oom_score_adj: int
+
+
+def shares(milli_cpu: int) -> int:
+    """cgroup v1 cpu.shares; the runtime converts them for v2."""
+    return min(MAX_SHARES, max(MIN_SHARES, milli_cpu * 1024 // 1000))
+
+
+def quota(milli_cpu: int, period_us: int) -> int:
+    """Microseconds per period; 0 for no limit."""
+    return max(MIN_QUOTA_US, milli_cpu * period_us // 1000) if milli_cpu else 0
+
+
+def limits(pod: Pod, container: Container, node_memory: int, *, enforce_quota: bool, period_us: int) -> Limits:
+    """The limits of one container on a node with so many bytes of memory."""
+    wanted, most = container_requests(container), container_limits(container)
+    return Limits(
+        cpu_shares=shares(wanted.get("cpu", 0)),
+        cpu_quota=quota(most.get("cpu", 0), period_us) if enforce_quota else 0,
+        cpu_period=period_us,
+        memory_bytes=most.get("memory", 0),
+        oom_score_adj=oom_score(pod, container, node_memory),
+    )
+
+
+def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
+    """How readily the kernel kills it: the more memory it asked for, the later."""
+    quality = qos_class(pod)
+    if pod.spec.priorityClassName == NODE_CRITICAL_CLASS or quality == "Guaranteed":
+        return GUARANTEED_SCORE
+    if quality == "BestEffort":
+        return BEST_EFFORT_SCORE
+    own = _burstable(container, node_memory)
+    if is_sidecar(container) and any(container.name == one.name for one in pod.spec.initContainers):
+        return min([own, *(_burstable(one, node_memory) for one in pod.spec.containers)])
+    return own
+
+
+def _burstable(container: Container, node_memory: int) -> int:
+    asked = container_requests(container).get("memory", 0)
+    score = 1000 - 1000 * asked // max(1, node_memory)
+    return min(999, max(3, score))
