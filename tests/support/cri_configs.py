@@ -13,6 +13,9 @@ BUSYBOX = "docker.io/library/busybox:latest"
 TRAP = ("sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 """Runs until it is told to end, and then does."""
 
+OWN_PIDS = cri.NamespaceOption(pid=cri.CONTAINER)
+"""As for most pods: the first process of each container is its pid 1, which ignores SIGTERM unless it handles it."""
+
 _numbers = itertools.count()
 
 
@@ -24,6 +27,10 @@ def sandbox_config(cgroup_root: str = "", log_root: Path | None = None, **change
     logs = log_root / metadata.uid if log_root is not None else None
     if logs is not None:
         logs.mkdir(exist_ok=True)
+    linux = cri.LinuxPodSandboxConfig(
+        cgroup_parent=f"{cgroup_root}/pod{metadata.uid}" if cgroup_root else "",
+        security_context=cri.LinuxSandboxSecurityContext(namespace_options=OWN_PIDS),
+    )
     return cri.PodSandboxConfig(
         metadata=metadata,
         hostname=metadata.name,
@@ -33,7 +40,7 @@ def sandbox_config(cgroup_root: str = "", log_root: Path | None = None, **change
             "io.kubernetes.pod.name": metadata.name,
             "io.kubernetes.pod.namespace": metadata.namespace,
         },
-        linux=cri.LinuxPodSandboxConfig(cgroup_parent=f"{cgroup_root}/pod{metadata.uid}" if cgroup_root else ""),
+        linux=linux,
     )
 
 
@@ -49,6 +56,7 @@ def container_config(
         labels={**sandbox.labels, "io.kubernetes.container.name": name},
         annotations={"io.kubernetes.container.hash": "1a2b", "io.kubernetes.container.restartCount": str(attempt)},
         linux=cri.LinuxContainerConfig(
-            resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=512)
+            resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=512),
+            security_context=cri.LinuxContainerSecurityContext(namespace_options=OWN_PIDS),
         ),
     )

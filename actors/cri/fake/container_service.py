@@ -106,7 +106,8 @@ class ContainerService:
 
     async def _stop(self, container: Container, grace_seconds: int) -> None:
         program = program_of([*container.config.command, *container.config.args])
-        if grace_seconds > 0 and program.heeds_term:
+        is_pid_1 = container.config.linux.security_context.namespace_options.pid == cri.CONTAINER
+        if grace_seconds > 0 and (program.heeds_term or not is_pid_1):
             self.world.end(container, 143 if container.config.command else 0)
             return
         waiting = [asyncio.ensure_future(container.ended.wait()), asyncio.ensure_future(self.sleep(grace_seconds))]
