@@ -1,12 +1,11 @@
 """Fault injection: what `supervise inject` and the tests do to an actor, by the same code.
 
 The stage does `crash` and `stop` itself, with signals; the rest is ordered from the actor's own process, which keeps a
-`Faults` from its first order on.
+`Faults` from its first order on. The event loop is imported where it is used: the command line needs only the words.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import time
@@ -101,10 +100,14 @@ class Faults:
             pass
 
     async def _raise_soon(self) -> None:
+        import asyncio
+
         await asyncio.sleep(_NEXT_HANDLER_SECONDS)
         raise InjectedFault("exception injected; no message came meanwhile")
 
     async def _leak(self, rate: float, seconds: float) -> None:
+        import asyncio
+
         began = self._clock()
         done = 0
         while (passed := self._clock() - began) < seconds:

@@ -1,0 +1,136 @@
+"""What all subcommands share: where the agent is, how it is asked, how results and errors are shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from ..client import Client
+from ..errors import AskError
+from ..message import Message
+from ..names import PeerRefused
+from ..protocol import STAGE, GetTree, Tree
+from ..spec import ChildSpec
+
+R = TypeVar("R", bound=Message)
+
+OK, NOT_WELL, USAGE, NOT_RUNNING, REFUSED, NO_ANSWER = range(6)
+DEFAULT_ROOT_DIR = "/var/lib/kubelet"
+TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
+"""Gives the application's tree, and names that are in it under another configuration."""
+
+
+class Where(NamedTuple):
+    """Files of one agent."""
+
+    run_dir: Path
+    incident_file: Path
+    """Where its incidents are when it does not run, and cannot be asked."""
+
+
+class CommandError(Exception):
+    """Why a subcommand cannot do what it is told, in words that say what to do; and the exit code."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def default_where(arguments: argparse.Namespace) -> Where:
+    """Everything below the root directory."""
+    state = Path(arguments.root_dir) / "supervision"
+    return Where(Path(arguments.run_dir or state), state / "incidents.jsonl")
+
+
+class Context:
+    """One call of one subcommand."""
+
+    def __init__(self, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], Where]) -> None:
+        self.arguments = arguments
+        self.where = where(arguments)
+        self.json: bool = arguments.output == "json"
+
+    def ask(self, question: Message, reply: type[R], name: str = STAGE) -> R:
+        """Ask the stage, or an actor. Raises CommandError."""
+        run_dir, timeout = self.where.run_dir, self.arguments.timeout
+        try:
+            client = Client(run_dir)
+        except AskError:
+            raise self.not_running() from None
+        except (PeerRefused, PermissionError):
+            raise CommandError(REFUSED, f"the agent on {run_dir} runs as another user: try again as root") from None
+        try:
+            return client.ask(question, reply, name=name, timeout=timeout)
+        except AskError as error:
+            if name == STAGE and not self.stage_pid():
+                raise self.not_running() from None
+            text = f"{name} does not answer: {error}"
+            raise CommandError(NO_ANSWER, text if name == STAGE else f"{text}; see `supervise tree`") from None
+        except PeerRefused as error:
+            raise CommandError(REFUSED, f"who listens on {run_dir} is not to be trusted: {error}") from None
+        finally:
+            client.close()
+
+    def tree(self) -> Tree:
+        return self.ask(GetTree(), Tree)
+
+    def not_running(self) -> CommandError:
+        arguments = self.arguments
+        where = f"--run-dir {arguments.run_dir}" if arguments.run_dir else f"--root-dir {arguments.root_dir}"
+        text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
+        return CommandError(NOT_RUNNING, text)
+
+    def stage_pid(self) -> int:
+        """The pid in the lock file if such a process lives, else 0."""
+        try:
+            pid = int((self.where.run_dir / "lock").read_text())
+        except (OSError, ValueError):
+            return 0
+        return pid if os.path.exists(f"/proc/{pid}") else 0
+
+    def check_actor(self, name: str, tree: Tree) -> None:
+        """Raises CommandError when there is no such actor."""
+        names = [actor.name for actor in tree.actors]
+        if name not in names:
+            import difflib
+
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {close[0]}?" if close else "see `supervise tree`"
+            raise CommandError(REFUSED, f"there is no actor {name}: {hint}")
+
+    def show(self, data: Any, text: str) -> None:
+        """Print the data as JSON where that was asked for, else the text."""
+        print(json_text(data) if self.json else text)  # noqa: T201 - it is what the command is for
+
+
+def json_text(data: Any) -> str:
+    """Structs and plain values as indented JSON."""
+    return json.dumps(msgspec.to_builtins(data), indent=2, ensure_ascii=False)
+
+
+Run = Callable[[Context], int]
+
+
+def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.Namespace], Where]) -> int:
+    """Run a subcommand; its exit code."""
+    try:
+        return run(Context(arguments, where))
+    except CommandError as error:
+        if arguments.output == "json":
+            print(json.dumps({"error": str(error), "code": error.code}))  # noqa: T201
+        else:
+            print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
+        return error.code
+    except BrokenPipeError:
+        # whoever read our output has seen enough; Python would complain again when it closes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,28 @@
+"""`supervise inject`: injure an actor on purpose, to see that it heals."""
+
+from __future__ import annotations
+
+from ..faults import DEFAULT_RATES, check
+from ..protocol import Done, Inject
+from .command import OK, REFUSED, USAGE, CommandError, Context
+
+
+def run(context: Context) -> int:
+    arguments = context.arguments
+    order = Inject(
+        name=arguments.actor,
+        fault=arguments.fault,
+        seconds=arguments.seconds,
+        rate=arguments.rate,
+        status=arguments.status,
+    )
+    if wrong := check(order):
+        raise CommandError(USAGE, wrong)
+    context.check_actor(order.name, context.tree())
+    done = context.ask(order, Done)
+    if done.error:
+        raise CommandError(REFUSED, done.error)
+    rate = order.rate or DEFAULT_RATES.get(order.fault, 0.0)
+    details = [f"rate {rate:g}"] * bool(rate) + [f"for {order.seconds:g} s"] * bool(order.seconds)
+    context.show(order, " ".join([f"{order.fault} injected into {order.name}", *details]))
+    return OK

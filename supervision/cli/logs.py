@@ -1,0 +1,94 @@
+"""`supervise logs`: the lines of one actor, or of a supervisor and all below it, from the agent's log file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from ..logs import actor_of
+from ..protocol import Done, SetLogLevel
+from .command import OK, REFUSED, CommandError, Context, json_text
+
+_POLL_SECONDS = 0.1
+
+
+def run(context: Context) -> int:
+    arguments = context.arguments
+    if arguments.level is not None:
+        return _set_level(context)
+    path = Path(arguments.file or _log_file(context))
+    try:
+        with path.open(errors="replace") as file:
+            last = deque(of_actor(file, arguments.actor), maxlen=arguments.lines or None)
+            if context.json:
+                print(json_text(list(last)))  # noqa: T201
+                return OK
+            for line in last:
+                print(line)  # noqa: T201
+            if arguments.follow:
+                for line in of_actor(_follow(file, path), arguments.actor):
+                    print(line, flush=True)  # noqa: T201
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise CommandError(REFUSED, f"{path} cannot be read: {error.strerror}") from None
+    return OK
+
+
+def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
+    """The lines of that actor and of those below it; of all for ''. One that names none belongs to the one before."""
+    mine = not wanted
+    for line in lines:
+        text = line.rstrip("\n")
+        actor = actor_of(text)
+        if actor:
+            mine = not wanted or actor == wanted or actor.startswith(f"{wanted}/")
+        if mine:
+            yield text
+
+
+def _log_file(context: Context) -> str:
+    tree = context.tree()
+    if context.arguments.actor:
+        context.check_actor(context.arguments.actor, tree)
+    if not tree.log_file:
+        raise CommandError(
+            REFUSED,
+            "the agent logs to stderr only: see what runs it (`journalctl`), or start it with --log-file FILE",
+        )
+    return tree.log_file
+
+
+def _set_level(context: Context) -> int:
+    name, level = context.arguments.actor, context.arguments.level
+    if not name:
+        raise CommandError(REFUSED, "--level needs an actor: `supervise logs ACTOR --level N`")
+    context.check_actor(name, context.tree())
+    context.ask(SetLogLevel(level), Done, name=name)
+    context.show({"actor": name, "level": level}, f"{name} now logs up to V({level}), until it is replaced")
+    return OK
+
+
+def _follow(file: TextIO, path: Path) -> Iterator[str]:
+    """Whole lines as they are added; from the start of a new file when the name means another one."""
+    begun = ""
+    while True:
+        begun += file.readline()
+        if begun.endswith("\n"):
+            yield begun
+            begun = ""
+            continue
+        time.sleep(_POLL_SECONDS)
+        try:
+            found = os.stat(path)
+        except FileNotFoundError:
+            continue
+        if found.st_size < file.tell():
+            file.seek(0)
+        elif found.st_ino != os.fstat(file.fileno()).st_ino:
+            with path.open(errors="replace") as newer:
+                yield from _follow(newer, path)

@@ -1,0 +1,39 @@
+"""`supervise policy check`: all that is wrong with a policy file, before anything is started with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..policy import load
+from ..policy_file import PolicyError
+from ..spec import Policy
+from .command import NOT_WELL, OK, Context, TreeOf
+from .text import table
+
+HEADER = ("NAME", "RESTART", "INTENSITY", "START", "STOP", "HEARTBEAT", "MEMORY", "STRATEGY")
+
+
+def run(context: Context, tree_of: TreeOf, default_file: str) -> int:
+    path = Path(context.arguments.file or default_file)
+    tree, also_known = tree_of()
+    try:
+        policies = load(path, tree, also_known)
+    except PolicyError as error:
+        context.show({"valid": False, "problems": error.problems}, str(error))
+        return NOT_WELL
+    lines = table(HEADER, [_row(name, policy) for name, policy in policies.items()])
+    context.show({"valid": True, "policies": policies}, "\n".join([f"{path}: no errors", *lines]))
+    return OK
+
+
+def _row(name: str, policy: Policy) -> tuple[str, ...]:
+    return (
+        name,
+        policy.restart,
+        f"{policy.max_restarts} in {policy.period_seconds:g}s",
+        f"{policy.start_seconds:g}s",
+        f"{policy.shutdown_seconds:g}s",
+        f"{policy.heartbeat_seconds:g}s" if policy.heartbeat_seconds else "-",
+        f"{policy.memory_mib}M" if policy.memory_mib else "-",
+        policy.strategy,
+    )

@@ -1,0 +1,162 @@
+"""Puts the subcommands on an application's argument parser.
+
+parser = argparse.ArgumentParser(prog="supervise")
+subcommands = parser.add_subparsers(required=True)
+register(subcommands, Surroundings(where=..., tree_of=..., policy_file=...))
+arguments = parser.parse_args()
+sys.exit(arguments.execute(arguments))
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, get_args
+
+from ..protocol import Fault
+from . import __doc__ as _codes
+from .command import DEFAULT_ROOT_DIR, Context, Run, TreeOf, Where, default_where, execute
+
+EXIT_CODES = "Exit codes:" + (_codes or "").partition("Exit codes:")[2].rstrip()
+_ANSWER_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the subcommands must know of the application."""
+
+    where: Callable[[argparse.Namespace], Where] = default_where
+    tree_of: TreeOf | None = None
+    """None: there is no `policy check`."""
+    policy_file: str = "etc/supervision.yaml"
+    """Checked when no other is named."""
+
+
+def register(subcommands: Any, around: Surroundings = Surroundings()) -> None:
+    """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject` and `policy check`.
+
+    `subcommands` is what `ArgumentParser.add_subparsers` gave. Each sets `execute` in the parsed arguments: a function
+    of the arguments that gives the exit code.
+    """
+    adding = _Adding(subcommands, around)
+    adding.add("status", "whether the agent is ready: exit code 0, 1 (not well) or 3 (not running)")
+    adding.add("tree", "every actor with pid, state, uptime, restarts, memory, mailbox and last incident")
+    _stop(adding.add("stop", "stop the agent in order, and wait for it"))
+    _top(adding.add("top", "the tree, refreshed, with processor time and messages a second"))
+    _incidents(adding.add("incidents", "what went wrong, newest last; also when no agent runs"))
+    _logs(adding.add("logs", "the log of one actor, or of a supervisor and all below it"))
+    _inject(adding.add("inject", "injure an actor on purpose"))
+    if around.tree_of is not None:
+        _policy(subcommands, around, around.tree_of)
+
+
+class _Adding:
+    def __init__(self, subcommands: Any, around: Surroundings) -> None:
+        self._subcommands, self._around = subcommands, around
+
+    def add(self, name: str, text: str) -> argparse.ArgumentParser:
+        """A subcommand that the module of that name runs: imported when it is called, so that none pays for another."""
+
+        def run(context: Context) -> int:
+            code: int = import_module(f"{__package__}.{name}").run(context)
+            return code
+
+        return _parser(self._subcommands, name, run, text, self._around)
+
+
+def _parser(subcommands: Any, name: str, run: Run, text: str, around: Surroundings) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = subcommands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--root-dir", default=DEFAULT_ROOT_DIR, metavar="DIR", help="that of the agent (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--run-dir", default="", metavar="DIR", help="its sockets, where they are not found by --root-dir"
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=_ANSWER_SECONDS,
+        metavar="S",
+        help="seconds to wait for an answer (default: 5)",
+    )
+    parser.set_defaults(execute=lambda arguments: execute(run, arguments, around.where))
+    return parser
+
+
+def positive(text: str) -> float:
+    """A number above zero, for argparse."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number from zero, for argparse."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def _stop(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--wait", type=positive, default=120.0, metavar="S", help="how long (default: 120)")
+    parser.add_argument("--no-wait", action="store_true", help="return as soon as it has begun to stop")
+
+
+def _top(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-d", "--interval", type=positive, default=1.0, metavar="S", help="seconds (default: 1)")
+    parser.add_argument(
+        "-n", "--count", type=count, default=0, help="refresh so many times, then end (default: for ever)"
+    )
+
+
+def _incidents(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("actor", nargs="?", default="", help="only its own, and of those below it")
+    parser.add_argument("-n", "--lines", type=count, default=20, help="the last so many; 0: all (default: 20)")
+    parser.add_argument("--full", action="store_true", help="with tracebacks and stacks")
+    parser.add_argument("--file", default="", help="read this file")
+
+
+def _logs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
+    parser.add_argument("-n", "--lines", type=count, default=100, help="the last so many; 0: all (default: 100)")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what is added")
+    parser.add_argument("--file", default="", help="read this file")
+    parser.add_argument("--level", type=int, default=None, metavar="N", help="show nothing: set the actor's -v to N")
+
+
+def _inject(parser: argparse.ArgumentParser) -> None:
+    from ..faults import EXPLAINED
+
+    parser.add_argument(
+        "actor", help="its name in `supervise tree`, with those of its supervisors: pod_workers/worker/0"
+    )
+    parser.add_argument(
+        "fault", choices=get_args(Fault), metavar="FAULT", help="; ".join(f"{f}: {t}" for f, t in EXPLAINED.items())
+    )
+    parser.add_argument("--seconds", type=float, default=0.0, help="how long it lasts (default: until replaced)")
+    parser.add_argument("--rate", type=float, default=0.0, help="of leak, slow, drop (default: 10 MiB/s, 0.5 s, 0.5)")
+    parser.add_argument("--status", type=int, default=1, help="of exit (default: 1)")
+
+
+def _policy(subcommands: Any, around: Surroundings, tree_of: TreeOf) -> None:
+    below = subcommands.add_parser("policy", help="the supervision policy").add_subparsers(required=True)
+
+    def run(context: Context) -> int:
+        from . import policy
+
+        return policy.run(context, tree_of, around.policy_file)
+
+    text = "all that is wrong with a policy file, and what each actor gets when nothing is"
+    parser = _parser(below, "check", run, text, around)
+    parser.add_argument("file", nargs="?", default="", help=f"(default: {around.policy_file})")

@@ -1,0 +1,42 @@
+"""`supervise stop`: the ordered stop, waited for."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ..protocol import Done, Shutdown
+from .command import NO_ANSWER, OK, REFUSED, CommandError, Context
+
+_POLL_SECONDS = 0.02
+
+
+def run(context: Context) -> int:
+    tree = context.tree()
+    began = time.monotonic()
+    done = context.ask(Shutdown(), Done)
+    if done.error:
+        raise CommandError(REFUSED, done.error)
+    if context.arguments.no_wait:
+        context.show({"stopped": False, "pid": tree.pid}, f"stopping, pid {tree.pid}")
+        return OK
+    while not _has_ended(tree.pid):
+        if time.monotonic() - began > context.arguments.wait:
+            raise CommandError(
+                NO_ANSWER,
+                f"pid {tree.pid} has not stopped after {context.arguments.wait:g} s: `supervise tree` shows who is "
+                f"left, `kill -TERM {tree.pid}` ends all at once",
+            )
+        time.sleep(_POLL_SECONDS)
+    seconds = time.monotonic() - began
+    context.show({"stopped": True, "pid": tree.pid, "seconds": round(seconds, 3)}, f"stopped after {seconds:.1f} s")
+    return OK
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether the process is gone, or only waits for its parent to take notice."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return not os.path.exists(f"/proc/{pid}")

@@ -1,0 +1,43 @@
+"""`supervise tree`: every actor with its process, as a tree."""
+
+from __future__ import annotations
+
+from ..protocol import ActorState, Tree
+from .command import OK, Context
+from .text import branches, duration, size, table
+
+HEADER = ("NAME", "PID", "STATE", "UPTIME", "RESTARTS", "MEMORY", "MAILBOX", "LAST INCIDENT")
+
+
+def run(context: Context) -> int:
+    tree = context.tree()
+    context.show(
+        tree, "\n".join([headline(tree), *table(HEADER, [row(name, actor) for name, actor in branches(tree.actors)])])
+    )
+    return OK
+
+
+def headline(tree: Tree) -> str:
+    """The stage in one line."""
+    running = sum(actor.state == "running" for actor in tree.actors)
+    memory = sum(actor.memory_bytes for actor in tree.actors)
+    return (
+        f"{tree.state}: {running} of {len(tree.actors)} actors in service, {size(memory)} in all, "
+        f"stage pid {tree.pid}, up {duration(tree.uptime)}"
+    )
+
+
+def row(name: str, actor: ActorState) -> tuple[str, ...]:
+    state: str = actor.state
+    if actor.busy_seconds >= 1:
+        state += f" (busy {duration(actor.busy_seconds)})"
+    return (
+        name,
+        str(actor.pid or "-"),
+        state,
+        duration(actor.uptime) if actor.pid else "-",
+        str(actor.restarts),
+        size(actor.memory_bytes),
+        str(actor.mailbox),
+        actor.last_incident or "-",
+    )

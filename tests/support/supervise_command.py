@@ -1,0 +1,38 @@
+"""The `supervise` command of the tree in `supervised.py`, as an application composes it: start is not there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervision.cli.command import Where
+from supervision.cli.register import Surroundings, register
+
+if TYPE_CHECKING:
+    from supervision.spec import ChildSpec
+
+
+def where(arguments: argparse.Namespace) -> Where:
+    home = Path(arguments.root_dir)
+    return Where(Path(arguments.run_dir) if arguments.run_dir else home / "run", home / "incidents.jsonl")
+
+
+def tree_of() -> tuple[ChildSpec, Collection[str]]:
+    from tests.support.supervised import tree
+
+    return tree(), ("late", "deaf")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="supervise")
+    register(parser.add_subparsers(required=True), Surroundings(where, tree_of, "policy.yaml"))
+    arguments = parser.parse_args()
+    code: int = arguments.execute(arguments)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

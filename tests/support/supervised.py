@@ -1,0 +1,102 @@
+"""A tree whose policy is a real policy file, with real incident records and logs, as an agent has them.
+
+root: a, b, group (supervisor): x, y, z; late, deaf where the file `with` beside the run directory names them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+from supervision import logs
+from supervision.actor import Actor, Address, on
+from supervision.application import Application
+from supervision.incidents import Incidents
+from supervision.message import Message
+from supervision.policy import load
+from supervision.spec import ChildSpec
+
+HERE = "tests.support.supervised"
+APPLICATION = f"{HERE}:application"
+
+
+class Work(Message, frozen=True):
+    """Something to do; answered with Worked."""
+
+    text: str
+
+
+class Worked(Message, frozen=True):
+    text: str
+
+
+class Leave(Message, frozen=True):
+    """End with this exit code."""
+
+    status: int
+
+
+class Worker(Actor):
+    """Does what it is told, and writes down when it starts and stops."""
+
+    def __init__(self, start_seconds: float = 0.0, deaf: bool = False) -> None:
+        super().__init__()
+        self._start_seconds, self._deaf = start_seconds, deaf
+
+    async def on_start(self) -> None:
+        await asyncio.sleep(self._start_seconds)
+        self.note("start")
+        self.log.info("working as incarnation %d", self.incarnation)
+
+    async def on_stop(self) -> None:
+        self.note("stop")
+        if self._deaf:
+            await asyncio.sleep(600)
+
+    @on(Work)
+    def on_work(self, message: Work, sender: Address) -> Worked:
+        self.log.debug("work: %s", message.text)
+        return Worked(message.text)
+
+    @on(Leave)
+    def on_leave(self, message: Leave, sender: Address) -> None:
+        raise SystemExit(message.status)
+
+    def note(self, what: str) -> None:
+        with (Path(self.context) / "notes").open("a") as file:
+            file.write(f"{time.monotonic():.6f} {what} {self.name}\n")
+
+
+def worker(name: str, **arguments: Any) -> ChildSpec:
+    return ChildSpec(name=name, actor=f"{HERE}:Worker", arguments=arguments)
+
+
+def tree(extra: str = "") -> ChildSpec:
+    group = ChildSpec(name="group", children=(worker("x"), worker("y"), worker("z")))
+    children = [worker("a"), worker("b"), group]
+    if "late" in extra:
+        children.insert(0, worker("late", start_seconds=600.0))
+    if "deaf" in extra:
+        children.append(worker("deaf", deaf=True))
+    return ChildSpec(name="root", children=tuple(children))
+
+
+def application(run_dir: Path) -> Application:
+    """Its files are beside the run directory: policy.yaml, with, notes, incidents.jsonl, agent.log."""
+    home = run_dir.parent
+    extra = (home / "with").read_text() if (home / "with").exists() else ""
+    spec = tree(extra)
+    logs.configure(verbosity=2, log_file=str(home / "agent.log"))
+    return Application(
+        name="supervised",
+        tree=spec,
+        policies=load(home / "policy.yaml", spec),
+        context=str(home),
+        run_dir=run_dir,
+        incidents=Incidents(home / "incidents.jsonl"),
+        log_file=str(home / "agent.log"),
+        incident_file=str(home / "incidents.jsonl"),
+        policy_file=str(home / "policy.yaml"),
+    )
