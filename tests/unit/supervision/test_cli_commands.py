@@ -1,0 +1,127 @@
+"""The command line without an agent: usage, help, and what can be done all the same."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from supervision.incidents import Incidents
+from supervision.protocol import Exited
+
+ROOT = Path(__file__).parents[3]
+COMMANDS = ["stop", "status", "tree", "top", "incidents", "logs", "inject", "policy check"]
+
+
+def supervise(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.support.supervise_command", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=ROOT, check=False)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_the_options_and_the_exit_codes(command: str) -> None:
+    done = supervise(*command.split(), "--help")
+    assert done.returncode == 0
+    assert "--root-dir" in done.stdout
+    assert "-o {text,json}" in done.stdout
+    assert "3  no agent runs there" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "command", ["stop", "status", "tree", "top -n 1", "logs", "logs a --level 2", "inject a crash"]
+)
+def test_without_an_agent_it_says_how_to_start_one(command: str, tmp_path: Path) -> None:
+    done = supervise(*command.split(), "--root-dir", str(tmp_path))
+    assert done.returncode == 3
+    text = done.stderr + done.stdout
+    assert f"no agent is running on {tmp_path}/run: start one with `supervise start --root-dir {tmp_path}`" in text
+    assert "Traceback" not in text
+
+
+def test_without_an_agent_json_is_json(tmp_path: Path) -> None:
+    done = supervise("tree", "-o", "json", "--root-dir", str(tmp_path))
+    assert json.loads(done.stdout)["code"] == 3
+    done = supervise("status", "-o", "json", "--root-dir", str(tmp_path))
+    assert json.loads(done.stdout)["state"] == "stopped"
+
+
+def test_incidents_are_shown_without_an_agent(tmp_path: Path) -> None:
+    incidents = Incidents(tmp_path / "incidents.jsonl")
+    incidents.opened(Exited("pleg", 1, 5, 9, "signal", uptime=3))
+    incidents.opened(Exited("pod_workers/worker/0", 1, 5, 70 << 8, "exception", "m.Sync", "Traceback\nKeyError: 'x'"))
+    with (tmp_path / "incidents.jsonl").open("a") as file:
+        file.write("{damaged\n")
+    done = supervise("incidents", "--root-dir", str(tmp_path))
+    assert done.returncode == 0
+    assert "1 damaged lines" in done.stderr
+    assert "signal SIGKILL" in done.stdout
+    assert "exception: KeyError: 'x'" in done.stdout
+    only = json.loads(supervise("incidents", "pod_workers", "-o", "json", "--root-dir", str(tmp_path)).stdout)
+    assert [incident["actor"] for incident in only] == ["pod_workers/worker/0"]
+    assert "    KeyError: 'x'" in supervise("incidents", "--full", "--root-dir", str(tmp_path)).stdout
+
+
+def test_no_incidents_is_said_in_words_and_as_an_empty_list(tmp_path: Path) -> None:
+    assert supervise("incidents", "--root-dir", str(tmp_path)).stdout.startswith("no incidents in")
+    assert json.loads(supervise("incidents", "-o", "json", "--root-dir", str(tmp_path)).stdout) == []
+
+
+def test_policy_check_shows_what_each_actor_gets_or_all_that_is_wrong(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("version: 1\nactors:\n  group/*: {memory_mib: 77}\n  late: {memory_mib: 20}\n")
+    bad.write_text("version: 1\nactors:\n  grup: {memory_mib: 77}\n  a: {restart: always}\n")
+    done = supervise("policy", "check", str(good))
+    assert done.returncode == 0
+    assert "77M" in next(line for line in done.stdout.splitlines() if line.startswith("group/x"))
+    assert (
+        json.loads(supervise("policy", "check", "-o", "json", str(good)).stdout)["policies"]["group/x"]["memory_mib"]
+        == 77
+    )
+    done = supervise("policy", "check", str(bad))
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        f"{bad}:3: actors.grup: matches no actor of the tree; did you mean group?",
+        f"{bad}:4: actors.a.restart: must be one of permanent, transient, temporary, not 'always'",
+    ]
+    problems = json.loads(supervise("policy", "check", "-o", "json", str(bad)).stdout)["problems"]
+    assert [(problem["line"], problem["path"]) for problem in problems] == [(3, "actors.grup"), (4, "actors.a.restart")]
+
+
+@pytest.mark.parametrize(
+    "command", ["inject a", "inject a explode", "top -d 0", "incidents -n -1", "tree -o xml", "nothing", ""]
+)
+def test_a_wrong_command_line_is_exit_code_two(command: str) -> None:
+    assert supervise(*command.split()).returncode == 2
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = "import sys, tests.support.supervise_command; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=ROOT, check=True
+    )
+    heavy = {
+        "asyncio",
+        "thespian",
+        "grpc",
+        "kubernetes",
+        "yaml",
+        "tornado",
+        "psutil",
+        "logging",
+        "prometheus_client",
+        "ssl",
+    }
+    assert heavy & set(done.stdout.split()) == set()
+
+
+def test_a_reader_that_stops_reading_is_not_an_error(tmp_path: Path) -> None:
+    incidents = Incidents(tmp_path / "incidents.jsonl", max_bytes=10_000_000)
+    for number in range(1, 2000):
+        incidents.opened(Exited("pleg", number, 5, 9, "signal", detail="x" * 200))
+    command = f"{sys.executable} -m tests.support.supervise_command incidents -n 0 --root-dir {tmp_path} | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, cwd=ROOT, check=False)
+    assert done.stdout.startswith("TIME")
+    assert done.stderr == ""

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from supervision.cli.logs import of_actor
+from supervision.cli.text import branches, duration, size, table
+from supervision.cli.top import Sample, page, rates
+from supervision.cli.tree import headline
+from supervision.protocol import ActorState, Tree
+
+
+def actor(name: str, parent: str, **changes: object) -> ActorState:
+    fields: dict[str, object] = {"kind": "actor", "state": "running"}
+    return ActorState(name=name, parent=parent, **(fields | changes))  # type: ignore[arg-type]
+
+
+TREE = [
+    actor("root", "stage"),
+    actor("pleg", "root"),
+    actor("pod_workers", "root"),
+    actor("pod_workers/worker/0", "pod_workers"),
+    actor("pod_workers/worker/1", "pod_workers"),
+    actor("prober", "root"),
+]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0124, "12ms"),
+        (4.25, "4.2s"),
+        (42, "42s"),
+        (60, "1m"),
+        (302, "5m2s"),
+        (3600, "1h"),
+        (3723, "1h2m"),
+        (273_600, "3d4h"),
+    ],
+)
+def test_a_duration_has_two_units_at_most(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_nothing_is_a_dash_and_a_size_is_in_mebibytes() -> None:
+    assert [size(0), size(5_242_880)] == ["-", "5.0M"]
+
+
+def test_a_table_is_as_wide_as_it_must_be() -> None:
+    assert table(("A", "LONG", "END"), [("aaa", "b", "c")]) == ["A    LONG  END", "aaa  b     c"]
+
+
+def test_the_tree_is_drawn_with_what_a_name_adds_to_its_supervisors() -> None:
+    assert [name for name, _ in branches(TREE)] == [
+        "root",
+        "├─ pleg",
+        "├─ pod_workers",
+        "│  ├─ worker/0",
+        "│  └─ worker/1",
+        "└─ prober",
+    ]
+
+
+def tree(*actors: ActorState) -> Tree:
+    return Tree(pid=7, uptime=5400, state="degraded", actors=list(actors))
+
+
+def test_the_headline_counts_who_is_in_service() -> None:
+    found = headline(tree(*TREE, actor("late", "root", state="starting", memory_bytes=1048576)))
+    assert found == "degraded: 6 of 7 actors in service, 1.0M in all, stage pid 7, up 1h30m"
+
+
+def test_top_shows_rates_between_two_samples_and_none_for_a_new_process() -> None:
+    old = Sample(tree(actor("root", "stage", pid=10, handled=100)), 50.0)
+    new = Sample(tree(actor("root", "stage", pid=10, handled=130), actor("pleg", "root", pid=11, handled=9)), 52.0)
+    old.cpu, new.cpu = {10: 1.0}, {10: 1.5, 11: 3.0}
+    assert rates(old, new, 10) == (25.0, 15.0)
+    assert rates(old, new, 11) == (0.0, 0.0)
+    assert page(old, new)[3].split()[:5] == ["root", "10", "running", "25.0", "15.0"]
+
+
+LINES = [
+    'I1120 20:07:50.000000    1234 a.py:1] "one" logger="pleg"\n',
+    'E1120 20:07:50.000000    1234 a.py:1] "two" logger="pod_workers/worker/0"\n',
+    "Traceback (most recent call last):\n",
+    "ValueError: x\n",
+    '{"ts":1,"msg":"three","logger":"pod_workers"}\n',
+    'I1120 20:07:50.000000    1234 a.py:1] "four" logger="pod_workers_other"\n',
+]
+
+
+def test_a_traceback_belongs_to_the_line_before_it_and_a_supervisor_has_those_below_it() -> None:
+    assert [line.split()[-1] for line in of_actor(LINES, "pod_workers/worker/0")] == [
+        'logger="pod_workers/worker/0"',
+        "last):",
+        "x",
+    ]
+    assert len(list(of_actor(LINES, "pod_workers"))) == 4
+    assert len(list(of_actor(LINES, "pleg"))) == 1
+    assert len(list(of_actor(LINES, ""))) == len(LINES)
