@@ -160,7 +160,10 @@ class Actor(ThespianActor):
 
     # -- verbs ----------------------------------------------------------------------------------------------------
     def tell(self, name: str | Address, message: Message, *, deadline: float = 10.0) -> None:
-        """Send a message. Never blocks. If it cannot be handed over within `deadline` seconds: on_dead_letter."""
+        """Send a message. Never blocks. If it cannot be handed over within `deadline` seconds: on_dead_letter.
+
+        Messages to one receiver keep their order, but that those under 64 KiB may overtake larger ones.
+        """
         self.port.actor_send(Address(name) if isinstance(name, str) else name, message, deadline)
 
     async def ask(self, name: str, message: Message, reply: type[R], *, timeout: float = 10.0) -> R:

@@ -98,7 +98,7 @@ class Process:
         birth = self._birth
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
-        self._runner = Runner(self.flusher, birth.slot, self)
+        self._runner = Runner(self.flusher, birth.slot, self, self._slow)
         self._port = ActorPort(
             birth.name, birth.incarnation, birth.context, birth.names, self._runner, dynamic=birth.dynamic
         )
@@ -153,6 +153,11 @@ class Process:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+    def _slow(self, label: str, seconds: float) -> None:
+        self._port.count("actor_slow_handlers_total", message=label.rpartition(".")[2])
+        if seconds > 1.0:
+            self._log.warning("%s held the actor for %.1f s", label, seconds)
 
     def orphaned(self) -> None:
         """The stage is gone. The system ends us with it; this is for the case that it did not."""

@@ -12,6 +12,9 @@ from .board import Slot, padded
 from .channel import Flusher
 from .timers import Timers
 
+SLOW_SECONDS = 0.05
+"""No handler, and no step of a coroutine, is to hold the loop for longer."""
+
 
 class End(Protocol):
     """How the process ends."""
@@ -23,8 +26,12 @@ class End(Protocol):
 class Runner:
     """Runs the code of one actor. `label` is what is shown as in hand: a message type, or a function's name."""
 
-    def __init__(self, flusher: Flusher, slot: Slot, end: End) -> None:
+    def __init__(
+        self, flusher: Flusher, slot: Slot, end: End, slow: Callable[[str, float], None] = lambda label, seconds: None
+    ) -> None:
+        """`slow` is told the label and the seconds of what held the loop for longer than SLOW_SECONDS."""
         self._loop = loop = asyncio.get_running_loop()
+        self._slow, self._began = slow, 0.0
         self.flusher, self._slot, self._end = flusher, slot, end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._padded: dict[str, bytes] = {}
@@ -41,7 +48,7 @@ class Runner:
             result = call()
         except BaseException as error:  # noqa: BLE001 - let it crash
             self.failed(label, error)
-        self.end()
+        self.end(label)
         if result is None or not inspect.isawaitable(result):
             return None
         return self.task(result if inspect.iscoroutine(result) else _await(result), label)
@@ -58,10 +65,14 @@ class Runner:
         shown = self._padded.get(label)
         if shown is None:
             shown = self._padded[label] = padded(label)
-        self._slot.begin(shown, time.monotonic())
+        self._began = time.monotonic()
+        self._slot.begin(shown, self._began)
 
-    def end(self) -> None:
+    def end(self, label: str) -> None:
         self._slot.end()
+        took = time.monotonic() - self._began
+        if took > SLOW_SECONDS:
+            self._slow(label, took)
 
     def failed(self, label: str, error: BaseException) -> NoReturn:
         """End the process for what was raised; SystemExit is a way to end it on purpose."""
@@ -97,7 +108,7 @@ class _Steps(Coroutine[Any, Any, Any]):
         except BaseException as error:  # noqa: BLE001 - let it crash
             self._runner.failed(self._label, error)
         finally:
-            self._runner.end()
+            self._runner.end(self._label)
 
 
 async def _await(awaitable: Any) -> Any:

@@ -10,7 +10,7 @@ from ..protocol import STAGE
 from ..wire import Frame, Reader, WireError, Writer, encode
 from .loop import Loop
 
-_MOST_WAITING = 4 * 1024 * 1024
+_MOST_WAITING = 128 * 1024 * 1024
 _READ_BYTES = 256 * 1024
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from .. import faults
+from ..faults import check
 from ..message import Message
 from ..protocol import ActorState, Done, GetTree, Inject, Shutdown, Tree
 from .loop import Loop
@@ -97,6 +98,8 @@ def _actor_state(child: Child) -> ActorState:
 
 def _inject(stage: Ruled, order: Inject) -> str:
     """Why it cannot be done, '' when it is."""
+    if wrong := check(order):
+        return wrong
     child = stage.table.get(order.name)
     if child is None:
         return f"there is no actor {order.name!r}"

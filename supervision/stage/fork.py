@@ -42,7 +42,7 @@ def fork(title: str, body: Callable[[], None], close: Iterable[int], *, obeys_si
 
 def _begin(title: str, stage: int, close: Iterable[int], obeys_signals: bool) -> None:
     tie_to_parent(stage)
-    _libc.prctl(_PR_SET_NAME, title[-15:].encode(), 0, 0, 0)
+    set_title(title)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_DFL)
@@ -50,6 +50,11 @@ def _begin(title: str, stage: int, close: Iterable[int], obeys_signals: bool) ->
         signal.signal(number, signal.SIG_DFL if obeys_signals else signal.SIG_IGN)
     for fd in close:
         os.close(fd)
+
+
+def set_title(title: str) -> None:
+    """What `ps` shows: the end of it, 15 bytes at most."""
+    _libc.prctl(_PR_SET_NAME, title.encode()[-15:], 0, 0, 0)
 
 
 def tie_to_parent(parent: int) -> None:

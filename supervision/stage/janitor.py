@@ -6,12 +6,13 @@ when the old one's traces are gone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from collections.abc import Callable
 
-from .fork import STOP_SIGNALS
+from .fork import STOP_SIGNALS, set_title
 
 _CHILDREN_SECONDS = 1.0
 
@@ -31,14 +32,17 @@ class Janitor:
 
     def dismiss(self) -> None:
         """The stage cleans up by itself."""
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        # it may have been killed, and reaped with the rest
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
         os.close(self.fd)
 
 
 def _wait_and_clean(reader: int, stage: int, clean: Callable[[], None]) -> None:
     try:
         os.setsid()
+        set_title("janitor")
         for number in (*STOP_SIGNALS, signal.SIGUSR1):
             signal.signal(number, signal.SIG_IGN)
         os.read(reader, 1)

@@ -63,8 +63,7 @@ class Stage:
         os.chmod(application.run_dir, 0o700)
         self._lock = Lock(application.run_dir)
         self.names.clear()
-        for module in application.preload:
-            importlib.import_module(module)
+        self._preload(application.preload)
         names = [name for name, _, _ in walk(application.tree)]
         self._policies = {name: application.policies.get(name, Policy()) for name in names}
         self.board = Board(len(names) + (_DYNAMIC_SLOTS if application.dynamic else _SPARE_SLOTS))
@@ -74,6 +73,14 @@ class Stage:
         self._code = 0
         self._stop_order: OrderedStop | None = None
         self._root_backoff, self._root_restarts = Backoff(), Intensity()
+
+    def _preload(self, modules: tuple[str, ...]) -> None:
+        try:
+            for module in modules:
+                importlib.import_module(module)
+        except ImportError:
+            self._clean()
+            raise
 
     # -- life -----------------------------------------------------------------------------------------------------
     def run(self) -> int:
@@ -292,7 +299,11 @@ class Stage:
                 return
             if pid == 0:
                 return
-            if not self._disposables.reaped(pid, status):
+            if pid == self._janitor.pid:
+                log.error("the janitor was killed: another takes its place")
+                self._janitor.dismiss()
+                self._janitor = Janitor(self._clean)
+            elif not self._disposables.reaped(pid, status):
                 self._processes.reaped(pid, status)
 
     # -- stopping -------------------------------------------------------------------------------------------------

@@ -62,6 +62,32 @@ def test_a_killed_root_is_replaced_with_everything_below(tmp_path: Path) -> None
         assert not any(exists(pid) for pid in before)
 
 
+def test_actors_ignore_stop_signals(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        pid = stage.pid("echo")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(pid, number)
+        os.kill(stage.process.pid, signal.SIGHUP)
+        assert stage.ask(Say("hi"), Said, "echo").pid == pid
+
+
+def test_a_killed_janitor_is_replaced(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        janitor = _child_called(stage.process.pid, "janitor")
+        os.kill(janitor, signal.SIGKILL)
+        stage.wait(lambda: _child_called(stage.process.pid, "janitor") not in (0, janitor), "another janitor")
+        stage.process.kill()
+        stage.wait_end()
+        stage.wait(lambda: not list((tmp_path / "run").iterdir()), "sockets and lock gone", 2)
+
+
+def _child_called(parent: int, title: str) -> int:
+    for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        if Path(f"/proc/{pid}/comm").read_text().strip() == title:
+            return int(pid)
+    return 0
+
+
 def test_a_killed_stage_leaves_nothing(tmp_path: Path) -> None:
     stage = StageProcess(SMALL, tmp_path / "run")
     stage.wait_ready()
