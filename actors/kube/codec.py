@@ -35,7 +35,8 @@ def decode(data: bytes, kind: type[T]) -> T:
     except msgspec.DecodeError as error:
         raise ObjectError(f"not JSON: {error}") from None
     try:
-        return msgspec.convert(without_nulls(msgspec.json.decode(data)), kind)
+        # through JSON again: raw fields cannot be made from plain data
+        return cast(T, _decoder(kind).decode(encode(without_nulls(msgspec.json.decode(data)))))
     except (msgspec.ValidationError, RecursionError) as error:
         raise ObjectError(str(error)) from None
 

@@ -21,7 +21,7 @@ MAX_NODES = 2_000_000
 
 _BOOLS = {
     word: value
-    for value, words in ((True, "true yes on y"), (False, "false no off n"))
+    for value, words in ((True, "true yes on"), (False, "false no off"))
     for base in words.split()
     for word in (base, base.capitalize(), base.upper())
 }

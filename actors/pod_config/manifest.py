@@ -74,8 +74,7 @@ def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
     errors += shape_errors(plain, Pod)
     if errors:
         raise ManifestError(errors)
-    filled = fill(msgspec.json.decode(msgspec.json.encode(plain)))
-    pod = msgspec.convert(filled, Pod)
+    pod = codec.decode_pod(codec.encode(fill(msgspec.json.decode(codec.encode(plain)))))
     errors = pod_errors(pod)
     if not origin.allow_references:
         errors += reference_errors(pod)

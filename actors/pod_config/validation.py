@@ -143,9 +143,10 @@ def reference_errors(pod: Pod) -> list[FieldError]:
 
 def _references(pod: Pod) -> Iterator[str]:
     spec = pod.spec
-    for field in ("serviceAccountName", "serviceAccount", "imagePullSecrets"):
-        if getattr(spec, field):
-            yield f"spec.{field}"
+    if spec.serviceAccountName or spec.serviceAccount:
+        yield "spec.serviceAccountName"
+    if spec.imagePullSecrets:
+        yield "spec.imagePullSecrets"
     if bytes(spec.resourceClaims) not in (b"", b"[]"):
         yield "spec.resourceClaims"
     for index, volume in enumerate(spec.volumes):
