@@ -72,8 +72,8 @@ class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService):
         else:
             await self.faults.before(fault)
             response = await handler(request)
-        if fault is not None and fault.duplicate:
-            await handler(request)
+            if fault is not None and fault.duplicate:
+                await handler(request)
         if fault is not None and fault.answer_lost:
             raise RpcFailure("UNAVAILABLE", "error reading from server: EOF")
         return response

@@ -1,0 +1,38 @@
+"""gRPC statuses become errors by cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.cri import errors
+
+RESERVED = 'failed to reserve sandbox name "a_b_c_0": name "a_b_c_0" is reserved for "5f0c"'
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "kind"),
+    [
+        ("NOT_FOUND", "no such container", errors.NotFound),
+        ("UNAVAILABLE", "connection refused", errors.Unavailable),
+        ("DEADLINE_EXCEEDED", "Deadline Exceeded", errors.DeadlineExceeded),
+        ("UNIMPLEMENTED", "unknown method", errors.Unimplemented),
+        ("UNKNOWN", RESERVED, errors.NameReserved),
+        ("FAILED_PRECONDITION", RESERVED, errors.NameReserved),
+        ("UNKNOWN", "server is not initialized yet", errors.Unavailable),
+        ("UNKNOWN", "runc create failed", errors.Other),
+        ("RESOURCE_EXHAUSTED", "received message larger than max", errors.Other),
+    ],
+)
+def test_the_kind_of_an_error_is_its_cause(code: str, details: str, kind: type[errors.CriError]) -> None:
+    error = errors.from_rpc("RunPodSandbox", code, details)
+    assert type(error) is kind
+    assert (error.method, error.code, error.details) == ("RunPodSandbox", code, details)
+    assert str(error) == f"RunPodSandbox: {details}"
+
+
+def test_a_reserved_name_tells_whose_it_is_where_the_runtime_does() -> None:
+    told = errors.from_rpc("CreateContainer", "UNKNOWN", RESERVED)
+    untold = errors.from_rpc("CreateContainer", "UNKNOWN", "name k8s_a_b is reserved")
+    assert isinstance(told, errors.NameReserved)
+    assert isinstance(untold, errors.NameReserved)
+    assert (told.id, untold.id) == ("5f0c", "")
