@@ -65,3 +65,10 @@ class NodeResources(Message, frozen=True):
     pods: int
     cgroup_driver: str
     cgroup_version: int
+
+
+class AdmissionFailed(Message, frozen=True):
+    """The pod may run, but its cgroup could not be made: ask again."""
+
+    uid: str
+    message: str

@@ -74,6 +74,10 @@ class CgroupTree(msgspec.Struct, frozen=True):
         """Whether it is there in each hierarchy that `create` makes it in."""
         return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting())
 
+    def anywhere(self, cgroup: str) -> bool:
+        """Whether it is there in any hierarchy."""
+        return any(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self.hierarchies)
+
     def read(self, cgroup: str, controller: str, name: str) -> str:
         """The text of one file. Raises OSError; FileNotFoundError also when no hierarchy has the controller."""
         for hierarchy in self.hierarchies:

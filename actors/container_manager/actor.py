@@ -1,0 +1,307 @@
+"""The container manager: admits pods, and keeps their cgroups.
+
+The ledger of who is on the node is not kept anywhere: after a restart the workers tell it again, pods that run first.
+Until then new pods wait, at most a second, and only when there are cgroups of pods that nobody has told of yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from typing import Final, cast
+
+from actors.config.agent import Agent
+from actors.config_controller.messages import CgroupDriverLearnt
+from actors.kube.codec import ObjectError, decode_pod
+from actors.kube.pod import Pod
+from actors.kube.quantity import QuantityError
+from actors.linux import cgroup_tree, oom
+from actors.linux.cgroup_limits import UNLIMITED, Limits
+from actors.linux.cgroup_names import parse_root
+from actors.linux.cgroup_tree import CgroupError
+from actors.pod_workers.messages import KnownPods
+from supervision.actor import Actor, Address, DisposableError, on
+from supervision.protocol import Hello
+
+from . import node
+from .cgroups import PodCgroups
+from .claim import Claim
+from .ledger import Entry, Ledger, entry_of
+from .messages import (
+    AdmissionFailed,
+    AdmitPod,
+    GetNodeResources,
+    NodeResources,
+    PodAdmitted,
+    PodRejected,
+    PodReleased,
+    ReleasePod,
+    StopCounting,
+)
+from .pod_limits import Rules, milli_to_shares, pod_limits, size_name
+from .slices import Runner, SliceError, Slices, run
+
+HOLD_SECONDS: Final = 1.0
+"""The longest that new pods wait for the workers to tell what runs."""
+DRIVER_SECONDS: Final = 2.0
+"""The longest that the runtime is waited for, to say which cgroup driver it uses."""
+ENFORCE_SECONDS: Final = 60.0
+SETTLE_SECONDS: Final = 0.02
+"""Pods that come together change the burstable tier's shares once."""
+ORPHAN_SECONDS: Final = 10.0
+RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+_UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
+
+
+class ContainerManager(Actor):
+    """See messages.py for what it is told."""
+
+    def __init__(self, host: str = "", runner: Runner = run) -> None:
+        """`host`: the root directory of a made-up host; `runner`: what runs busctl."""
+        super().__init__()
+        self._host, self._runner = host, runner
+
+    async def on_start(self) -> None:
+        self._agent = cast(Agent, self.context)
+        os.makedirs(self._agent.root_dir, 0o750, exist_ok=True)
+        self._capacity = node.capacity(self._agent.config, self._agent.root_dir, self._host)
+        self._allocatable = node.allocatable(self._capacity, self._agent.config)
+        self._ledger = Ledger(self._allocatable)
+        self._tree = cgroup_tree.find(self._host)
+        self._known: dict[str, frozenset[str]] = {}
+        self._workers = 0
+        self._unknown: set[str] = set()
+        self._left: dict[str, int] = {}
+        self._said: set[str] = set()
+        self._shares_due = False
+        self._prepared, self._released = asyncio.Event(), asyncio.Event()
+        self._protect()
+        self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
+        self.start_task(self._prepare(), "prepare")
+        self.after(0.0, self._ask_workers)
+
+    def _protect(self) -> None:
+        score = self._agent.config.oomScoreAdj
+        if not self._host and not oom.set_score(score):
+            self.log.warning("oom_score_adj stays as it is: %d is not permitted here", score)
+
+    def _ask_workers(self) -> None:
+        for index in range(self._agent.workers):
+            self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation), deadline=30.0)
+
+    # -- the tree of cgroups ------------------------------------------------------------------------------------------
+    async def _prepare(self) -> None:
+        """What must be known before the first pod: the driver, the tiers, and which pods have cgroups."""
+        driver = await self._driver()
+        slices = Slices(self._tree.version, self._runner) if driver == "systemd" else None
+        root = parse_root(self._agent.cgroup_root, driver)
+        self._cgroups = PodCgroups(self._tree, root, slices)
+        self._claim = Claim(f"{self._host}{self._cgroups.top}")
+        if self._agent.config.cgroupsPerQOS:
+            await self._enforce()
+            self._expected = frozenset(self._cgroups.present())
+            self.every(ENFORCE_SECONDS, self._enforce_again, jitter=0.1)
+        else:
+            self._expected = frozenset()
+        self._prepared.set()
+        self._release_if_told()
+        self.after(HOLD_SECONDS, self._released.set)
+
+    async def _driver(self) -> str:
+        """The runtime's, where it tells; else the configured one."""
+        configured = self._agent.config.cgroupDriver
+        if self._agent.managed_runtime or not self._agent.config.cgroupsPerQOS:
+            return "cgroupfs" if self._agent.managed_runtime else configured
+        arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": DRIVER_SECONDS}
+        try:
+            learnt = await self.disposable(
+                "actors.container_manager.runtime_driver:ask", arguments, deadline=DRIVER_SECONDS + 2
+            )
+        except DisposableError as error:
+            self.log.warning("the runtime was not asked for its cgroup driver: %s", error)
+            learnt = ""
+        if learnt:
+            self.tell("config_controller", CgroupDriverLearnt(learnt))
+        return cast(str, learnt or configured)
+
+    async def _enforce(self) -> None:
+        """Hold all pods together to what the node can give, and the tiers to their shares."""
+        most = node.enforced(self._capacity, self._agent.config)
+        limits = Limits(
+            cpu_shares=milli_to_shares(most["cpu"]),
+            memory_bytes=most["memory"] if most["memory"] > 0 else UNLIMITED,
+            hugetlb={size_name(name): value for name, value in most.items() if name.startswith("hugepages-")},
+        )
+        try:
+            await self._cgroups.ensure_tiers(limits)
+            await self._cgroups.set_burstable(self._ledger.burstable_milli())
+        except (CgroupError, SliceError) as error:
+            self._say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
+        else:
+            self._said.discard("enforce")
+
+    async def _enforce_again(self) -> None:
+        await self._enforce()
+        self._look()
+
+    def _shares_changed(self) -> None:
+        if not self._shares_due and self._agent.config.cgroupsPerQOS:
+            self._shares_due = True
+            self.after(SETTLE_SECONDS, self._set_shares)
+
+    async def _set_shares(self) -> None:
+        self._shares_due = False
+        try:
+            await self._cgroups.set_burstable(self._ledger.burstable_milli())
+        except (CgroupError, SliceError) as error:
+            self._say("shares", f"the burstable tier keeps its old CPU shares: {error}")
+
+    # -- admission ----------------------------------------------------------------------------------------------------
+    @on(AdmitPod)
+    async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
+        uid = message.uid
+        try:
+            pod = decode_pod(message.pod)
+            entry = entry_of(uid, pod)
+        except (ObjectError, QuantityError) as error:
+            return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
+        if not _UID.match(uid):
+            return self._rejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
+        await self._prepared.wait()
+        if not message.running and uid not in self._ledger:
+            self._expected -= {uid}
+            self._release_if_told()
+            await self._released.wait()
+            refusal = self._ledger.refuse(entry)
+            if refusal is not None:
+                return self._rejected(uid, refusal.reason, refusal.message)
+        return await self._enter(entry, pod, message.running)
+
+    async def _enter(self, entry: Entry, pod: Pod, running: bool) -> PodAdmitted | AdmissionFailed:
+        self._ledger.add(entry)
+        self._unknown.discard(entry.uid)
+        self._left.pop(entry.uid, None)
+        self._release_if_told()
+        if not self._agent.config.cgroupsPerQOS:
+            return PodAdmitted(entry.uid, "")
+        self._shares_changed()
+        try:
+            path = await self._cgroups.ensure_pod(entry.uid, entry.qos, pod_limits(pod, self._rules()))
+        except (CgroupError, SliceError) as error:
+            if not running:
+                self._ledger.drop(entry.uid)
+            self.log.warning("pod %s: its cgroup could not be made: %s", entry.uid, error)
+            return AdmissionFailed(entry.uid, f"failed to ensure that the pod: {entry.uid} cgroups exist: {error}")
+        return PodAdmitted(entry.uid, path)
+
+    def _rejected(self, uid: str, reason: str, message: str) -> PodRejected:
+        self.metrics.count("kubelet_admission_rejections_total", reason=reason)
+        return PodRejected(uid, reason, message)
+
+    def _rules(self) -> Rules:
+        config = self._agent.config
+        period = round(float(config.cpuCFSQuotaPeriod) * 1_000_000)
+        return Rules(config.cpuCFSQuota, period, config.podPidsLimit)
+
+    def _release_if_told(self) -> None:
+        """New pods need not wait when every pod that can be running is in the ledger, or every worker has told."""
+        if self._prepared.is_set() and (self._complete or all(uid in self._ledger for uid in self._expected)):
+            self._released.set()
+
+    # -- the end of pods ----------------------------------------------------------------------------------------------
+    @on(StopCounting)
+    def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
+        if self._ledger.drop(message.uid):
+            self._shares_changed()
+
+    @on(ReleasePod)
+    async def on_release(self, message: ReleasePod, sender: Address) -> PodReleased:
+        self.on_stop_counting(StopCounting(message.uid), sender)
+        if not self._agent.config.cgroupsPerQOS or not _UID.match(message.uid):
+            return PodReleased(message.uid)
+        await self._prepared.wait()
+        return PodReleased(message.uid, await self._remove(message.uid))
+
+    async def _remove(self, uid: str) -> str:
+        try:
+            left = await self._cgroups.remove(uid)
+        except (CgroupError, SliceError) as error:
+            left = str(error)
+        if left:
+            tries = self._left[uid] = self._left.get(uid, 0) + 1
+            self.after(RETRY_SECONDS[min(tries, len(RETRY_SECONDS)) - 1], lambda: self._remove_again(uid))
+        else:
+            self._left.pop(uid, None)
+        return left
+
+    async def _remove_again(self, uid: str) -> None:
+        if uid in self._left and uid not in self._ledger:
+            left = await self._remove(uid)
+            if left and self._left.get(uid) == len(RETRY_SECONDS):
+                self.log.warning("cgroups of pod %s are still in use (tried each minute): %s", uid, left)
+
+    # -- orphans ------------------------------------------------------------------------------------------------------
+    @on(KnownPods)
+    async def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        forgotten = self._known.get(message.worker, frozenset()) - frozenset(message.uids)
+        self._known[message.worker], self._workers = frozenset(message.uids), message.workers
+        for uid in forgotten:
+            if not self._is_known(uid) and self._ledger.drop(uid):
+                self._shares_changed()
+        await self._prepared.wait()
+        self._release_if_told()
+        self._look()
+
+    @property
+    def _complete(self) -> bool:
+        """Whether every worker has told its pods."""
+        return 0 < self._workers <= len(self._known)
+
+    def _is_known(self, uid: str) -> bool:
+        return any(uid in uids for uids in self._known.values())
+
+    def _orphans(self) -> set[str]:
+        """Pods with cgroups, that no worker knows."""
+        if not self._complete or not self._agent.config.cgroupsPerQOS:
+            return set()
+        return {uid for uid in self._cgroups.present() if not self._is_known(uid) and uid not in self._ledger}
+
+    def _look(self) -> None:
+        """What belongs to no pod, and does not for a while, is removed."""
+        new = self._orphans() - self._unknown
+        if new:
+            self._unknown |= new
+            self.after(ORPHAN_SECONDS, lambda: self._sweep(new))
+
+    async def _sweep(self, found: set[str]) -> None:
+        """Remove those that are still nobody's. What has processes is left alone: it may be another agent's pod."""
+        due = self._orphans() & found & self._unknown - self._left.keys()
+        self._unknown -= found
+        if due and not self._claim.held():
+            self._say("claim", f"another agent uses the cgroups {self._cgroups.top}: set cgroupRoot for one of them")
+            return
+        for uid in sorted(due):
+            if self._cgroups.busy(uid):
+                self._say(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
+            elif not await self._remove(uid):
+                self.log.info("cgroup of pod %s, which no worker knows, is removed", uid)
+
+    def _say(self, key: str, text: str) -> None:
+        """Once, until it has been well."""
+        if key not in self._said:
+            self._said.add(key)
+            self.log.warning("%s", text)
+
+    # -- asked --------------------------------------------------------------------------------------------------------
+    @on(GetNodeResources)
+    async def on_get_node_resources(self, message: GetNodeResources, sender: Address) -> NodeResources:
+        await self._prepared.wait()
+        return NodeResources(
+            self._capacity,
+            self._allocatable,
+            self._ledger.requested(),
+            len(self._ledger),
+            self._cgroups.driver,
+            self._cgroups.version,
+        )

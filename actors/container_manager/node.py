@@ -1,0 +1,96 @@
+"""What the machine has, and what of it pods may use: capacity less reservations less hard eviction thresholds.
+
+cpu in thousandths of a core, everything else in bytes or units.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+from actors.config.eviction import Amount, thresholds
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config.resources import parse_resource_list
+from actors.kube.quantity import ceil
+from actors.linux.memory import total_memory
+
+STORAGE: Final = "ephemeral-storage"
+_HARD_SIGNALS: Final = {"memory.available": "memory", "nodefs.available": STORAGE}
+_HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB\Z", re.ASCII)
+_UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+
+
+def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dict[str, int]:
+    """Of this machine. `root` is where its /proc and /sys are found. Raises OSError."""
+    cores = len(os.sched_getaffinity(0))
+    disk = os.statvfs(root_dir)
+    return {
+        "cpu": cores * 1000,
+        "memory": total_memory(f"{root}/proc"),
+        STORAGE: disk.f_blocks * disk.f_frsize,
+        "pods": most_pods(config, cores),
+        **huge_pages(f"{root}/sys/kernel/mm/hugepages"),
+    }
+
+
+def most_pods(config: KubeletConfiguration, cores: int) -> int:
+    """maxPods, or less where podsPerCore says so."""
+    per_core = config.podsPerCore * cores
+    return min(config.maxPods, per_core) if per_core > 0 else config.maxPods
+
+
+def huge_pages(directory: str) -> dict[str, int]:
+    """Bytes of each page size that the kernel has, as `hugepages-2Mi`."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return {}
+    found: dict[str, int] = {}
+    for name in names:
+        match = _HUGE_PAGES.match(name)
+        if match:
+            size = int(match.group(1)) * 1024
+            found[f"hugepages-{_binary(size)}"] = size * int(Path(directory, name, "nr_hugepages").read_text("ascii"))
+    return found
+
+
+def reserved(config: KubeletConfiguration) -> dict[str, int]:
+    """kubeReserved and systemReserved together, in the units of `capacity`."""
+    found: dict[str, int] = {}
+    for amounts in (config.kubeReserved, config.systemReserved):
+        for name, value in parse_resource_list(amounts).items():
+            found[name] = found.get(name, 0) + ceil(value * 1000 if name == "cpu" else value)
+    return found
+
+
+def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, int]:
+    """What the cgroup of all pods is held to: without the eviction thresholds, so that eviction comes before the OOM
+    killer; all there is when `pods` is not enforced."""
+    if "pods" not in config.enforceNodeAllocatable:
+        return dict(total)
+    less = reserved(config)
+    return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
+
+
+def allocatable(total: dict[str, int], config: KubeletConfiguration) -> dict[str, int]:
+    """What pods are admitted to. Huge pages are taken out of memory, as they cannot be used for anything else."""
+    less = reserved(config)
+    for signal, amount in _hard_thresholds(config):
+        name = _HARD_SIGNALS.get(signal)
+        if name:
+            less[name] = less.get(name, 0) + amount.of(total[name])
+    less["memory"] = less.get("memory", 0) + sum(total[name] for name in total if name.startswith("hugepages-"))
+    return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
+
+
+def _hard_thresholds(config: KubeletConfiguration) -> list[tuple[str, Amount]]:
+    return [(item.signal, item.amount) for item in thresholds(config) if item.grace_seconds == 0]
+
+
+def _binary(size: int) -> str:
+    for unit, suffix in _UNITS:
+        if size % unit == 0:
+            return f"{size // unit}{suffix}"
+    return str(size)

@@ -1,0 +1,98 @@
+"""What a pod's cgroup is given, from the pod alone (kubelet's ResourceConfigForPod). Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.kube.pods import amount as amount_of
+from actors.kube.pods import container_limits, is_sidecar, pod_requests, qos_class
+from actors.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, Limits
+
+GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
+_MIN_QUOTA_US = 1000
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What of the configuration bears on pod cgroups."""
+
+    cfs_quota: bool = True
+    cfs_period_us: int = 100_000
+    pids: int = -1
+    """Most processes of a pod; -1 is no limit."""
+
+
+def milli_to_shares(milli: int) -> int:
+    """cpu.shares for thousandths of a core."""
+    return min(MAX_SHARES, max(MIN_SHARES, milli * 1024 // 1000))
+
+
+def milli_to_quota(milli: int, period_us: int) -> int:
+    """CFS quota in microseconds; -1 for no limit."""
+    return max(_MIN_QUOTA_US, milli * period_us // 1000) if milli > 0 else -1
+
+
+def pod_limits(pod: Pod, rules: Rules) -> Limits:
+    """The limits of the pod's own cgroup, by its QoS class."""
+    pids = rules.pids if rules.pids > 0 else None
+    quality = qos_class(pod)
+    if quality == BEST_EFFORT:
+        return Limits(cpu_shares=MIN_SHARES, pids=pids)
+    requests, limits = pod_requests(pod), _limits(pod)
+    cpu = limits.get("cpu", 0)
+    quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
+    return Limits(
+        cpu_shares=milli_to_shares(requests.get("cpu", 0)),
+        cpu_quota_us=quota,
+        cpu_period_us=rules.cfs_period_us,
+        memory_bytes=limits.get("memory") or None,
+        pids=pids,
+        hugetlb={
+            size_name(name): value for name, value in limits.items() if name.startswith("hugepages-") and value >= 0
+        },
+    )
+
+
+def size_name(resource: str) -> str:
+    """The kernel's name for the page size of `hugepages-2Mi`: 2MB."""
+    size = resource.removeprefix("hugepages-")
+    return size.removesuffix("i") + "B" if size.endswith("i") else size
+
+
+def _limits(pod: Pod) -> dict[str, int]:
+    """Limits of the whole pod: of cpu and memory only where every container has one, or the pod itself."""
+    containers = [*pod.spec.initContainers, *pod.spec.containers]
+    found = _peak(pod)
+    for resource in ("cpu", "memory"):
+        if not all(container_limits(container).get(resource) for container in containers):
+            found.pop(resource, None)
+    if pod.spec.resources is not None:
+        found |= {name: amount_of(name, value) for name, value in pod.spec.resources.limits.items()}
+    for name, value in pod.spec.overhead.items():
+        if found.get(name):
+            found[name] += amount_of(name, value)
+    return found
+
+
+def _peak(pod: Pod) -> dict[str, int]:
+    """The most that can be used at one time: as requests are added up (KEP-753), with limits."""
+    running: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in pod.spec.initContainers:
+        step = _plus(running, container)
+        peak = _most(peak, step)
+        if is_sidecar(container):
+            running = step
+    for container in pod.spec.containers:
+        running = _plus(running, container)
+    return _most(peak, running)
+
+
+def _plus(amounts: dict[str, int], container: Container) -> dict[str, int]:
+    more = container_limits(container)
+    return {name: amounts.get(name, 0) + more.get(name, 0) for name in amounts.keys() | more.keys()}
+
+
+def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    return {name: max(one.get(name, 0), other.get(name, 0)) for name in one.keys() | other.keys()}

@@ -1,0 +1,32 @@
+"""Which cgroup driver the runtime uses (KEP-4033). Asked once, in a disposable process, so that the gRPC library stays
+out of this actor's memory."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+_PAUSE_SECONDS = 0.1
+
+
+def ask(endpoint: str, seconds: float) -> str:
+    """`cgroupfs`, `systemd`, or '' when the runtime does not tell, or does not answer within so many seconds."""
+    return asyncio.run(_ask(endpoint, seconds))
+
+
+async def _ask(endpoint: str, seconds: float) -> str:
+    from actors.cri.client import CriClient
+    from actors.cri.errors import CriError
+
+    end = time.monotonic() + seconds
+    client = CriClient(endpoint, request_seconds=seconds)
+    try:
+        while True:
+            try:
+                return await client.cgroup_driver() or ""
+            except CriError:
+                if time.monotonic() + _PAUSE_SECONDS > end:
+                    return ""
+            await asyncio.sleep(_PAUSE_SECONDS)
+    finally:
+        await client.close()

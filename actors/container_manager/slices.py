@@ -1,0 +1,87 @@
+"""Slices of systemd, made and stopped over its D-Bus interface (org.freedesktop.systemd1.Manager) with busctl(1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from actors.linux.cgroup_limits import Limits, unit_properties
+from actors.linux.cgroup_names import CgroupName, slice_of
+
+Runner = Callable[[list[str]], Awaitable[str]]
+"""Runs a command, gives its error text: '' when it went well."""
+
+BUSCTL: Final = "/usr/bin/busctl"
+_CALL: Final = ["call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"]
+_TIMEOUT_SECONDS: Final = 5.0
+_OUTPUT_BYTES: Final = 4096
+
+
+class SliceError(Exception):
+    """systemd did not do it."""
+
+
+async def run(argv: list[str]) -> str:
+    """Run busctl, with nothing of our environment."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env={},
+        )
+    except OSError as error:
+        return f"{argv[0]}: {error.strerror}"
+    try:
+        _, text = await asyncio.wait_for(process.communicate(), _TIMEOUT_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return f"{argv[0]} did not end within {_TIMEOUT_SECONDS:g} s"
+    return text[:_OUTPUT_BYTES].decode("utf-8", "replace").strip() or "failed" if process.returncode else ""
+
+
+class Slices:
+    """Asks systemd for slices."""
+
+    def __init__(self, version: int, runner: Runner = run) -> None:
+        """`version` of the cgroup tree."""
+        self._version, self._run = version, runner
+
+    async def start(self, name: CgroupName, limits: Limits) -> None:
+        """Make the slice and those above it, or set its properties where it is there. Raises SliceError."""
+        unit = slice_of(name)
+        described = {"Description": ("s", f"pods: {unit}"), "DefaultDependencies": ("b", "false")}
+        accounting = dict.fromkeys(("CPUAccounting", "MemoryAccounting", "TasksAccounting"), ("b", "true"))
+        properties = _written({**described, **accounting, **unit_properties(limits, self._version)})
+        call = [BUSCTL, *_CALL, "StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "fail"]
+        error = await self._run([*call, *properties, "0"])
+        if "already exists" in error.lower() or "already loaded" in error.lower():
+            await self.update(name, limits)
+        elif error:
+            raise SliceError(f"systemd did not start {unit}: {error}")
+
+    async def update(self, name: CgroupName, limits: Limits) -> None:
+        """Raises SliceError."""
+        properties = _written(unit_properties(limits, self._version))
+        unit = slice_of(name)
+        error = await self._run([BUSCTL, *_CALL, "SetUnitProperties", "sba(sv)", unit, "true", *properties])
+        if error:
+            raise SliceError(f"systemd did not set the limits of {unit}: {error}")
+
+    async def stop(self, name: CgroupName) -> None:
+        """One that is not loaded is stopped already. Raises SliceError."""
+        unit = slice_of(name)
+        error = await self._run([BUSCTL, *_CALL, "StopUnit", "ss", unit, "replace"])
+        if error and "not loaded" not in error.lower():
+            raise SliceError(f"systemd did not stop {unit}: {error}")
+
+
+def _written(properties: dict[str, tuple[str, object]]) -> list[str]:
+    """As busctl reads an array of (name, variant)."""
+    words = [str(len(properties))]
+    for name, (kind, value) in properties.items():
+        words += [name, kind, str(value)]
+    return words

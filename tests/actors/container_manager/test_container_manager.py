@@ -1,0 +1,412 @@
+"""The container manager on a made-up host: cgroup directories without a kernel behind them."""
+
+import json
+import os
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config_controller.messages import CgroupDriverLearnt
+from actors.container_manager.actor import ContainerManager
+from actors.container_manager.messages import (
+    AdmissionFailed,
+    AdmitPod,
+    GetNodeResources,
+    PodAdmitted,
+    PodRejected,
+    PodReleased,
+    ReleasePod,
+    StopCounting,
+)
+from actors.pod_workers.messages import KnownPods
+from supervision.actor import DisposableError
+from supervision.harness import Harness
+from supervision.protocol import Hello
+
+ASK = "actors.container_manager.runtime_driver:ask"
+V1 = ("cpu,cpuacct", "memory", "pids", "name=systemd")
+FILES = {
+    "cpu,cpuacct": ("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
+    "memory": ("memory.limit_in_bytes",),
+    "pids": ("pids.max",),
+}
+CORES = len(os.sched_getaffinity(0))
+
+
+class Host:
+    """A v1 machine with 4 GiB, and one container manager on it at a time."""
+
+    def __init__(self, root):
+        self.root, self.commands = root, []
+        (root / "proc/self").mkdir(parents=True)
+        (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
+        lines = []
+        for number, options in enumerate(V1):
+            point = f"/sys/fs/cgroup/{options.removeprefix('name=')}"
+            (root / point.lstrip("/")).mkdir(parents=True)
+            lines.append(f"{number + 30} 1 0:{number} / {point} rw - cgroup cgroup rw,{options}\n")
+        (root / "proc/self/mountinfo").write_text("".join(lines))
+
+    def start(self, driver="", answer="", **config):
+        settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", evictionHard={}, **config)
+        context = Agent(root_dir=str(self.root / "kubelet"), workers=2, config=settings)
+        arguments = {"host": str(self.root), "runner": self.run}
+        harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
+        harness.disposables[ASK] = answer if isinstance(answer, Exception) else lambda **_: answer
+        return harness
+
+    async def run(self, argv):
+        self.commands.append(argv)
+        return ""
+
+    def dress(self, cgroup):
+        """The files that the kernel would put into a cgroup."""
+        for hierarchy, names in FILES.items():
+            directory = self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/")
+            directory.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                (directory / name).write_text("")
+
+    def undress(self, cgroup):
+        for hierarchy, names in FILES.items():
+            for name in names:
+                (self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/") / name).unlink()
+
+    def read(self, cgroup, name):
+        hierarchy = next(hierarchy for hierarchy, names in FILES.items() if name in names)
+        return (self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/") / name).read_text()
+
+    def has(self, cgroup):
+        return [
+            h for h in os.listdir(self.root / "sys/fs/cgroup") if (self.root / "sys/fs/cgroup" / h / cgroup).exists()
+        ]
+
+
+@pytest.fixture
+def host(tmp_path):
+    return Host(tmp_path)
+
+
+def pod(cpu=None, memory=None, limits=None, ports=(), **spec):
+    requests = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value}
+    container = {
+        "name": "c",
+        "resources": {"requests": requests, "limits": limits or {}},
+        "ports": [{"containerPort": port, "hostPort": port} for port in ports],
+    }
+    return json.dumps({"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}).encode()
+
+
+async def admit(manager, uid, data, running=False):
+    return await manager.deliver(AdmitPod(uid, data, running))
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        (pod(), "/kubepods/besteffort/podu1"),
+        (pod(cpu="100m"), "/kubepods/burstable/podu1"),
+        (pod(limits={"cpu": "1", "memory": "1Gi"}), "/kubepods/podu1"),
+    ],
+)
+async def test_a_pods_cgroup_is_in_the_tier_of_its_qos_class_in_every_hierarchy(host, data, path):
+    async with host.start() as manager:
+        assert await admit(manager, "u1", data) == PodAdmitted("u1", path)
+
+    assert len(host.has(path.lstrip("/"))) == 4
+
+
+async def test_a_guaranteed_pods_limits_are_written(host):
+    host.dress("/kubepods/podu1")
+    async with host.start(podPidsLimit=99) as manager:
+        await admit(manager, "u1", pod(limits={"cpu": "500m", "memory": "64Mi"}))
+
+    assert host.read("/kubepods/podu1", "cpu.shares") == "512"
+    assert host.read("/kubepods/podu1", "cpu.cfs_quota_us") == "50000"
+    assert host.read("/kubepods/podu1", "memory.limit_in_bytes") == str(64 << 20)
+    assert host.read("/kubepods/podu1", "pids.max") == "99"
+
+
+async def test_all_pods_together_are_held_to_what_is_not_reserved(host):
+    host.dress("/kubepods")
+    async with host.start(kubeReserved={"memory": "1Gi", "cpu": "100m"}) as manager:
+        await manager.settle()
+
+    assert host.read("/kubepods", "memory.limit_in_bytes") == str(3 << 30)
+    assert host.read("/kubepods", "cpu.shares") == str((CORES * 1000 - 100) * 1024 // 1000)
+
+
+async def test_the_burstable_tier_has_the_shares_of_its_pods(host):
+    host.dress("/kubepods/burstable")
+    async with host.start() as manager:
+        await admit(manager, "u1", pod(cpu="250m"))
+        await admit(manager, "u2", pod(cpu="250m"))
+        await admit(manager, "u3", pod(limits={"cpu": "1", "memory": "1Gi"}))
+        await manager.advance(0.1)
+        assert host.read("/kubepods/burstable", "cpu.shares") == "512"
+
+        await manager.deliver(StopCounting("u2"))
+        await manager.advance(0.1)
+        assert host.read("/kubepods/burstable", "cpu.shares") == "256"
+
+
+async def test_a_pod_that_does_not_fit_is_refused_in_the_references_words(host):
+    async with host.start(maxPods=2) as manager:
+        await admit(manager, "u1", pod(memory="3Gi"))
+
+        memory = await admit(manager, "u2", pod(memory="2Gi"))
+        cpu = await admit(manager, "u3", pod(cpu="1000"))
+        await admit(manager, "u4", pod())
+        pods = await admit(manager, "u5", pod())
+
+    used = f"used: {3 << 30}, capacity: {4 << 30}"
+    assert memory == PodRejected(
+        "u2", "OutOfmemory", f"Node didn't have enough resource: memory, requested: {2 << 30}, {used}"
+    )
+    assert cpu.reason == "OutOfcpu"
+    assert (
+        cpu.message == f"Node didn't have enough resource: cpu, requested: 1000000, used: 0, capacity: {CORES * 1000}"
+    )
+    assert pods == PodRejected(
+        "u5", "OutOfpods", "Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
+    )
+    assert host.has("kubepods/besteffort/podu5") == []
+
+
+async def test_a_port_of_the_host_is_given_once(host):
+    async with host.start() as manager:
+        await admit(manager, "u1", pod(ports=[80]))
+        refused = await admit(manager, "u2", pod(ports=[443, 80]))
+        await manager.deliver(StopCounting("u1"))
+        after = await admit(manager, "u2", pod(ports=[443, 80]))
+
+    assert (refused.reason, after.uid) == ("NodePorts", "u2")
+    assert "free ports" in refused.message
+    assert isinstance(after, PodAdmitted)
+
+
+async def test_asking_again_is_answered_the_same_and_counts_once(host):
+    async with host.start(maxPods=1) as manager:
+        first = await admit(manager, "u1", pod(memory="3Gi", ports=[80]))
+
+        assert await admit(manager, "u1", pod(memory="3Gi", ports=[80])) == first
+
+
+async def test_a_running_pod_is_never_refused(host):
+    async with host.start(maxPods=1) as manager:
+        await admit(manager, "u1", pod(memory="3Gi", ports=[80]))
+
+        assert isinstance(await admit(manager, "u2", pod(memory="3Gi", ports=[80]), running=True), PodAdmitted)
+
+
+async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_told(host):
+    async with host.start() as manager:
+        await admit(manager, "u1", pod(memory="3Gi"))
+
+    async with host.start() as manager:
+        newcomer = manager.post(AdmitPod("u2", pod(memory="3Gi")))
+        await manager.settle()
+        assert not newcomer.done()
+
+        await admit(manager, "u1", pod(memory="3Gi"), running=True)
+        assert (await newcomer).reason == "OutOfmemory"
+
+
+async def test_it_waits_for_the_workers_word_when_a_cgroup_has_no_pod_any_more(host):
+    host.dress("/kubepods/podgone")
+    async with host.start() as manager:
+        newcomer = manager.post(AdmitPod("u2", pod()))
+        await manager.deliver(KnownPods("pod_workers/worker/0", 2, []))
+        assert not newcomer.done()
+        await manager.deliver(KnownPods("pod_workers/worker/1", 2, []))
+
+        assert isinstance(await newcomer, PodAdmitted)
+
+
+async def test_it_waits_for_a_second_at_most(host):
+    host.dress("/kubepods/podgone")
+    async with host.start() as manager:
+        newcomer = manager.post(AdmitPod("u2", pod()))
+        await manager.advance(0.9)
+        assert not newcomer.done()
+        await manager.advance(0.2)
+
+        assert isinstance(await newcomer, PodAdmitted)
+
+
+async def test_a_pod_that_says_it_does_not_run_is_not_waited_for(host):
+    host.dress("/kubepods/besteffort/podu1")
+    async with host.start() as manager:
+        assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
+
+
+async def test_on_a_node_without_pods_nobody_waits(host):
+    async with host.start() as manager:
+        assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
+
+
+async def test_released_pods_leave_no_cgroup_in_any_hierarchy(host):
+    async with host.start() as manager:
+        await admit(manager, "u1", pod(cpu="1m"))
+        (host.root / "sys/fs/cgroup/systemd/kubepods/burstable/podu1/container").mkdir()
+
+        assert await manager.deliver(ReleasePod("u1")) == PodReleased("u1")
+        assert await manager.deliver(ReleasePod("u1")) == PodReleased("u1")
+
+    assert host.has("kubepods/burstable/podu1") == []
+    assert host.has("kubepods/burstable") != []
+
+
+async def test_a_cgroup_still_in_use_is_told_and_tried_again_alone(host):
+    async with host.start() as manager:
+        await admit(manager, "u1", pod(cpu="1m"))
+        host.dress("/kubepods/burstable/podu1")  # files keep the directories, as processes do
+        answer = await manager.deliver(ReleasePod("u1"))
+        assert "still in use" in answer.message
+
+        host.undress("/kubepods/burstable/podu1")
+        await manager.advance(1)
+        assert host.has("kubepods/burstable/podu1") == []
+
+
+async def told(manager, *uids):
+    await manager.deliver(KnownPods("pod_workers/worker/0", 2, list(uids)))
+    await manager.deliver(KnownPods("pod_workers/worker/1", 2, []))
+
+
+async def test_a_cgroup_of_no_pod_is_removed_when_every_worker_has_told_and_some_time_has_passed(host):
+    for uid in ("lost", "kept"):
+        (host.root / f"sys/fs/cgroup/pids/kubepods/burstable/pod{uid}").mkdir(parents=True)
+    async with host.start() as manager:
+        await manager.advance(300)
+        assert host.has("kubepods/burstable/podlost")
+
+        await told(manager, "kept")
+        await manager.advance(9)
+        assert host.has("kubepods/burstable/podlost")
+        await manager.advance(2)
+
+    assert host.has("kubepods/burstable/podlost") == []
+    assert host.has("kubepods/burstable/podkept") != []
+
+
+async def test_a_cgroup_of_no_pod_with_processes_is_left_alone(host, caplog):
+    directory = host.root / "sys/fs/cgroup/pids/kubepods/podother"
+    directory.mkdir(parents=True)
+    (directory / "cgroup.procs").write_text("1\n")
+    async with host.start() as manager:
+        await told(manager)
+        await manager.advance(200)
+
+    assert directory.exists()
+    assert sum("left alone" in record.message for record in caplog.records) == 1
+
+
+async def test_a_second_agent_with_the_same_cgroups_removes_nothing(host, caplog):
+    (host.root / "sys/fs/cgroup/pids/kubepods/podlost").mkdir(parents=True)
+    async with host.start() as first:
+        await first.settle()
+        assert first.actor._claim.held()
+        async with host.start() as second:
+            await told(second)
+            await second.advance(200)
+        first.actor._claim.release()
+
+    assert host.has("kubepods/podlost")
+    assert any("cgroupRoot" in record.message for record in caplog.records)
+
+
+async def test_a_pod_its_worker_has_forgotten_is_not_counted_any_more(host):
+    async with host.start(maxPods=1) as manager:
+        await admit(manager, "u1", pod())
+        await told(manager, "u1")
+        await told(manager)
+
+        assert isinstance(await admit(manager, "u2", pod()), PodAdmitted)
+
+
+async def test_the_runtimes_cgroup_driver_wins_and_is_passed_on(host):
+    async with host.start(driver="cgroupfs", answer="systemd") as manager:
+        answer = await admit(manager, "a-b", pod(cpu="1m"))
+
+    assert answer.cgroup_parent == "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda_b.slice"
+    assert manager.sent(CgroupDriverLearnt, to="config_controller") == [CgroupDriverLearnt("systemd")]
+    started = [argv[argv.index("StartTransientUnit") + 2] for argv in host.commands if "StartTransientUnit" in argv]
+    assert started == [
+        "kubepods.slice",
+        "kubepods-burstable.slice",
+        "kubepods-besteffort.slice",
+        "kubepods-burstable-poda_b.slice",
+    ]
+
+
+@pytest.mark.parametrize("answer", ["", DisposableError("Died", "x")])
+async def test_a_runtime_that_does_not_tell_leaves_the_configured_driver(host, answer):
+    async with host.start(driver="systemd", answer=answer) as manager:
+        assert (await admit(manager, "u1", pod())).cgroup_parent.endswith(".slice")
+        assert manager.sent(CgroupDriverLearnt) == []
+
+
+async def test_a_slice_is_stopped_when_its_pod_is_released(host):
+    async with host.start(driver="systemd") as manager:
+        await admit(manager, "u1", pod())
+        await manager.deliver(ReleasePod("u1"))
+
+    assert host.commands[-1][-2:] == ["kubepods-besteffort-podu1.slice", "replace"]
+    assert host.has("kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podu1.slice") == []
+
+
+async def test_the_tree_can_be_put_below_another_cgroup(host):
+    async with host.start(cgroupRoot="/agents/two") as manager:
+        assert (await admit(manager, "u1", pod())).cgroup_parent == "/agents/two/kubepods/besteffort/podu1"
+
+
+async def test_without_cgroups_per_qos_no_cgroup_is_made(host):
+    async with host.start(cgroupsPerQOS=False, enforceNodeAllocatable=[]) as manager:
+        assert await admit(manager, "u1", pod()) == PodAdmitted("u1", "")
+        assert await manager.deliver(ReleasePod("u1")) == PodReleased("u1")
+
+    assert host.has("kubepods") == []
+
+
+async def test_a_cgroup_that_cannot_be_made_is_no_rejection(host):
+    async with host.start() as manager:
+        await manager.settle()
+        tier = host.root / "sys/fs/cgroup/pids/kubepods/besteffort"
+        tier.rmdir()
+        tier.write_text("a file in the way")
+        answer = await admit(manager, "u1", pod(ports=[80]))
+        tier.unlink()
+        other = await admit(manager, "u2", pod(ports=[80]))
+
+    assert isinstance(answer, AdmissionFailed)
+    assert isinstance(other, PodAdmitted)  # it did not stay in the ledger
+
+
+@pytest.mark.parametrize(("uid", "data"), [("..", pod()), ("a/b", pod()), ("u1", b"{"), ("u1", pod(cpu="lots"))])
+async def test_what_is_no_pod_is_refused(host, uid, data):
+    async with host.start() as manager:
+        assert (await admit(manager, uid, data)).reason == "UnexpectedAdmissionError"
+
+
+async def test_the_nodes_resources_are_told(host):
+    async with host.start(systemReserved={"memory": "1Gi"}, podsPerCore=1) as manager:
+        await admit(manager, "u1", pod(cpu="250m"))
+        answer = await manager.deliver(GetNodeResources())
+
+    assert answer.capacity["memory"] == 4 << 30
+    assert answer.allocatable["memory"] == 3 << 30
+    assert answer.capacity["pods"] == CORES
+    assert answer.requested == {"cpu": 250}
+    assert (answer.pods, answer.cgroup_driver, answer.cgroup_version) == (1, "cgroupfs", 1)
+
+
+async def test_the_workers_are_asked_for_their_pods_at_the_start(host):
+    async with host.start() as manager:
+        await manager.advance(0)
+
+    assert [name for name, message in manager.outbox if isinstance(message, Hello)] == [
+        "pod_workers/worker/0",
+        "pod_workers/worker/1",
+    ]
