@@ -1,0 +1,63 @@
+"""Tells monitors of this node (device exporters, topology agents) which pods hold which resources.
+
+gRPC on <root directory>/pod-resources/kubelet.sock, for root only; the gRPC server itself stands behind it, on a socket
+in the directory of the actors, from the first client on (`relay.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Final, cast
+
+from actors.config.agent import Agent
+from supervision.actor import Actor
+
+from .relay import Relay, listen
+from .token_bucket import TokenBucket
+
+if TYPE_CHECKING:
+    import grpc.aio
+
+SOCKET: Final = "kubelet.sock"
+INNER_SOCKET: Final = "pod-resources.sock"
+DIRECTORY_MODE: Final = 0o750
+CALLS_A_SECOND: Final = 100.0
+BURST: Final = 10
+"""Both as in the reference: a monitor that spins costs the node nothing."""
+RETRY_SECONDS: Final = 5.0
+
+
+class PodResourcesServer(Actor):
+    """One for each root directory."""
+
+    async def on_start(self) -> None:
+        self._agent = cast(Agent, self.context)
+        self._relay = Relay(self._serve)
+        self._grpc: grpc.aio.Server | None = None
+        await self._listen()
+
+    async def on_stop(self) -> None:
+        self._relay.close()
+        if self._grpc is not None:
+            await self._grpc.stop(grace=None)
+
+    async def _listen(self) -> None:
+        directory = self._agent.pod_resources_dir
+        try:
+            os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
+            await self._relay.open(listen(f"{directory}/{SOCKET}"))
+        except OSError as error:
+            self.log.error("pod resources cannot be served, tried again in %.0f s: %s", RETRY_SECONDS, error)
+            self.after(RETRY_SECONDS, self._listen)
+
+    async def _serve(self) -> str:
+        """Start the real server; the path of its socket."""
+        from .pod_resources_service import PodResources, serve
+
+        path = f"{self._agent.run_dir}/{INNER_SOCKET}"
+        bucket = TokenBucket(CALLS_A_SECOND, BURST, time.monotonic)
+        active_only = self._agent.gate("KubeletPodResourcesListUseActivePods")
+        self._grpc = await serve(PodResources(self, bucket, active_only=active_only), path)
+        self.log.info("first client of the pod resources API: gRPC is up")
+        return path

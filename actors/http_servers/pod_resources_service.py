@@ -1,0 +1,92 @@
+"""The pod resources API over gRPC. Imported by the first client's call only: it brings gRPC and protobuf with it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+import grpc
+import grpc.aio
+
+from actors.status_manager.messages import GetPods, Pods
+from proto import podresources_pb2 as api
+from proto import podresources_pb2_grpc as stubs
+from supervision.actor import Actor, AskError
+
+from .pod_resources import PodInUse, find, pods_in_use
+from .token_bucket import TokenBucket
+
+R = TypeVar("R")
+Context = grpc.aio.ServicerContext[Any, Any]
+VERSION: Final = "v1"
+ASK_SECONDS: Final = 5.0
+CALLS_AT_ONCE: Final = 64
+
+
+async def serve(service: PodResources, path: str) -> grpc.aio.Server:
+    """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
+    server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
+    stubs.add_PodResourcesListerServicer_to_server(service, server)
+    try:
+        server.add_insecure_port(f"unix://{path}")
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {path}: {error}") from error
+    await server.start()
+    return server
+
+
+class PodResources(stubs.PodResourcesListerServicer):
+    """Answers from what the status manager knows at that moment. Metrics are those of the reference."""
+
+    def __init__(self, actor: Actor, bucket: TokenBucket, *, active_only: bool) -> None:
+        self._actor, self._bucket, self._active_only = actor, bucket, active_only
+
+    async def List(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
+        async def answer() -> api.ListPodResourcesResponse:
+            pods = await self._pods(context, active_only=self._active_only)
+            return api.ListPodResourcesResponse(pod_resources=[_message(pod) for pod in pods])
+
+        return await self._counted("list", context, answer)
+
+    async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
+        async def answer() -> api.AllocatableResourcesResponse:
+            return api.AllocatableResourcesResponse()
+
+        return await self._counted("get_allocatable", context, answer)
+
+    async def Get(self, request: api.GetPodResourcesRequest, context: Context) -> api.GetPodResourcesResponse:
+        async def answer() -> api.GetPodResourcesResponse:
+            namespace, name = request.pod_namespace, request.pod_name
+            pod = find(await self._pods(context, active_only=False), namespace, name)
+            if pod is None:
+                await context.abort(grpc.StatusCode.NOT_FOUND, f"pod {name} in namespace {namespace} not found")
+            return api.GetPodResourcesResponse(pod_resources=_message(pod))
+
+        return await self._counted("get", context, answer)
+
+    async def _counted(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
+        if not self._bucket.take():
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls: rejected by rate limit")
+        metrics, name = self._actor.metrics, "kubelet_pod_resources_endpoint"
+        metrics.count(f"{name}_requests_total", server_api_version=VERSION)
+        metrics.count(f"{name}_requests_{call}", server_api_version=VERSION)
+        answered = False
+        try:
+            result = await answer()
+            answered = True
+            return result
+        finally:
+            if not answered:
+                metrics.count(f"{name}_errors_{call}", server_api_version=VERSION)
+
+    async def _pods(self, context: Context, *, active_only: bool) -> list[PodInUse]:
+        try:
+            pods = await self._actor.ask("status_manager", GetPods(), Pods, timeout=ASK_SECONDS)
+        except AskError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+        return pods_in_use(pods.data, active_only=active_only)
+
+
+def _message(pod: PodInUse) -> api.PodResources:
+    containers = [api.ContainerResources(name=name) for name in pod.containers]
+    return api.PodResources(name=pod.name, namespace=pod.namespace, containers=containers)

@@ -1,0 +1,98 @@
+"""A listening Unix socket whose real server is started by its first client.
+
+gRPC costs an actor several megabytes, and most nodes have nobody who asks; so the socket is ours, a few bytes, and what
+a client says is passed on to the real server's own socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+CHUNK_BYTES: Final = 64 * 1024
+MAX_CLIENTS: Final = 64
+
+
+def listen(path: str, mode: int = 0o660) -> socket.socket:
+    """A bound socket there, in place of one that a dead process left.
+
+    Raises OSError: also FileExistsError when the path is something else than a socket (a link, above all), as we do
+    not remove what is not ours.
+    """
+    try:
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise FileExistsError(f"{path} exists and is no socket")
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    before = os.umask(0o177)  # not even for a moment open to more
+    try:
+        sock.bind(path)
+        os.chmod(path, mode)
+    except OSError:
+        sock.close()
+        raise
+    finally:
+        os.umask(before)
+    return sock
+
+
+class Relay:
+    """Passes each client on to the Unix socket that `start` answers with; `start` is awaited once, when needed."""
+
+    def __init__(self, start: Callable[[], Awaitable[str]]) -> None:
+        self._start = start
+        self._target: asyncio.Future[str] | None = None
+        self._clients: set[asyncio.StreamWriter] = set()
+        self.server: asyncio.Server | None = None
+
+    async def open(self, sock: socket.socket) -> None:
+        self.server = await asyncio.start_unix_server(self._client, sock=sock)
+
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.close()
+        for writer in self._clients:
+            writer.close()
+
+    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._clients) >= MAX_CLIENTS:
+            writer.close()
+            return
+        self._clients.add(writer)
+        try:
+            there, back = await asyncio.open_unix_connection(await self._find_target())
+            # both directions end together: a gRPC connection with one of them closed is of no use
+            directions = [asyncio.ensure_future(_pass_on(reader, back)), asyncio.ensure_future(_pass_on(there, writer))]
+            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+            for direction in directions:
+                direction.cancel()
+            back.close()
+        except OSError:
+            pass  # the client sees its connection end, and comes again
+        finally:
+            self._clients.discard(writer)
+            writer.close()
+
+    async def _find_target(self) -> str:
+        if self._target is None:
+            self._target = asyncio.ensure_future(self._start())
+        try:
+            return await asyncio.shield(self._target)
+        except OSError:
+            self._target = None  # the next client tries again
+            raise
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(CHUNK_BYTES):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass

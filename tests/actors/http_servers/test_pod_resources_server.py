@@ -1,0 +1,151 @@
+"""The pod resources server, with a real gRPC client on its socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
+from actors.status_manager.messages import GetPods, Pods
+from proto import podresources_pb2 as api
+from proto import podresources_pb2_grpc as stubs
+from supervision.actor import AskError
+from supervision.harness import Harness
+
+
+def pods(*names: str, phase: str = "Running") -> Pods:
+    items = [
+        {"metadata": {"name": n, "namespace": "d"}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": phase}}
+        for n in names
+    ]
+    return Pods(json.dumps({"items": items}).encode())
+
+
+class Node:
+    """The server in a harness; `gates` are set on its configuration."""
+
+    def __init__(self, directory: Path, **gates: bool) -> None:
+        self.path = directory / "pod-resources" / "kubelet.sock"
+        run_dir = directory / "run"
+        run_dir.mkdir(mode=0o700)
+        config = KubeletConfiguration(featureGates=gates)
+        agent = Agent(config=config, root_dir=str(directory), run_dir=str(run_dir))
+        self.harness = Harness(PodResourcesServer, name="http_servers/pod_resources_server", context=agent)
+        self.harness.answer(GetPods, pods("p", "q"))
+
+    @contextlib.asynccontextmanager
+    async def serve(self) -> AsyncIterator[stubs.PodResourcesListerAsyncStub]:
+        async with asyncio.timeout(20), self.harness, grpc.aio.insecure_channel(f"unix://{self.path}") as channel:
+            yield stubs.PodResourcesListerStub(channel)
+            await channel.close()
+            await self.harness.stop()
+
+    def counted(self, name: str) -> float:
+        samples = self.harness.actor.metrics.snapshot("a", 1).samples
+        found = [one.value for one in samples if one.name == f"kubelet_pod_resources_endpoint_{name}"]
+        return sum(found)
+
+
+async def test_every_pod_and_its_containers_are_listed(tmp_path):
+    node = Node(tmp_path)
+    async with node.serve() as client:
+        answer = await client.List(api.ListPodResourcesRequest())
+        assert [(p.name, p.namespace, [c.name for c in p.containers]) for p in answer.pod_resources] == [
+            ("p", "d", ["c"]),
+            ("q", "d", ["c"]),
+        ]
+        assert await client.GetAllocatableResources(api.AllocatableResourcesRequest()) == (
+            api.AllocatableResourcesResponse()
+        )
+        assert node.counted("requests_total") == 2
+        assert node.counted("requests_list") == 1
+        assert node.counted("errors_list") == 0
+
+
+async def test_one_pod_is_told_by_name_and_an_unknown_one_is_not_found(tmp_path):
+    node = Node(tmp_path)
+    async with node.serve() as client:
+        answer = await client.Get(api.GetPodResourcesRequest(pod_name="q", pod_namespace="d"))
+        assert answer.pod_resources.name == "q"
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await client.Get(api.GetPodResourcesRequest(pod_name="q", pod_namespace="other"))
+        assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+        assert refused.value.details() == "pod q in namespace other not found"
+        assert node.counted("errors_get") == 1
+
+
+@pytest.mark.parametrize(("gates", "listed"), [({}, 0), ({"KubeletPodResourcesListUseActivePods": False}, 1)])
+async def test_pods_that_have_ended_are_listed_only_when_the_gate_is_off(tmp_path, gates, listed):
+    node = Node(tmp_path, **gates)
+    node.harness.answer(GetPods, pods("p", phase="Succeeded"))
+    async with node.serve() as client:
+        assert len((await client.List(api.ListPodResourcesRequest())).pod_resources) == listed
+
+
+async def test_a_client_that_spins_is_held_off(tmp_path):
+    async with Node(tmp_path).serve() as client:
+        calls = [client.GetAllocatableResources(api.AllocatableResourcesRequest()) for _ in range(60)]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        codes = [one.code() for one in results if isinstance(one, grpc.aio.AioRpcError)]
+        assert set(codes) == {grpc.StatusCode.RESOURCE_EXHAUSTED}
+        assert len(codes) < 51
+
+
+async def test_a_silent_status_manager_is_a_failure_that_passes(tmp_path):
+    node = Node(tmp_path)
+    node.harness.answer(GetPods, AskError("status_manager is silent"))
+    async with node.serve() as client:
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await client.List(api.ListPodResourcesRequest())
+        assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
+        node.harness.answer(GetPods, pods("p"))
+        assert len((await client.List(api.ListPodResourcesRequest())).pod_resources) == 1
+
+
+async def test_the_socket_is_for_root_alone_and_replaces_one_that_was_left(tmp_path):
+    node = Node(tmp_path)
+    node.path.parent.mkdir(mode=0o750)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(node.path))
+    async with node.serve() as client:
+        mode = os.lstat(node.path).st_mode
+        assert stat.S_ISSOCK(mode)
+        assert stat.S_IMODE(mode) == 0o660
+        assert stat.S_IMODE(node.path.parent.stat().st_mode) == 0o750
+        assert (await client.List(api.ListPodResourcesRequest())).pod_resources
+
+
+async def test_a_link_in_its_place_is_left_alone_until_somebody_removes_it(tmp_path):
+    node, precious = Node(tmp_path), tmp_path / "precious"
+    precious.write_text("kept")
+    node.path.parent.mkdir()
+    node.path.symlink_to(precious)
+    async with node.serve() as client:
+        assert node.path.is_symlink()
+        assert precious.read_text() == "kept"
+        node.path.unlink()
+        await node.harness.advance(RETRY_SECONDS)
+        assert (await client.List(api.ListPodResourcesRequest(), wait_for_ready=True)).pod_resources
+
+
+def test_grpc_is_not_loaded_before_the_first_client():
+    code = "import sys; import actors.http_servers.pod_resources_server; print([m for m in sys.modules if 'grpc' in m])"
+    root = Path(__file__).parents[3]
+    shown = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True, timeout=30
+    )
+    assert shown.stdout.strip() == "[]"
