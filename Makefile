@@ -74,7 +74,7 @@ check-lint:
 check-types:
 	@$(BIN)mypy
 check-layers:
-	@$(BIN)lint-imports
+	@$(BIN)lint-imports --no-logo | grep -vE '^(|-+|Contracts|Analyzed.*)$$'
 
 .PHONY: format
 format: venv  ## put the code in its one format, and mend what lint can mend
