@@ -24,7 +24,8 @@ class SandboxCalls:
     async def run_pod_sandbox(self, config: cri.PodSandboxConfig, runtime_handler: str = "") -> str:
         """The id of a ready sandbox, made now or by an earlier try with the same name and attempt.
 
-        Raises NameReserved when that one exists but is not ready, or is being made for longer than a few seconds.
+        Raises NameReserved when that one exists but is not ready (a runtime that could not clean up after a failure
+        keeps it so: take the next attempt), or is being made for longer than a few seconds.
         """
         request = cri.RunPodSandboxRequest(config=config, runtime_handler=runtime_handler)
 
