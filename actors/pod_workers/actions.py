@@ -26,7 +26,7 @@ class Verdicts(msgspec.Struct, frozen=True):
     """What probes found, by container id."""
 
     unhealthy: dict[str, str] = {}
-    """Containers to kill, with the reason."""
+    """Containers to kill, and which probe says so: `liveness` or `startup`."""
     started: frozenset[str] = frozenset()
     """Containers whose startup probe has passed."""
 
@@ -60,6 +60,8 @@ class Actions(msgspec.Struct, frozen=True, kw_only=True):
     create_sandbox: bool = False
     attempt: int = 0
     kill: list[Kill] = []
+    resume: list[Ran] = []
+    """Created by an earlier incarnation that did not get to start them."""
     start: list[Start] = []
     backoff: list[Backoff] = []
     done: bool = False
@@ -76,8 +78,7 @@ def compute(pod: Pod, runtime: PodRuntime, verdicts: Verdicts, now: float, maxim
         first = _first_init(pod)
         starts = [first] if first else _fresh(pod, runtime)
         return Actions(kill_pod=bool(runtime.sandboxes), create_sandbox=True, attempt=attempt, start=starts)
-    assert sandbox is not None
-    here = [ran for ran in runtime.containers if ran.sandbox_id == sandbox.id]
+    here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
     return _Plan(pod, runtime, here, verdicts, now, maximum_backoff).actions(attempt)
 
 
@@ -142,6 +143,7 @@ class _Plan:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
         self.now, self.maximum = now, maximum_backoff
         self.kill: list[Kill] = []
+        self.resume: list[Ran] = []
         self.start: list[Start] = []
         self.backoff: list[Backoff] = []
 
@@ -158,13 +160,14 @@ class _Plan:
             kept = [self._regular(container) for container in self.pod.spec.containers]
             done = not any(kept)
             if done:
-                self.start, self.backoff = [], []
+                self.start, self.resume, self.backoff = [], [], []
             else:
                 self._ephemeral()
         return Actions(
             kill_pod=done,
             attempt=attempt,
             kill=self.kill,
+            resume=self.resume,
             start=self.start,
             backoff=self.backoff,
             done=done,
@@ -258,17 +261,19 @@ class _Plan:
         return True
 
     def _unhealthy(self, last: Ran) -> bool:
-        why = self.verdicts.unhealthy.get(last.id)
-        if why is None:
+        kind = self.verdicts.unhealthy.get(last.id)
+        if kind is None:
             return False
-        kind = "startup" if "startup" in why else "liveness"
         self.kill.append(Kill(last, f"Container {last.name} failed {kind} probe", kind))
         return True
 
     def _odd(self, last: Ran) -> bool:
-        """Created but never started, or in a state that the runtime does not know: ended, then started anew."""
+        """Created but never started: started now. In a state that the runtime does not know: ended, then made anew."""
         if last.state is ContainerState.RUNNING:
             return False
+        if last.state is ContainerState.CREATED:
+            self.resume.append(last)
+            return True
         self.kill.append(Kill(last, f"Container {last.name} is in state {last.state}, try killing it before restart"))
         return True
 

@@ -1,0 +1,123 @@
+"""A container of a pod, as the runtime is asked for it. Pure."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from actors.kube import names as known
+from actors.kube.codec import encode
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.kube.pods import grace_period
+from proto import cri_pb2 as cri
+
+from .environment import ConfigError
+from .expansion import expand, expand_all
+from .hashing import container_hash
+from .names import log_path
+from .resources import Limits
+from .sandbox_config import identity
+
+_PROPAGATION = {
+    None: cri.PROPAGATION_PRIVATE,
+    "": cri.PROPAGATION_PRIVATE,
+    "None": cri.PROPAGATION_PRIVATE,
+    "HostToContainer": cri.PROPAGATION_HOST_TO_CONTAINER,
+    "Bidirectional": cri.PROPAGATION_BIDIRECTIONAL,
+}
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was brought together for one container."""
+
+    image_ref: str
+    environment: dict[str, str]
+    mounts: list[cri.Mount]
+    limits: Limits
+    security: cri.LinuxContainerSecurityContext
+    unified: dict[str, str] = {}
+    """cgroup v2 files that the runtime is to write."""
+
+
+def container_config(pod: Pod, container: Container, restart_count: int, parts: Parts) -> cri.ContainerConfig:
+    """ContainerConfig. Another incarnation, or the Go kubelet, recognises the container by what is written here."""
+    limits = parts.limits
+    config = cri.ContainerConfig(
+        metadata=cri.ContainerMetadata(name=container.name, attempt=restart_count),
+        image=cri.ImageSpec(image=parts.image_ref, user_specified_image=container.image),
+        command=expand_all(container.command, parts.environment),
+        args=expand_all(container.args, parts.environment),
+        working_dir=container.workingDir,
+        envs=[cri.KeyValue(key=key, value=value.encode()) for key, value in parts.environment.items()],
+        mounts=parts.mounts,
+        labels={**identity(pod), known.CONTAINER_NAME_LABEL: container.name},
+        annotations=container_annotations(pod, container, restart_count),
+        log_path=log_path(container.name, restart_count),
+        stdin=container.stdin,
+        stdin_once=container.stdinOnce,
+        tty=container.tty,
+    )
+    config.linux.security_context.CopyFrom(parts.security)
+    config.linux.resources.CopyFrom(
+        cri.LinuxContainerResources(
+            cpu_shares=limits.cpu_shares,
+            cpu_quota=limits.cpu_quota,
+            cpu_period=limits.cpu_period,
+            memory_limit_in_bytes=limits.memory_bytes,
+            oom_score_adj=limits.oom_score_adj,
+            unified=parts.unified,
+        )
+    )
+    return config
+
+
+def container_annotations(pod: Pod, container: Container, restart_count: int) -> dict[str, str]:
+    """Enough to end the container of a pod that nobody remembers."""
+    found = {
+        known.CONTAINER_HASH: container_hash(container),
+        known.CONTAINER_RESTART_COUNT: str(restart_count),
+        known.CONTAINER_TERMINATION_MESSAGE_PATH: container.terminationMessagePath,
+        known.CONTAINER_TERMINATION_MESSAGE_POLICY: container.terminationMessagePolicy,
+        known.POD_TERMINATION_GRACE_PERIOD: str(grace_period(pod)),
+    }
+    if pod.metadata.deletionGracePeriodSeconds is not None:
+        found[known.POD_DELETION_GRACE_PERIOD] = str(pod.metadata.deletionGracePeriodSeconds)
+    if container.lifecycle is not None and container.lifecycle.preStop is not None:
+        found[known.CONTAINER_PRE_STOP_HANDLER] = encode(container.lifecycle.preStop).decode()
+    if container.ports:
+        ports = [
+            {key: value for key, value in msgspec.structs.asdict(port).items() if value} for port in container.ports
+        ]
+        found[known.CONTAINER_PORTS] = json.dumps(ports, separators=(",", ":"))
+    return found
+
+
+def subpath(pod_name: str, mount: object, environment: dict[str, str]) -> str:
+    """The sub path of a volume mount, expanded; '' for none. Raises ConfigError for one that leaves the volume."""
+    expression = getattr(mount, "subPathExpr", "")
+    path = expand(expression, environment) if expression else getattr(mount, "subPath", "")
+    if path.startswith("/") or ".." in path.split("/") or (expression and "$(" in path):
+        raise ConfigError(f"subPath of {pod_name}: {path!r} must be relative, without '..', every variable known")
+    return path
+
+
+def volume_mounts(container: Container, paths: dict[str, str], subpaths: dict[int, str]) -> list[cri.Mount]:
+    """Mounts of the container's volumes. `subpaths`: host path by place in volumeMounts. Raises ConfigError."""
+    mounts = []
+    for index, mount in enumerate(container.volumeMounts):
+        host_path = subpaths.get(index) or paths.get(mount.name)
+        if host_path is None:
+            raise ConfigError(f'volumeMount "{mount.name}": no such volume')
+        if mount.recursiveReadOnly == "Enabled":
+            raise ConfigError(f'volumeMount "{mount.name}": recursive read-only is not supported by the runtime')
+        mounts.append(
+            cri.Mount(
+                container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
+                host_path=host_path,
+                readonly=mount.readOnly,
+                propagation=_PROPAGATION.get(mount.mountPropagation, cri.PROPAGATION_PRIVATE),
+            )
+        )
+    return mounts

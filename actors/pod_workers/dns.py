@@ -1,0 +1,107 @@
+"""resolv.conf and /etc/hosts of pods. Pure, but for reading the host's file, which the caller does.
+
+Limits of the reference: 3 name servers, 32 search domains, 2048 characters of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from actors.kube.pod import HostAlias, Pod
+
+MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS = 3, 32, 2048
+
+
+class Dns(msgspec.Struct, frozen=True, kw_only=True):
+    servers: list[str] = []
+    searches: list[str] = []
+    options: list[str] = []
+
+
+def parse_resolv_conf(text: str) -> Dns:
+    """What a resolv.conf says (resolv.conf(5)); the last `search` and `options` of each count."""
+    servers, searches, options = [], [], []
+    for line in text.splitlines():
+        words = line.split("#")[0].split(";")[0].split()
+        if len(words) < 2:
+            continue
+        if words[0] == "nameserver":
+            servers.append(words[1])
+        elif words[0] == "search":
+            searches = [word.rstrip(".") or "." for word in words[1:]]
+        elif words[0] == "options":
+            options = words[1:]
+    return Dns(servers=servers, searches=searches, options=options)
+
+
+def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
+    """Name resolution by the pod's policy and its dnsConfig, cut to what resolvers take."""
+    policy = pod.spec.dnsPolicy or "ClusterFirst"
+    if policy == "ClusterFirst" and pod.spec.hostNetwork:
+        policy = "Default"
+    if policy == "ClusterFirstWithHostNet":
+        policy = "ClusterFirst"
+    if policy == "None":
+        base = Dns()
+    elif policy == "ClusterFirst" and cluster_servers:
+        namespace = pod.metadata.namespace
+        own = [f"{namespace}.svc.{cluster_domain}", f"svc.{cluster_domain}", cluster_domain] if cluster_domain else []
+        base = Dns(servers=list(cluster_servers), searches=_once([*own, *host.searches]), options=["ndots:5"])
+    else:
+        base = host
+    return _cut(_merge(pod, base))
+
+
+def _merge(pod: Pod, base: Dns) -> Dns:
+    config = pod.spec.dnsConfig
+    if config is None:
+        return base
+    options = dict(option.partition(":")[::2] for option in base.options)
+    for option in config.options:
+        options[option.name] = option.value or ""
+    return Dns(
+        servers=_once([*base.servers, *config.nameservers]),
+        searches=_once([*base.searches, *config.searches]),
+        options=[f"{name}:{value}" if value else name for name, value in options.items()],
+    )
+
+
+def _cut(dns: Dns) -> Dns:
+    searches: list[str] = []
+    for domain in dns.searches[:MAX_SEARCHES]:
+        if len(" ".join([*searches, domain])) > MAX_SEARCH_CHARACTERS:
+            break
+        searches.append(domain)
+    return Dns(servers=dns.servers[:MAX_SERVERS], searches=searches, options=dns.options)
+
+
+def _once(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))
+
+
+def hosts_file(ips: Sequence[str], hostname: str, domain: str, aliases: Iterable[HostAlias]) -> str:
+    """/etc/hosts of a pod with a network of its own."""
+    lines = [
+        "# Kubernetes-managed hosts file.",
+        "127.0.0.1\tlocalhost",
+        "::1\tlocalhost ip6-localhost ip6-loopback",
+        "fe00::0\tip6-localnet",
+        "fe00::0\tip6-mcastprefix",
+        "fe00::1\tip6-allnodes",
+        "fe00::2\tip6-allrouters",
+    ]
+    names = f"{hostname}.{domain}\t{hostname}" if domain else hostname
+    lines += [f"{ip}\t{names}" for ip in ips]
+    return "\n".join(lines) + "\n" + _aliases(aliases)
+
+
+def host_network_hosts_file(host: str, aliases: Iterable[HostAlias]) -> str:
+    """/etc/hosts of a pod in the node's network: the node's own, and the pod's aliases."""
+    return "# Kubernetes-managed hosts file (host network).\n" + host + _aliases(aliases)
+
+
+def _aliases(aliases: Iterable[HostAlias]) -> str:
+    lines = ["\t".join([alias.ip, *alias.hostnames]) for alias in aliases]
+    return "\n# Entries added by HostAliases.\n" + "\n".join(lines) + "\n" if lines else ""

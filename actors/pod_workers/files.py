@@ -1,0 +1,123 @@
+"""Files that a pod's containers need on the host: log directory and links, /etc/hosts, termination messages.
+
+All below the agent's own directories, made without following links that a pod may have planted.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from actors.cri.model import Container as Ran
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+
+from .names import log_directory, log_link, pod_log_directory
+
+MESSAGE_BYTES = 4096
+FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def make_log_directory(logs_dir: str, pod: Pod) -> None:
+    os.makedirs(logs_dir, 0o750, exist_ok=True)
+    os.makedirs(pod_log_directory(logs_dir, pod), 0o755, exist_ok=True)
+
+
+def write_hosts(pod_dir: str, text: str) -> str:
+    """Write the pod's /etc/hosts and answer its path. It keeps its inode, as it is bind-mounted."""
+    path = f"{pod_dir}/etc-hosts"
+    os.makedirs(pod_dir, 0o750, exist_ok=True)
+    with os.fdopen(os.open(path, _NEW, 0o644), "w") as file:
+        file.write(text)
+    os.chmod(path, 0o644)
+    return path
+
+
+def termination_log(pod_dir: str, container: str, restart_count: int) -> str:
+    """Where an instance writes its last words: eight hexadecimal digits, as the reference has, so that anybody finds it."""
+    return f"{pod_dir}/containers/{container}/{restart_count:08x}"
+
+
+def make_termination_log(pod_dir: str, container: Container, restart_count: int) -> str:
+    """An empty file for the container to write its last words to; a new one for each instance."""
+    path = termination_log(pod_dir, container.name, restart_count)
+    os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
+    Path(path).unlink(missing_ok=True)
+    os.close(os.open(path, _NEW | os.O_EXCL, 0o666))
+    os.chmod(path, 0o666)  # whatever user the container runs as  # noqa: S103
+    return path
+
+
+def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, container_id: str, log: str) -> None:
+    """The link that log collectors know; an existing one is replaced."""
+    os.makedirs(links_dir, 0o755, exist_ok=True)
+    link, target = log_link(links_dir, pod, container, container_id), f"{pod_log_directory(logs_dir, pod)}/{log}"
+    temporary = f"{link}.{os.getpid()}"[-255:] if len(link) > 240 else f"{link}.new"
+    Path(temporary).unlink(missing_ok=True)
+    os.symlink(target, temporary)
+    os.replace(temporary, link)
+
+
+def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: Ran) -> None:
+    """The log of a container that is removed, with its link and what was rotated away."""
+    Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
+    directory = Path(pod_log_directory(logs_dir, pod)) / ran.name
+    for file in directory.glob(f"{ran.restart_count}.log*") if directory.is_dir() else ():
+        file.unlink(missing_ok=True)
+
+
+def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, uid: str) -> None:
+    """All logs of a pod that is gone, and the links to them."""
+    directory = Path(log_directory(logs_dir, namespace, name, uid))
+    prefix = f"{name}_{namespace}_"
+    for link in Path(links_dir).glob(f"{prefix}*.log") if os.path.isdir(links_dir) else ():
+        try:
+            if os.readlink(link).startswith(f"{directory}/"):
+                link.unlink()
+        except OSError:
+            continue
+    if directory.is_dir() and not directory.is_symlink():
+        for folder in directory.iterdir():
+            if folder.is_dir() and not folder.is_symlink():
+                for file in folder.iterdir():
+                    file.unlink(missing_ok=True)
+                folder.rmdir()
+            else:
+                folder.unlink()
+        directory.rmdir()
+
+
+def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
+    """The highest restart count that has a log, -1 for none: the count goes on where the runtime forgot."""
+    try:
+        names = os.listdir(f"{pod_log_directory(logs_dir, pod)}/{container}")
+    except OSError:
+        return -1
+    numbers = [name.partition(".")[0] for name in names if ".log" in name]
+    return max((int(number) for number in numbers if number.isdigit()), default=-1)
+
+
+def termination_message(file: str, log: str, *, fallback: bool) -> str:
+    """The last words: the file's tail, else (when asked) the last lines of the log. Errors of the disk give ''."""
+    text = _tail(file, MESSAGE_BYTES)
+    if text or not fallback:
+        return text
+    raw = _tail(log, 16 * FALLBACK_BYTES)
+    lines = []
+    for line in raw.splitlines()[-FALLBACK_LINES:]:
+        parts = line.split(" ", 3)
+        if len(parts) == 4:
+            lines.append(parts[3] + ("" if parts[2].startswith("P") else "\n"))
+    return "".join(lines).encode()[-FALLBACK_BYTES:].decode(errors="ignore")
+
+
+def _tail(path: str, most: int) -> str:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - most))
+        return file.read(most).decode(errors="replace")
