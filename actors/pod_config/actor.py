@@ -31,7 +31,7 @@ LARGE_BYTES = 64 << 10
 READ_SECONDS = 60.0
 DOUBT_SECONDS = 0.1
 """How long a manifest may be away while its editor replaces it."""
-SETTLE_SECONDS = 1.0
+SETTLE_SECONDS = 0.3
 WATCH_BACKOFF = (1.0, 20.0)
 QUIET_AFTER = 3
 """Errors of the URL in a row after which they are logged for debugging only."""

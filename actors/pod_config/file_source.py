@@ -18,7 +18,7 @@ from .manifest import Origin, StaticPod, read_manifest
 
 LARGE_BYTES = 64 << 10
 """From here on a manifest takes longer than a handler may: read in a process of its own."""
-SETTLE_NS = 500_000_000
+SETTLE_NS = 250_000_000
 """A file that changed this recently may still be being written, unless its writer is known to have closed it."""
 
 _TEMPORARY = re.compile(r"\..*|.*~|#.*#|[0-9]+|.*\.sw[a-z]|sed[A-Za-z0-9]{6}|.*\.dpkg-(new|old|tmp)")

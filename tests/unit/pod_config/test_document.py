@@ -12,6 +12,12 @@ from hypothesis import strategies as st
 from actors.pod_config.document import MAX_BYTES, MAX_DEPTH, plain_scalar, read_document
 from actors.pod_config.errors import ManifestError
 
+
+def assert_reasons(error: ManifestError) -> None:
+    assert all(error.texts())
+    assert error.errors
+
+
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
@@ -40,7 +46,7 @@ def test_any_bytes_give_data_or_a_manifest_error(data):
     try:
         read_document(data)
     except ManifestError as error:
-        assert error.errors
+        assert_reasons(error)
 
 
 @pytest.mark.parametrize(

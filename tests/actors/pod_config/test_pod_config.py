@@ -1,0 +1,333 @@
+"""Pod configuration with faked workers: real files and inotify, a real HTTP server, restarts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.config.duration import Duration
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.kube.codec import decode_pod
+from actors.kube.pods import worker_of
+from actors.pod_config.actor import PodConfig
+from actors.pod_config.messages import GetSources, PodPoisons, SourcePods
+from actors.pod_workers.messages import DesiredPods, PodOperation
+from supervision.harness import Harness
+from supervision.protocol import Hello
+
+WORKERS = ["pod_workers/worker/0", "pod_workers/worker/1"]
+
+
+def manifest(name: str = "web", image: str = "busybox", extra: str = "") -> str:
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{extra}}}\n"
+        f"spec:\n  containers: [{{name: c, image: {image}}}]\n"
+    )
+
+
+def started(path: str = "", standalone: bool = True, **config: object) -> Harness:
+    agent = Agent(
+        config=KubeletConfiguration(staticPodPath=path, **config), node_name="n1", workers=2, standalone=standalone
+    )
+    return Harness(PodConfig, name="pod_config", context=agent)
+
+
+class World:
+    """What the workers know, from what they were told."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+
+    def pods(self) -> dict[str, str]:
+        """Image by full name."""
+        state: dict[str, bytes] = {}
+        for to, message in self.harness.outbox:
+            if isinstance(message, DesiredPods):
+                state = {uid: data for uid, data in state.items() if worker_of(uid, 2) != to}
+                state |= {pod.uid: pod.pod for pod in message.pods}
+            elif isinstance(message, PodOperation):
+                assert worker_of(message.uid, 2) == to
+                if message.op == "set":
+                    state[message.uid] = message.pod
+                else:
+                    state.pop(message.uid)
+        found = [decode_pod(data) for data in state.values()]
+        return {pod.metadata.name: pod.spec.containers[0].image for pod in found}
+
+    async def becomes(self, pods: dict[str, str]) -> None:
+        await self.harness.wait(lambda: self.pods() == pods, f"{pods}, there are {self.pods()}")
+
+    async def becomes_with_time(self, pods: dict[str, str]) -> None:
+        """As `becomes`, while the actor's timers run."""
+        end = time.monotonic() + 5.0
+        while self.pods() != pods:
+            assert time.monotonic() < end, self.pods()
+            await asyncio.sleep(0.01)
+            await self.harness.advance(0.1)
+
+
+async def errors_of(harness: Harness) -> list[str]:
+    return [text for state in (await harness.deliver(GetSources())).sources for text in state.errors]
+
+
+async def test_without_any_source_it_is_ready_at_once_with_no_pods():
+    async with started() as harness:
+        for worker in WORKERS:
+            assert harness.sent(DesiredPods, worker) == [DesiredPods([], True)]
+        assert (await harness.deliver(GetSources())).ready
+
+
+async def test_a_path_that_does_not_exist_is_seen_with_no_pods_and_followed_when_it_comes(tmp_path):
+    path = tmp_path / "etc" / "manifests"
+    async with started(str(path)) as harness:
+        world = World(harness)
+        assert harness.sent(DesiredPods, WORKERS[0]) == [DesiredPods([], True)]
+        path.mkdir(parents=True)
+        (path / "web.yaml").write_text(manifest())
+        await world.becomes_with_time({"web-n1": "busybox"})
+        (path / "db.yaml").write_text(manifest("db"))
+        await world.becomes({"web-n1": "busybox", "db-n1": "busybox"})
+
+
+async def test_a_new_manifest_reaches_the_worker_within_milliseconds(tmp_path):
+    async with started(str(tmp_path)) as harness:
+        await harness.advance(0.1)
+        took = []
+        for index in range(20):
+            harness.clear()
+            begin = time.perf_counter()
+            (tmp_path / f"p{index}.yaml").write_text(manifest(f"p{index}"))
+            await harness.wait_sent(PodOperation)
+            took.append(time.perf_counter() - begin)
+        assert sorted(took)[10] < 0.05, took
+
+
+async def test_edits_renames_deletes_and_swap_files_a_hundred_times(tmp_path):
+    async with started(str(tmp_path)) as harness:
+        world = World(harness)
+        file, moved = tmp_path / "web.yaml", tmp_path / "other.yaml"
+        for round_ in range(100):
+            file.write_text(manifest(image=f"a:{round_}"))
+            (tmp_path / ".web.yaml.swp").write_text(manifest("swap"))
+            (tmp_path / "4913").write_text("")
+            await world.becomes({"web-n1": f"a:{round_}"})
+            # as vim: the old away, the new under its name
+            os.rename(file, f"{file}~")
+            file.write_text(manifest(image=f"b:{round_}"))
+            await world.becomes({"web-n1": f"b:{round_}"})
+            # as sed -i: a temporary file over it
+            temporary = tmp_path / "sedAbCdEf"
+            temporary.write_text(manifest(image=f"c:{round_}"))
+            os.rename(temporary, file)
+            await world.becomes({"web-n1": f"c:{round_}"})
+            os.rename(file, moved)
+            await world.becomes({"web-n1": f"c:{round_}"})
+            moved.unlink()
+            await world.becomes({})
+            harness.clear()
+        assert await errors_of(harness) == []
+
+
+async def test_vim_saving_without_a_change_leaves_the_pod_alone(tmp_path):
+    file = tmp_path / "web.yaml"
+    file.write_text(manifest())
+    async with started(str(tmp_path)) as harness:
+        harness.clear()
+        os.rename(file, tmp_path / "web.yaml~")
+        await asyncio.sleep(0.02)
+        file.write_text(manifest())
+        await asyncio.sleep(0.05)
+        await harness.advance(1.0)
+        assert harness.sent(PodOperation) == []
+
+
+async def test_a_file_that_goes_bad_keeps_its_pod_and_says_what_is_wrong(tmp_path):
+    file = tmp_path / "web.yaml"
+    file.write_text(manifest())
+    async with started(str(tmp_path)) as harness:
+        world = World(harness)
+        file.write_text(manifest().replace("image", "imago"))
+        await asyncio.sleep(0.05)
+        await harness.settle()
+        assert world.pods() == {"web-n1": "busybox"}
+        assert await errors_of(harness) == [f"{file}: spec.containers[0].imago: unknown field"]
+        file.write_text(manifest(image="busybox:2"))
+        await world.becomes({"web-n1": "busybox:2"})
+        assert await errors_of(harness) == []
+
+
+async def test_one_bad_file_does_not_keep_others_out(tmp_path):
+    (tmp_path / "a.yaml").write_text("{")
+    (tmp_path / "b.yaml").write_text(manifest())
+    os.mkfifo(tmp_path / "c.yaml")
+    (tmp_path / "d.yaml").write_bytes(b"x" * ((10 << 20) + 1))
+    (tmp_path / "sub").mkdir()
+    async with started(str(tmp_path)) as harness:
+        await World(harness).becomes({"web-n1": "busybox"})
+        errors = await errors_of(harness)
+        assert [error.split(": ")[0].rsplit("/")[-1] for error in errors] == ["a.yaml", "c.yaml", "d.yaml"]
+
+
+async def test_what_inotify_missed_is_found_by_the_list(tmp_path):
+    file = tmp_path / "web.yaml"
+    async with started(str(tmp_path)) as harness:
+        asyncio.get_running_loop().remove_reader(harness.actor._watch.fileno())
+        file.write_text(manifest())
+        old = time.time() - 60
+        os.utime(file, (old, old))
+        await harness.advance(25.0)
+        await World(harness).becomes({"web-n1": "busybox"})
+
+
+async def test_a_path_that_is_a_file_is_followed_through_its_replacement(tmp_path):
+    file = tmp_path / "pod.yaml"
+    file.write_text(manifest(image="a"))
+    async with started(str(file)) as harness:
+        world = World(harness)
+        await world.becomes({"web-n1": "a"})
+        (tmp_path / "other.yaml").write_text(manifest("other"))
+        (tmp_path / "new").write_text(manifest(image="b"))
+        os.rename(tmp_path / "new", file)
+        await world.becomes({"web-n1": "b"})
+        file.unlink()
+        await world.becomes_with_time({})
+
+
+async def test_a_directory_that_is_replaced_is_followed(tmp_path):
+    path = tmp_path / "manifests"
+    path.mkdir()
+    (path / "a.yaml").write_text(manifest("a"))
+    async with started(str(path)) as harness:
+        world = World(harness)
+        os.rename(path, tmp_path / "old")
+        path.mkdir()
+        (path / "b.yaml").write_text(manifest("b"))
+        await world.becomes_with_time({"b-n1": "busybox"})
+        (path / "c.yaml").write_text(manifest("c"))
+        await world.becomes({"b-n1": "busybox", "c-n1": "busybox"})
+
+
+async def test_a_large_manifest_is_read_in_another_process_and_holds_back_readiness(tmp_path):
+    file = tmp_path / "web.yaml"
+    file.write_text(manifest() + "# " + "x" * 100_000 + "\n")
+    async with started(str(tmp_path)) as harness:
+        await harness.wait(lambda: len(harness.sent(DesiredPods)) == 2)
+        assert [function for function, _ in harness.disposed] == ["actors.pod_config.manifest:read_in_process"]
+        assert World(harness).pods() == {"web-n1": "busybox"}
+
+
+async def test_a_restart_gives_the_same_pods_byte_for_byte(tmp_path):
+    (tmp_path / "web.yaml").write_text(manifest())
+    told = []
+    for _ in range(2):
+        async with started(str(tmp_path)) as harness:
+            told.append([pod for message in harness.sent(DesiredPods) for pod in message.pods])
+    assert told[0] == told[1] != []
+
+
+async def test_hello_of_a_worker_gets_that_workers_pods(tmp_path):
+    for index in range(6):
+        (tmp_path / f"{index}.yaml").write_text(manifest(f"p{index}"))
+    async with started(str(tmp_path)) as harness:
+        harness.clear()
+        await harness.deliver(Hello(WORKERS[1], 2), sender=WORKERS[1])
+        (message,) = harness.sent(DesiredPods, WORKERS[1])
+        assert harness.sent(DesiredPods, WORKERS[0]) == []
+        assert message.pods
+        assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
+
+
+async def test_a_poisonous_pod_is_parked_until_its_file_changes(tmp_path):
+    file = tmp_path / "web.yaml"
+    file.write_text(manifest(extra=", uid: u1"))
+    worker = worker_of("u1", 2)
+    async with started(str(tmp_path)) as harness:
+        await harness.deliver(PodPoisons("u1", 3))
+        assert harness.sent(DesiredPods, worker)[-1] == DesiredPods([], True, ["u1"])
+        harness.clear()
+        file.write_text("# only a comment\n" + manifest(extra=", uid: u1"))
+        await asyncio.sleep(0.05)
+        await harness.deliver(Hello(worker, 2))
+        assert harness.sent(DesiredPods, worker)[-1].parked == ["u1"]
+        file.write_text(manifest(image="better", extra=", uid: u1"))
+        assert (await harness.wait_sent(PodOperation, to=worker)).op == "set"
+        await harness.deliver(Hello(worker, 2))
+        assert [pod.uid for pod in harness.sent(DesiredPods, worker)[-1].pods] == ["u1"]
+
+
+async def test_nothing_is_said_to_be_gone_before_the_api_server_was_heard(tmp_path):
+    file = tmp_path / "web.yaml"
+    file.write_text(manifest())
+    async with started(str(tmp_path), standalone=False) as harness:
+        assert harness.sent(DesiredPods) == []
+        assert harness.sent(PodOperation)[0].op == "set"
+        file.unlink()
+        await asyncio.sleep(0.05)
+        assert [op.op for op in harness.sent(PodOperation)] == ["set"]
+        pod = {"metadata": {"name": "a", "namespace": "b", "uid": "u7"}, "spec": {"containers": [{"name": "c"}]}}
+        await harness.deliver(SourcePods("api", [json.dumps(pod).encode()]))
+        wanted = [pod for message in harness.sent(DesiredPods) for pod in message.pods]
+        assert [pod.uid for pod in wanted] == ["u7"]
+        annotations = decode_pod(wanted[0].pod).metadata.annotations
+        assert annotations["kubernetes.io/config.source"] == "api"
+
+
+class Server:
+    """A web server with one answer, changed by the test."""
+
+    def __init__(self) -> None:
+        self.status, self.body, self.requests = 200, b"", []
+
+    async def __aenter__(self) -> Server:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/pods"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.requests.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        head = f"HTTP/1.1 {self.status} X\r\nContent-Length: {len(self.body)}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + self.body)
+        await writer.drain()
+        writer.close()
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_pods_of_a_url_come_stay_through_errors_and_go(many):
+    def body(image: str) -> bytes:
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+               "spec": {"containers": [{"name": "c", "image": image}]}}  # fmt: skip
+        return json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [pod]} if many else pod).encode()
+
+    async with Server() as server:
+        server.status = 503
+        config = {"staticPodURL": server.url, "staticPodURLHeader": {"X-Token": ["t"]}}
+        async with started(**config, httpCheckFrequency=Duration(20)) as harness:
+            world = World(harness)
+            await harness.advance(0)
+            await harness.wait(lambda: harness.actor._url.failures == 1)
+            assert harness.sent(DesiredPods) == []
+            assert "X-Token: t" in server.requests[0]
+            server.status, server.body = 200, body("a")
+            await harness.advance(20)
+            await world.becomes({"web-n1": "a"})
+            for status, content in ((500, b""), (200, b"{}"), (200, b"nonsense")):
+                server.status, server.body = status, content
+                seen = harness.actor._url.failures
+                await harness.advance(20)
+                await harness.wait(lambda seen=seen: harness.actor._url.failures > seen)
+                assert await errors_of(harness)
+            assert world.pods() == {"web-n1": "a"}
+            server.status, server.body = 200, body("b")
+            await harness.advance(20)
+            await world.becomes({"web-n1": "b"})
+            server.body = b""
+            await harness.advance(20)
+            await world.becomes({})
