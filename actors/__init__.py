@@ -4,3 +4,5 @@
 does, thin) and the pure modules it decides with. Vocabulary (`kube`, `cri`, `config`, `linux`) is below the actors and
 imports none of them.
 """
+
+__project__ = "troupelet"

@@ -4,3 +4,5 @@ It knows nothing of Kubernetes and imports nothing of ours. Read `actor.py` for 
 what a supervisor is told of its children, `protocol.py` for what the stage, the supervisors and the command line say
 to each other.
 """
+
+__project__ = "troupelet"

@@ -20,6 +20,8 @@ from typing import NamedTuple
 DEADLINE_SECONDS = 1900
 """For all phases together."""
 NOTHING_COLLECTED = 5
+OPTIONS = ("--durations=5", "-rs")
+"""Name what is slow, and what was skipped and why."""
 
 
 class Phase(NamedTuple):
@@ -57,7 +59,7 @@ def counts(report: Path) -> Counts:
 
 def run_phase(phase: Phase, report: Path, cores: int, seconds: float, more: list[str]) -> int:
     """Pytest's exit code; 124 when the time was up."""
-    command = [sys.executable, "-m", "pytest", "-m", phase.markers, "--durations=5", "-rs", f"--junitxml={report}", *more]
+    command = [sys.executable, "-m", "pytest", "-m", phase.markers, *OPTIONS, f"--junitxml={report}", *more]
     command += ["-n", str(cores), "--dist", "loadfile"] if phase.parallel and cores > 1 else []
     print(f"== {phase.name}", flush=True)
     process = subprocess.Popen(command, start_new_session=True)
