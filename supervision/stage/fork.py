@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
 
@@ -25,18 +26,30 @@ def fork(title: str, body: Callable[[], None], close: Iterable[int], *, obeys_si
     sys.stdout.flush()
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    pid = -1
     try:
         pid = os.fork()
-        if pid:
-            return pid
-        _begin(title, stage, close, obeys_signals)
+        if pid == 0:
+            _begin(title, stage, close, obeys_signals)
+    except BaseException:
+        # in the child nothing may return into the stage's code: it would go on as a second stage
+        if pid == 0:
+            _die()
+        raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if pid:
+        return pid
     try:
         body()
-    except BaseException:  # noqa: BLE001 - nothing may return into the stage's code
-        traceback.print_exc()
-        sys.stderr.flush()
+    except BaseException:  # noqa: BLE001 - as above
+        _die()
+    os._exit(EXIT_EXCEPTION)
+
+
+def _die() -> NoReturn:
+    traceback.print_exc()
+    sys.stderr.flush()
     os._exit(EXIT_EXCEPTION)
 
 

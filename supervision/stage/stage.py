@@ -151,7 +151,8 @@ class Stage:
         fds = [*self.loop.fds(), self._lock.fd, self._janitor.fd, self._listener.fileno(), *self._disposables.fds()]
         fds += [connection.fileno() for connection in self._connections]
         for child in self.table:
-            if child.uplink is not None:
+            # one that is closed belongs to a process that has ended and is not reaped yet
+            if child.uplink is not None and child.uplink.is_open:
                 fds.append(child.uplink.fileno())
             if child.blackbox is not None:
                 fds.append(child.blackbox.fd)
