@@ -1,0 +1,76 @@
+"""Starts the tree of `supervised.py` with a policy of the test's, and looks at what it leaves on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from supervision.incidents import Incident, read
+from supervision.protocol import Done, Fault, Inject
+from tests.support.stage_process import ROOT_DIR, StageProcess, stage_running
+from tests.support.supervised import APPLICATION
+
+
+class Agent:
+    """One agent that runs, and its files."""
+
+    def __init__(self, home: Path, stage: StageProcess) -> None:
+        self.home, self.stage = home, stage
+
+    def incidents(self) -> list[Incident]:
+        return read(self.home / "incidents.jsonl").incidents
+
+    def causes(self) -> list[tuple[str, str]]:
+        return [(incident.actor, incident.cause) for incident in self.incidents()]
+
+    def notes(self) -> list[tuple[str, str]]:
+        """(start or stop, name), in the order they happened."""
+        return [(what, name) for _, what, name in self._notes()]
+
+    def started_at(self, name: str) -> list[float]:
+        """CLOCK_MONOTONIC of each start of the actor."""
+        return [float(when) for when, what, noted in self._notes() if (what, noted) == ("start", name)]
+
+    def _notes(self) -> list[list[str]]:
+        path = self.home / "notes"
+        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+    def pids(self) -> dict[str, int]:
+        return {name: actor.pid for name, actor in self.stage.tree().items()}
+
+    def inject(self, name: str, fault: Fault, **options: Any) -> None:
+        done = self.stage.ask(Inject(name=name, fault=fault, **options), Done)
+        assert done.error == ""
+
+    def crash(self, name: str, incarnation: int) -> float:
+        """Kill that incarnation once it is in service; when that was."""
+        self.stage.wait_running(name, incarnation=incarnation)
+        when = time.monotonic()
+        self.stage.kill(name)
+        return when
+
+    def supervise(self, *arguments: str, timeout: float = 30.0) -> subprocess.CompletedProcess[str]:
+        """Run a subcommand against it."""
+        return supervise(*arguments, "--root-dir", str(self.home), timeout=timeout)
+
+
+def supervise(*arguments: str, timeout: float = 30.0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.support.supervise_command", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=ROOT_DIR, check=False)
+
+
+@contextlib.contextmanager
+def agent(
+    home: Path, actors: dict[str, dict[str, Any]] | None = None, *, extra: str = "", ready: bool = True
+) -> Iterator[Agent]:
+    """`actors`: that section of the policy file. `extra`: `late`, `deaf`, both or none are in the tree."""
+    (home / "policy.yaml").write_text(json.dumps({"version": 1, "actors": actors or {}}))
+    (home / "with").write_text(extra)
+    with stage_running(APPLICATION, home / "run", ready=ready) as stage:
+        yield Agent(home, stage)
