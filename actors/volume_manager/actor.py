@@ -64,7 +64,7 @@ class VolumeManager(Actor):
         self._complained: set[str] = set()
         os.makedirs(self._agent.pods_dir, 0o750, exist_ok=True)
         self._self_bound = False
-        self._share()
+        await self._share()
         self._count_what_is_there()
         self.after(0.0, self._ask_workers)
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.1)
@@ -77,13 +77,16 @@ class VolumeManager(Actor):
             except OSError as error:
                 self.log.warning("%s stays mounted: %s", self._agent.pods_dir, error)
 
-    def _share(self) -> None:
+    async def _share(self) -> None:
+        """Nothing is mounted there yet, as a rule; what is may hang when it is opened."""
         try:
-            self._self_bound = making.make_shared(self._agent.pods_dir)
-        except OSError as error:
-            self.log.warning(
-                "mounts below %s will not propagate to or from containers: %s", self._agent.pods_dir, error
-            )
+            if not removing.mounts_below(self._pods_dir):
+                self._self_bound = making.make_shared(self._pods_dir)
+            elif not making.is_shared(self._pods_dir):
+                arguments = {"path": self._pods_dir}
+                self._self_bound = await self.disposable(_MAKING + "make_shared", arguments, deadline=MOUNT_SECONDS)
+        except (OSError, DisposableError) as error:
+            self.log.warning("mounts below %s will not propagate to or from containers: %s", self._pods_dir, error)
 
     def _count_what_is_there(self) -> None:
         """What an earlier incarnation mounted is in the mount table; nothing is undone before the workers told."""
