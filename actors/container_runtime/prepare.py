@@ -1,4 +1,4 @@
-"""Makes the host ready for a managed containerd: directories, configuration, kernel settings, shared mounts.
+"""Makes the host ready for a managed containerd: directories, configuration, kernel settings.
 
 Idempotent, and run at each start before the tree is; nothing that it does disturbs containers that run already.
 """
@@ -6,7 +6,6 @@ Idempotent, and run at each start before the tree is; nothing that it does distu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -38,21 +37,6 @@ def prepare(instance: Instance, host: Host) -> None:
             _set(*_BRIDGED)
     except (OSError, network.NoFreeNetwork) as error:
         raise RuntimeSetupError(f"the managed container runtime cannot be prepared: {error}") from error
-
-
-def share(directories: Iterable[str]) -> None:
-    """Let mounts below each directory reach containers and come from them (mountPropagation), where they do not yet.
-
-    A directory that lies on a private mount is bound to itself, and that mount made shared. Raises OSError.
-    """
-    for directory in directories:
-        path = os.path.realpath(directory)
-        mount = mountinfo.covering(mountinfo.read(), path)
-        if mount is not None and mount.shared:
-            continue
-        if mount is None or mount.point != path:
-            mounting.bind(path, path)
-        mounting.make_shared(path)
 
 
 def put(path: str, text: str, via: str = "") -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ _SHIM: Final = "containerd-shim"
 _END_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.01
 _STOP_SECONDS: Final = 5.0
+_POD: Final = re.compile(r"^pod[0-9a-f]|-pod[0-9a-f_]+\.slice$")
 
 
 def end_containerd(instance: Instance) -> None:
@@ -30,14 +32,14 @@ def end_containerd(instance: Instance) -> None:
 
 
 def end_containers(instance: Instance) -> set[str]:
-    """Kill all containers and then their shims, remove the shims' sockets. Answers the cgroups that they were in.
+    """Kill all containers and then their shims, remove the shims' sockets. Answers the cgroups of their pods.
 
     A container is known by the pid in its task directory (checked: the id is in its cgroup), so no other is hit.
     """
     groups: set[str] = set()
     for task in _directories(instance.tasks):
         pid = _number(task / "init.pid")
-        groups |= {group for group in cgroups_of(pid) if task.name in group}
+        groups |= {with_pod(group) for group in cgroups_of(pid) if task.name in group}
     kill_all_in(groups)
     shims = [pid for pid, argv in commands() if _SHIM in argv[0] and instance.socket in argv]
     _signal(shims, signal.SIGKILL)
@@ -64,6 +66,12 @@ def cgroups_of(pid: int) -> set[str]:
     except OSError:
         return set()
     return {path for line in lines if (path := line.split(":", 2)[2].strip("/"))}
+
+
+def with_pod(group: str) -> str:
+    """The pod's cgroup when the container's lies in one (`pod<uid>`, or the slice that stands for it), else its own."""
+    parent = group.rpartition("/")[0]
+    return parent if _POD.search(parent.rpartition("/")[2]) else group
 
 
 def kill_all_in(groups: Iterable[str]) -> None:

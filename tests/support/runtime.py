@@ -32,6 +32,8 @@ BUSYBOX_IMAGE = images.BUSYBOX_IMAGE
 READY_SECONDS = 20.0
 POLL_SECONDS = 0.02
 PREFIX = "troupelet-test-"
+SEARCH = "TROUPELET_TEST_PATH"
+"""Environment variable: directories to look for containerd in first, to test with another version than the installed one."""
 
 
 class RealRuntime:
@@ -122,7 +124,7 @@ def runtime_running() -> Iterator[RealRuntime]:
     if os.geteuid() != 0:
         pytest.skip("NOT TESTED with real containers: this needs root")
     try:
-        host = look(tempfile.gettempdir())
+        host = look(tempfile.gettempdir(), os.environ.get(SEARCH, ""))
     except MissingPrograms as error:
         pytest.skip(f"NOT TESTED with real containers: {error}")
     sweep()

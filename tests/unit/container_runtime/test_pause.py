@@ -1,0 +1,100 @@
+"""The sandbox's program, run as it is: no container is needed to see what it does."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.container_runtime import pause
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the program is for x86-64")
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "pause"
+    path.write_bytes(pause.x86_64())
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def process(program: Path) -> Iterator[subprocess.Popen[bytes]]:
+    running = subprocess.Popen([program])
+    try:
+        wait_for(lambda: waits(running.pid))
+        yield running
+    finally:
+        running.kill()
+        running.wait()
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def field(pid: int, name: str) -> str:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:"))
+
+
+def waits(pid: int) -> bool:
+    """In sigtimedwait(2), with nothing left to take."""
+    call = Path(f"/proc/{pid}/syscall").read_text().split()[0]
+    return field(pid, "Name") == "pause" and call == "128" and int(field(pid, "ShdPnd"), 16) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_success_when_told(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    process.send_signal(number)
+    assert process.wait(10) == 0
+
+
+def test_it_sleeps_through_other_signals(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGQUIT, signal.SIGWINCH, signal.SIGRTMAX):
+        process.send_signal(number)
+    wait_for(lambda: waits(process.pid))
+    assert process.poll() is None
+
+
+def test_it_reaps_what_is_orphaned_to_it(program: Path) -> None:
+    """As pid 1 of a shared pid namespace, or here as a subreaper, which survives the exec."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    read, write = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+        if os.fork() == 0:
+            if (orphan := os.fork()) == 0:
+                signal.pause()
+            os.write(write, str(orphan).encode())
+            os._exit(0)
+        os.execv(program, [str(program)])
+    orphan = int(os.read(read, 20))
+    try:
+        wait_for(lambda: waits(parent))
+        wait_for(lambda: field(orphan, "PPid") == str(parent))
+        os.kill(orphan, signal.SIGKILL)
+        wait_for(lambda: not Path(f"/proc/{orphan}").exists())
+    finally:
+        os.kill(parent, signal.SIGTERM)
+        assert os.waitstatus_to_exitcode(os.waitpid(parent, 0)[1]) == 0
+        os.close(read)
+        os.close(write)
+
+
+def test_it_is_small(process: subprocess.Popen[bytes], program: Path) -> None:
+    assert program.stat().st_size < 512
+    assert int(field(process.pid, "VmRSS").split()[0]) <= 64

@@ -1,0 +1,52 @@
+"""Files are written by rename, and only when they change; the spec that the tree gets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from actors.container_runtime.errors import NotRoot
+from actors.container_runtime.host import Host
+from actors.container_runtime.instance import Instance
+from actors.container_runtime.prepare import prepare, put
+from actors.container_runtime.program import child_spec
+
+HOST = Host(containerd="/opt/new/bin/containerd", runc="r", ctr="t", plugin_dir="p")
+
+
+def test_a_file_is_written_only_when_it_changes(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    assert put(path, "one")
+    before = os.stat(path)
+    assert not put(path, "one")
+    assert os.stat(path).st_ino == before.st_ino
+    assert put(path, "two")
+    assert Path(path).read_text() == "two"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_watched_directory_never_holds_a_half_written_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = tmp_path / "net.d"
+    watched.mkdir()
+    seen: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(watched)))
+    put(str(watched / "10-x.conflist"), "{}", via=str(tmp_path))
+    assert seen == [[]]
+    assert os.listdir(watched) == ["10-x.conflist"]
+
+
+def test_without_root_the_text_says_what_else_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(NotRoot, match=r"run this as root, or .*--container-runtime-endpoint"):
+        prepare(Instance(root="/a", state="/b"), HOST)
+
+
+def test_the_tree_gets_a_program_that_finds_its_shim_and_is_ready_with_its_socket() -> None:
+    spec = child_spec(Instance(root="/a", state="/b"), HOST)
+    assert spec.name == "container_runtime"
+    assert spec.program == ("/opt/new/bin/containerd", "--config", "/a/config.toml")
+    assert spec.environment["PATH"].split(":")[0] == "/opt/new/bin"
+    assert spec.ready_socket == "/b/containerd.sock"
+    assert spec.log_file == "/a/containerd.log"
