@@ -1,0 +1,60 @@
+"""What the machine has, and what is left of it for pods."""
+
+import os
+
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.container_manager.node import allocatable, capacity, enforced, huge_pages, most_pods
+
+TOTAL = {"cpu": 4000, "memory": 1000 << 20, "ephemeral-storage": 1000, "pods": 110, "hugepages-2Mi": 20 << 20}
+RESERVED = {
+    "kubeReserved": {"cpu": "500m", "memory": "100Mi"},
+    "systemReserved": {"cpu": "250m", "memory": "50Mi", "ephemeral-storage": "10"},
+    "evictionHard": {"memory.available": "30Mi", "nodefs.available": "10%", "pid.available": "5%"},
+}
+
+
+def test_allocatable_is_less_the_reservations_the_thresholds_and_the_huge_pages():
+    assert allocatable(TOTAL, KubeletConfiguration(**RESERVED)) == {
+        "cpu": 3250,
+        "memory": 800 << 20,
+        "ephemeral-storage": 890,
+        "pods": 110,
+        "hugepages-2Mi": 20 << 20,
+    }
+
+
+def test_the_cgroup_of_all_pods_has_the_thresholds_too():
+    found = enforced(TOTAL, KubeletConfiguration(**RESERVED))
+
+    assert (found["cpu"], found["memory"]) == (3250, 850 << 20)
+    assert enforced(TOTAL, KubeletConfiguration(enforceNodeAllocatable=["none"], **RESERVED)) == TOTAL
+
+
+def test_nothing_falls_below_zero():
+    greedy = KubeletConfiguration(kubeReserved={"memory": "1Ti", "cpu": "99"})
+
+    assert allocatable(TOTAL, greedy)["memory"] == 0
+    assert enforced(TOTAL, greedy)["cpu"] == 0
+
+
+def test_pods_per_core_lowers_the_most_pods_and_never_raises_it():
+    assert most_pods(KubeletConfiguration(), 2) == 110
+    assert most_pods(KubeletConfiguration(podsPerCore=10), 2) == 20
+    assert most_pods(KubeletConfiguration(podsPerCore=100), 2) == 110
+
+
+def test_huge_pages_are_read_by_size(tmp_path):
+    for name, count in (("hugepages-2048kB", "3\n"), ("hugepages-1048576kB", "1\n"), ("hugepages-64kB", "0\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "nr_hugepages").write_text(count)
+
+    assert huge_pages(str(tmp_path)) == {"hugepages-2Mi": 6 << 20, "hugepages-1Gi": 1 << 30, "hugepages-64Ki": 0}
+    assert huge_pages(str(tmp_path / "none")) == {}
+
+
+def test_this_machine_is_measured(tmp_path):
+    found = capacity(KubeletConfiguration(), str(tmp_path))
+
+    assert found["cpu"] == len(os.sched_getaffinity(0)) * 1000
+    assert found["memory"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert found["ephemeral-storage"] > 0

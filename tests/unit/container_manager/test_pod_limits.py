@@ -1,0 +1,94 @@
+"""Limits of a pod's cgroup, by QoS class."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.container_manager.pod_limits import Rules, milli_to_quota, milli_to_shares, pod_limits, size_name
+from actors.kube.container import Container, ResourceRequirements
+from actors.kube.pod import Pod, PodSpec
+from actors.linux.cgroup_limits import Limits
+
+RULES = Rules()
+
+
+def container(requests=None, limits=None, **fields):
+    return Container(name="c", resources=ResourceRequirements(requests=requests or {}, limits=limits or {}), **fields)
+
+
+def pod(*containers, **spec):
+    return Pod(spec=PodSpec(containers=list(containers), **spec))
+
+
+def test_best_effort_gets_the_least_cpu_and_no_limit():
+    assert pod_limits(pod(container()), RULES) == Limits(cpu_shares=2)
+
+
+def test_burstable_without_limits_gets_shares_only():
+    assert pod_limits(pod(container({"cpu": "500m", "memory": "1Mi"})), RULES) == Limits(cpu_shares=512)
+
+
+def test_a_limit_counts_only_when_every_container_has_one():
+    both = container({"cpu": "100m"}, {"cpu": "200m", "memory": "1Mi"})
+    neither = container({"cpu": "100m"})
+
+    assert pod_limits(pod(both, both), RULES) == Limits(cpu_shares=204, cpu_quota_us=40000, memory_bytes=2 << 20)
+    assert pod_limits(pod(both, neither), RULES) == Limits(cpu_shares=204)
+
+
+def test_guaranteed_is_held_to_what_it_asked_for():
+    found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Gi"})), RULES)
+
+    assert found == Limits(cpu_shares=1024, cpu_quota_us=100000, memory_bytes=1 << 30)
+
+
+def test_an_init_container_raises_the_limit_and_a_sidecar_adds_to_it():
+    main = container(limits={"cpu": "1", "memory": "1Mi"})
+    big = container(limits={"cpu": "3", "memory": "1Mi"})
+    sidecar = container(limits={"cpu": "1", "memory": "1Mi"}, restartPolicy="Always")
+
+    assert pod_limits(pod(main, initContainers=[big]), RULES).cpu_quota_us == 300_000
+    assert pod_limits(pod(main, initContainers=[sidecar, big]), RULES).cpu_quota_us == 400_000
+    assert pod_limits(pod(main, initContainers=[sidecar]), RULES).memory_bytes == 2 << 20
+
+
+def test_the_pods_own_limits_win_over_its_containers():
+    own = ResourceRequirements(limits={"cpu": "2", "memory": "4Mi"}, requests={"cpu": "1"})
+
+    found = pod_limits(pod(container(), resources=own), RULES)
+
+    assert (found.cpu_shares, found.cpu_quota_us, found.memory_bytes) == (1024, 200_000, 4 << 20)
+
+
+def test_overhead_is_added():
+    found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Mi"}), overhead={"cpu": "500m"}), RULES)
+
+    assert (found.cpu_shares, found.cpu_quota_us) == (1536, 150_000)
+
+
+def test_the_configuration_can_do_without_quota_and_set_period_and_processes():
+    guaranteed = pod(container(limits={"cpu": "1", "memory": "1Mi"}))
+
+    assert pod_limits(guaranteed, Rules(cfs_quota=False)).cpu_quota_us is None
+    assert pod_limits(guaranteed, Rules(cfs_period_us=10_000)).cpu_quota_us == 10_000
+    assert pod_limits(guaranteed, Rules(pids=77)).pids == 77
+    assert pod_limits(pod(container()), Rules(pids=77)).pids == 77
+
+
+def test_huge_pages_are_limited_by_the_kernels_names():
+    found = pod_limits(pod(container(limits={"cpu": "1", "memory": "1Mi", "hugepages-2Mi": "4Mi"})), RULES)
+
+    assert found.hugetlb == {"2MB": 4 << 20}
+    assert size_name("hugepages-1Gi") == "1GB"
+
+
+@pytest.mark.parametrize(("milli", "shares"), [(0, 2), (1, 2), (2, 2), (1000, 1024), (1500, 1536), (10**9, 262144)])
+def test_shares_of_the_reference(milli, shares):
+    assert milli_to_shares(milli) == shares
+
+
+@given(st.integers(0, 10**6), st.integers(1000, 10**6))
+def test_a_quota_is_never_below_what_the_kernel_takes(milli, period):
+    quota = milli_to_quota(milli, period)
+
+    assert quota == -1 if milli == 0 else quota >= 1000
