@@ -1,0 +1,121 @@
+"""The conditions of a pod that the node owns (API reference, PodCondition), and how they change over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.kube.container import Container
+from actors.kube.pod import ContainerStatus, Pod, PodCondition
+from actors.kube.pods import is_sidecar, sidecars
+
+OWNED: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the conditions are made of."""
+
+    pod: Pod
+    statuses: Mapping[str, ContainerStatus]
+    """By container name."""
+    phase: str
+    sandbox_ready: bool
+    initialized: bool
+    """A regular container has run."""
+
+
+def conditions(facts: Facts) -> list[PodCondition]:
+    """The owned ones, without times, in the order in which the reference lists them."""
+    ready = containers_ready(facts)
+    return [
+        _condition("PodReadyToStartContainers", facts.sandbox_ready),
+        initialized(facts),
+        _ready(facts, ready),
+        ready,
+        _condition("PodScheduled", True),
+    ]
+
+
+def containers_ready(facts: Facts) -> PodCondition:
+    unknown, unready = _sorted_out(facts, [*sidecars(facts.pod), *facts.pod.spec.containers])
+    if facts.phase == "Succeeded" and not unknown:
+        return _condition("ContainersReady", False, "PodCompleted")
+    if facts.phase == "Failed":
+        return _condition("ContainersReady", False, "PodFailed")
+    messages = _messages(("unknown", unknown), ("unready", unready))
+    if messages:
+        return _condition("ContainersReady", False, "ContainersNotReady", messages)
+    return _condition("ContainersReady", True)
+
+
+def _sorted_out(facts: Facts, containers: Iterable[Container]) -> tuple[list[str], list[str]]:
+    """Names without status, names that are not ready."""
+    unknown, unready = [], []
+    for container in containers:
+        status = facts.statuses.get(container.name)
+        if status is None:
+            unknown.append(container.name)
+        elif not status.ready:
+            unready.append(container.name)
+    return unknown, unready
+
+
+def _ready(facts: Facts, containers: PodCondition) -> PodCondition:
+    """Containers ready, and every readiness gate True (KEP-580)."""
+    if containers.status != "True":
+        return msgspec.structs.replace(containers, type="Ready")
+    given = {condition.type: condition.status for condition in facts.pod.status.conditions}
+    missing = []
+    for gate in facts.pod.spec.readinessGates:
+        status = given.get(gate.conditionType)
+        if status is None:
+            missing.append(f'corresponding condition of pod readiness gate "{gate.conditionType}" does not exist.')
+        elif status != "True":
+            missing.append(f'the status of pod readiness gate "{gate.conditionType}" is not "True", but {status}')
+    if missing:
+        return _condition("Ready", False, "ReadinessGatesNotReady", ", ".join(missing))
+    return _condition("Ready", True)
+
+
+def initialized(facts: Facts) -> PodCondition:
+    if facts.initialized or not facts.pod.spec.initContainers:
+        return _condition("Initialized", True)
+    unknown, incomplete = [], []
+    for container in facts.pod.spec.initContainers:
+        status = facts.statuses.get(container.name)
+        if status is None:
+            unknown.append(container.name)
+        elif not (status.started if is_sidecar(container) else status.ready):
+            incomplete.append(container.name)
+    if facts.phase == "Succeeded" and not unknown:
+        return _condition("Initialized", True, "PodCompleted")
+    messages = _messages(("unknown", unknown), ("incomplete", incomplete))
+    if messages:
+        return _condition("Initialized", False, "ContainersNotInitialized", messages)
+    return _condition("Initialized", True)
+
+
+def _messages(*groups: tuple[str, list[str]]) -> str:
+    """As the reference writes them: names as Go prints a list."""
+    return ", ".join(f"containers with {what} status: [{' '.join(names)}]" for what, names in groups if names)
+
+
+def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> PodCondition:
+    return PodCondition(type=kind, status="True" if holds else "False", reason=reason, message=message)
+
+
+def with_times(
+    now: list[PodCondition], before: Iterable[PodCondition], since: Mapping[str, str | None], generation: int
+) -> list[PodCondition]:
+    """The same with the time of the last change: kept while the status is, else that of `since`."""
+    known = {condition.type: condition for condition in before}
+    timed = []
+    for condition in now:
+        old = known.get(condition.type)
+        same = old is not None and old.status == condition.status
+        when = old.lastTransitionTime if same and old is not None else since.get(condition.type)
+        seen = max(generation, old.observedGeneration if old is not None else 0)
+        timed.append(msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen))
+    return timed

@@ -1,0 +1,190 @@
+"""The API status of each container, from what the runtime has, what the worker says it waits for, and the probes.
+
+A table of cases in `_state`; everything else is bookkeeping over time (counts that only grow, lost containers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from actors.cri.model import Container as Runtime
+from actors.cri.model import ContainerState as RuntimeState
+from actors.cri.model import PodRuntime
+from actors.kube.container import Container
+from actors.kube.pod import (
+    ContainerState,
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
+    ContainerStatus,
+    Pod,
+    VolumeMountStatus,
+)
+from actors.kube.pods import is_sidecar
+
+from .messages import Waiting
+
+MESSAGE_BYTES: Final = 12 << 10
+"""Of termination messages in one pod."""
+UNKNOWN_EXIT: Final = 137
+LOST: Final = "ContainerStatusUnknown"
+_NOTHING: Final = ContainerState()
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """What the probes say of a container that runs."""
+
+    started: bool
+    ready: bool
+
+
+class View(msgspec.Struct, frozen=True):
+    """Everything that the statuses of one pod are made of."""
+
+    pod: Pod
+    runtime: PodRuntime | None
+    waiting: Mapping[str, Waiting]
+    ended: bool
+    """No container runs and none will: what is not known to have ended is said to have."""
+    initialized: bool
+    """A regular container has run: init containers that the runtime has no more are done."""
+    runtime_name: str
+    readiness: Callable[[Container, Runtime], Readiness]
+
+    @property
+    def deleting(self) -> bool:
+        return self.pod.metadata.deletionTimestamp is not None
+
+
+def statuses(
+    view: View, containers: list[Container], before: Mapping[str, ContainerStatus], *, init: bool
+) -> list[ContainerStatus]:
+    """One for each container: init ones in their order, others by name."""
+    found = [_status(view, container, before.get(container.name), init=init) for container in containers]
+    return found if init else sorted(found, key=lambda status: status.name)
+
+
+def _status(view: View, container: Container, before: ContainerStatus | None, *, init: bool) -> ContainerStatus:
+    newest, previous = _two_newest(view.runtime, container.name)
+    state, last = _state(view, container, newest, init=init)
+    if last == _NOTHING and previous is not None and previous.state is RuntimeState.EXITED:
+        last = ContainerState(terminated=_terminated(view, previous))
+    restarts = newest.restart_count if newest is not None else 0
+    if before is not None:
+        restarts = max(restarts, before.restartCount)
+        state, last, lost = _lost(view, before, newest, state, last)
+        restarts += lost
+    if view.ended and state.terminated is None:
+        state = ContainerState(terminated=_unknown("The container could not be located when the pod was terminated"))
+    state, last = _cut(view.pod, state), _cut(view.pod, last)
+    probed = Readiness(False, False)
+    if newest is not None and state.running is not None:
+        probed = view.readiness(container, newest)
+    done = init and not is_sidecar(container)
+    completed = state.terminated is not None and state.terminated.exitCode == 0
+    return ContainerStatus(
+        name=container.name,
+        state=state,
+        lastState=last,
+        ready=completed if done else probed.ready,
+        restartCount=restarts,
+        image=(newest.image if newest is not None else "") or container.image,
+        imageID=(newest.image_ref or newest.image_id) if newest is not None else "",
+        containerID=f"{view.runtime_name}://{newest.id}" if newest is not None else "",
+        started=probed.started,
+        allocatedResources=container.resources.requests if newest is not None else {},
+        resources=container.resources if newest is not None else None,
+        volumeMounts=_mounts(container),
+    )
+
+
+def _two_newest(runtime: PodRuntime | None, name: str) -> tuple[Runtime | None, Runtime | None]:
+    same = [each for each in (runtime.containers if runtime else ()) if each.name == name]
+    return (same[0] if same else None), (same[1] if len(same) > 1 else None)
+
+
+def _state(
+    view: View, container: Container, newest: Runtime | None, *, init: bool
+) -> tuple[ContainerState, ContainerState]:
+    """State, and last state where it follows from the same container."""
+    waiting = view.waiting.get(container.name)
+    if newest is not None and newest.state is RuntimeState.RUNNING:
+        return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
+    if newest is not None and newest.state is RuntimeState.EXITED:
+        ended = ContainerState(terminated=_terminated(view, newest))
+        return (_waits(view, waiting), ended) if waiting is not None and not view.ended else (ended, _NOTHING)
+    if newest is None and init and view.initialized and not is_sidecar(container):
+        return ContainerState(terminated=ContainerStateTerminated(exitCode=0, reason="Completed")), _NOTHING
+    return _waits(view, waiting), _NOTHING
+
+
+def _waits(view: View, waiting: Waiting | None) -> ContainerState:
+    if waiting is not None and waiting.reason:
+        return ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message))
+    reason = "PodInitializing" if view.pod.spec.initContainers else "ContainerCreating"
+    return ContainerState(waiting=ContainerStateWaiting(reason=reason))
+
+
+def _lost(
+    view: View, before: ContainerStatus, newest: Runtime | None, state: ContainerState, last: ContainerState
+) -> tuple[ContainerState, ContainerState, int]:
+    """A container that ran, and of which the runtime knows nothing any more, has ended: nobody knows how."""
+    gone = newest is None or newest.state is RuntimeState.UNKNOWN
+    if not gone or state.terminated is not None:
+        return state, last, 0
+    if before.state.running is not None:
+        text = "The container could not be located when the pod was deleted.  The container used to be Running"
+        return state, ContainerState(terminated=_unknown(text)), 0 if view.deleting or view.ended else 1
+    if before.state.terminated is not None:
+        return (before.state, before.lastState, 0) if view.ended else (state, before.state, 0)
+    return state, before.lastState, 0
+
+
+def _terminated(view: View, container: Runtime) -> ContainerStateTerminated:
+    return ContainerStateTerminated(
+        exitCode=container.exit_code,
+        reason=container.reason or ("Completed" if container.exit_code == 0 else "Error"),
+        message=container.message,
+        startedAt=rfc3339(container.started_ns),
+        finishedAt=rfc3339(container.finished_ns),
+        containerID=f"{view.runtime_name}://{container.id}",
+    )
+
+
+def _unknown(text: str) -> ContainerStateTerminated:
+    return ContainerStateTerminated(exitCode=UNKNOWN_EXIT, reason=LOST, message=text)
+
+
+def _cut(pod: Pod, state: ContainerState) -> ContainerState:
+    """The message of a terminated state within its share of the pod's."""
+    if state.terminated is None:
+        return state
+    share = MESSAGE_BYTES // max(1, len(pod.spec.containers) + len(pod.spec.initContainers))
+    text = state.terminated.message.encode()
+    if len(text) <= share:
+        return state
+    message = text[:share].decode(errors="ignore")
+    return ContainerState(terminated=msgspec.structs.replace(state.terminated, message=message))
+
+
+def _mounts(container: Container) -> list[VolumeMountStatus]:
+    return [
+        VolumeMountStatus(
+            name=mount.name,
+            mountPath=mount.mountPath,
+            readOnly=mount.readOnly,
+            recursiveReadOnly=(mount.recursiveReadOnly or "Disabled") if mount.readOnly else None,
+        )
+        for mount in container.volumeMounts
+    ]
+
+
+def rfc3339(nanoseconds: int) -> str | None:
+    """`2026-01-02T03:04:05Z`: whole seconds, as the API has them; None for never (0)."""
+    if nanoseconds <= 0:
+        return None
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

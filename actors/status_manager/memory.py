@@ -1,0 +1,87 @@
+"""What the probes said last of each container, kept over a restart of the whole agent (k/k#100277).
+
+Containers do not outlive the machine, so the file need not either: it is replaced by rename and never synced.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from .container_status import Readiness
+
+VERSION: Final = 1
+
+
+class _File(msgspec.Struct):
+    version: int
+    pods: dict[str, dict[str, Readiness]]
+    """By pod UID and container id."""
+
+
+class ProbeMemory:
+    """Readiness by pod UID and container id; only of containers that have probes."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.changed = False
+        self.problem = ""
+        """Why the file could not be read or written; the status goes on without it."""
+        self._pods: dict[str, dict[str, Readiness]] = {}
+
+    def load(self) -> None:
+        """Read the file; a damaged one is set aside."""
+        try:
+            data = Path(self.path).read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self.problem = str(error)
+            return
+        try:
+            found = msgspec.json.decode(data, type=_File)
+        except msgspec.DecodeError as error:
+            self.problem = f"{self.path} is damaged and set aside: {error}"
+            os.replace(self.path, f"{self.path}.damaged")
+            return
+        if found.version == VERSION:
+            self._pods = found.pods
+
+    def get(self, uid: str, container_id: str) -> Readiness | None:
+        return self._pods.get(uid, {}).get(container_id)
+
+    def put(self, uid: str, container_id: str, readiness: Readiness) -> None:
+        if self.get(uid, container_id) != readiness:
+            self._pods.setdefault(uid, {})[container_id] = readiness
+            self.changed = True
+
+    def keep_containers(self, uid: str, container_ids: Collection[str]) -> None:
+        """Forget all other containers of this pod."""
+        kept = {each: value for each, value in self._pods.get(uid, {}).items() if each in container_ids}
+        if kept != self._pods.get(uid, {}):
+            self._pods[uid] = kept
+            self.changed = True
+
+    def keep_pods(self, uids: Collection[str]) -> None:
+        """Forget all other pods."""
+        for gone in [uid for uid in self._pods if uid not in uids]:
+            del self._pods[gone]
+            self.changed = True
+
+    def save(self) -> None:
+        """Write the file if anything changed."""
+        if not self.changed:
+            return
+        self.changed = False
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            temporary = Path(f"{self.path}.new")
+            temporary.write_bytes(msgspec.json.encode(_File(VERSION, self._pods)))
+            temporary.replace(self.path)
+            self.problem = ""
+        except OSError as error:
+            self.problem = str(error)

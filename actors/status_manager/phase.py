@@ -1,0 +1,84 @@
+"""The phase of a pod, from the statuses of its containers (API reference, PodPhase; KEP-753 for sidecars)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from actors.kube.container import Container
+from actors.kube.pod import ContainerStatus, Pod
+from actors.kube.pods import is_sidecar, is_static
+
+Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
+TERMINAL: Final = ("Succeeded", "Failed")
+
+
+def exit_code(status: ContainerStatus | None) -> int | None:
+    """Of a container that has ended, also while it waits to be started again; None if it has not."""
+    if status is None:
+        return None
+    if status.state.terminated is not None:
+        return status.state.terminated.exitCode
+    if status.state.waiting is not None and status.lastState.terminated is not None:
+        return status.lastState.terminated.exitCode
+    return None
+
+
+def restarts(container: Container, code: int, pod: Pod) -> bool:
+    """Whether the container is started again after that exit code: its rules, then its policy, then the pod's."""
+    for rule in container.restartPolicyRules:
+        listed = rule.exitCodes is not None and code in rule.exitCodes.values
+        if rule.exitCodes is not None and listed == (rule.exitCodes.operator == "In"):
+            return True
+    policy = container.restartPolicy or pod.spec.restartPolicy
+    return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+
+def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool, initialized: bool) -> Phase:
+    """`ended`: the pod is over, nothing will be started again. `initialized`: a regular container has run."""
+    init = Counter(_init_case(each, statuses.get(each.name), pod) for each in pod.spec.initContainers)
+    regular = Counter(_regular_case(each, statuses.get(each.name), pod) for each in pod.spec.containers)
+    if init["failed"]:
+        return "Failed"
+    if not ended and (init["pending"] or (init["sidecar pending"] and not initialized)):
+        return "Pending"
+    stopped = regular["succeeded"] + regular["failed"] + regular["restarting"]
+    if regular["waiting"] or regular["unknown"]:
+        return "Failed" if ended and not is_static(pod) else "Pending"
+    if regular["running"]:
+        return "Running"
+    if not stopped:
+        return "Pending"
+    all_good = all(exit_code(statuses.get(each.name)) == 0 for each in pod.spec.containers)
+    if ended and not is_static(pod):
+        return "Succeeded" if all_good else "Failed"
+    if regular["restarting"]:
+        return "Running"
+    return "Succeeded" if all_good else "Failed"
+
+
+def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
+    """pending, failed (for good), done; a sidecar: sidecar pending, done."""
+    code = exit_code(status)
+    if is_sidecar(container):
+        up = status is not None and status.state.running is not None and bool(status.started)
+        return "done" if up or code is not None else "sidecar pending"
+    if code is None:
+        return "pending"
+    if code == 0:
+        return "done"
+    return "pending" if restarts(container, code, pod) else "failed"
+
+
+def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
+    if status is None:
+        return "unknown"
+    if status.state.running is not None:
+        return "running"
+    code = exit_code(status)
+    if code is None:
+        return "waiting" if status.state.waiting is not None else "unknown"
+    if restarts(container, code, pod):
+        return "restarting"
+    return "succeeded" if code == 0 else "failed"

@@ -1,0 +1,161 @@
+"""The API status of a pod from one observation, and what was reported before: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from actors.cri.model import Container as Runtime
+from actors.cri.model import ContainerState as RuntimeState
+from actors.cri.model import PodRuntime
+from actors.kube.container import Container
+from actors.kube.names import CONFIG_SEEN
+from actors.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
+from actors.kube.pods import is_sidecar, qos_class
+
+from .conditions import OWNED, Facts, conditions, with_times
+from .container_status import Readiness, View, rfc3339, statuses
+from .messages import PodObserved
+from .phase import TERMINAL, pod_phase, restarts
+
+ENDED: Final = ("terminated", "rejected")
+
+
+class Node(msgspec.Struct, frozen=True):
+    """What a status says of the node."""
+
+    ips: list[str]
+    """At most one of each family, the node's first."""
+    runtime_name: str = "containerd"
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """All that a status is computed from."""
+
+    seen: PodObserved
+    pod: Pod
+    readiness: Callable[[Container, Runtime], Readiness]
+    now_ns: int
+    """Nanoseconds since 1970."""
+
+
+def compute(observation: Observation, node: Node, before: PodStatus | None) -> PodStatus:
+    """The status of now. `before` is what was reported last of this pod, if anything."""
+    pod, seen = observation.pod, observation.seen
+    old = before or PodStatus()
+    if old.phase in TERMINAL and seen.stage not in ENDED:
+        return old
+    initialized = _initialized(pod, seen.runtime)
+    known = {s.name: s for s in (*old.initContainerStatuses, *old.containerStatuses, *old.ephemeralContainerStatuses)}
+    view = View(
+        pod, seen.runtime, seen.waiting, seen.stage in ENDED, initialized, node.runtime_name, observation.readiness
+    )
+    rejected = seen.stage == "rejected" and seen.runtime is None
+    init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
+    regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
+    ephemeral = [s for s in statuses(view, pod.spec.ephemeralContainers, known, init=False) if s.containerID]
+    by_name = {status.name: status for status in (*init, *regular)}
+    if _came_back(pod, known, by_name):
+        return old
+    phase = _phase(observation, by_name, old, initialized)
+    if phase in TERMINAL:
+        by_name = {name: _never_ready(status) for name, status in by_name.items()}
+    facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized)
+    start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
+    owned = [] if rejected else conditions(facts)
+    times = {name: _since(name, observation, before, start) for name in OWNED}
+    timed = with_times(owned, old.conditions, times, pod.metadata.generation)
+    ips = node.ips if pod.spec.hostNetwork else pod_ips(seen.runtime, node.ips)
+    return PodStatus(
+        observedGeneration=max(pod.metadata.generation, old.observedGeneration),
+        phase=phase,
+        conditions=[*(c for c in pod.status.conditions if c.type not in OWNED), *timed],
+        reason=seen.reason or (old.reason if phase == old.phase else ""),
+        message=seen.message or (old.message if phase == old.phase else ""),
+        hostIP=node.ips[0] if node.ips else "",
+        hostIPs=[PodIP(ip=ip) for ip in node.ips],
+        podIP=ips[0] if ips else "",
+        podIPs=[PodIP(ip=ip) for ip in ips],
+        startTime=start,
+        initContainerStatuses=[by_name[status.name] for status in init],
+        containerStatuses=[by_name[status.name] for status in regular],
+        ephemeralContainerStatuses=ephemeral,
+        qosClass=qos_class(pod),
+    )
+
+
+def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool) -> str:
+    """A terminal phase is final, and is not reported while anything may still run."""
+    seen = observation.seen
+    if old.phase in TERMINAL:
+        return old.phase
+    if seen.stage == "rejected" or (seen.stage == "terminated" and seen.reason):
+        return "Failed"
+    ended = seen.stage in ENDED
+    phase = pod_phase(observation.pod, by_name, ended=ended, initialized=initialized)
+    if phase in TERMINAL and not ended:
+        return old.phase or "Running"
+    return phase
+
+
+def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
+    """A container that ended for good cannot run again: such an observation is not believed."""
+    for container in (*pod.spec.initContainers, *pod.spec.containers):
+        old, new = before.get(container.name), now.get(container.name)
+        ended = old.state.terminated if old is not None else None
+        if ended is None or new is None or new.state.terminated is not None or is_sidecar(container):
+            continue
+        if not restarts(container, ended.exitCode, pod) and (container in pod.spec.containers or ended.exitCode != 0):
+            return True
+    return False
+
+
+def _never_ready(status: ContainerStatus) -> ContainerStatus:
+    """Of a pod that is over: only an init container that completed stays ready."""
+    return status if status.state.terminated is not None else msgspec.structs.replace(status, ready=False)
+
+
+def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
+    """Whether any regular container has ever been started."""
+    regular = {container.name for container in pod.spec.containers}
+    return any(
+        each.name in regular and each.state in (RuntimeState.RUNNING, RuntimeState.EXITED)
+        for each in (runtime.containers if runtime else ())
+    )
+
+
+def _start_time(pod: Pod, now_ns: int) -> str | None:
+    """When the node first saw it, so that a restart of the agent does not change it."""
+    seen = pod.metadata.annotations.get(CONFIG_SEEN, "")
+    if len(seen) >= 20 and seen.endswith("Z"):
+        return f"{seen[:19]}Z"
+    return rfc3339(now_ns)
+
+
+def _since(name: str, observation: Observation, before: PodStatus | None, start: str | None) -> str | None:
+    """When a condition became what it is: now, or when this is the first look, as far as the runtime can tell."""
+    if before is not None:
+        return rfc3339(observation.now_ns)
+    runtime = observation.seen.runtime
+    if name == "PodScheduled" or runtime is None:
+        return start
+    if name == "PodReadyToStartContainers":
+        times = [sandbox.created_ns for sandbox in runtime.sandboxes[:1]]
+    else:
+        times = [max(each.started_ns, each.finished_ns) for each in runtime.containers]
+    return rfc3339(max(times, default=0)) or start
+
+
+def pod_ips(runtime: PodRuntime | None, node_ips: list[str]) -> list[str]:
+    """Of the newest sandbox: one of each family, the family of the node's first address first."""
+    ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
+    return one_of_each_family(ips, six_first=bool(node_ips) and ":" in node_ips[0])
+
+
+def one_of_each_family(ips: Iterable[str], *, six_first: bool) -> list[str]:
+    found: dict[bool, str] = {}
+    for ip in ips:
+        found.setdefault(":" in ip, ip)
+    return [found[six] for six in (six_first, not six_first) if six in found]
