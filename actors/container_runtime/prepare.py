@@ -9,8 +9,6 @@ import os
 from pathlib import Path
 from typing import Final
 
-from actors.linux import mountinfo, mounting
-
 from . import containerd_config, network
 from .errors import NotRoot, RuntimeSetupError
 from .host import Host

@@ -19,6 +19,7 @@ _SHIM: Final = "containerd-shim"
 _END_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 0.01
 _STOP_SECONDS: Final = 5.0
+_SOCKET: Final = re.compile(r"unix://(/[^\"\s]+)")
 _POD: Final = re.compile(r"^pod[0-9a-f]|-pod[0-9a-f_]+\.slice$")
 
 
@@ -44,8 +45,8 @@ def end_containers(instance: Instance) -> set[str]:
     shims = [pid for pid, argv in commands() if _SHIM in argv[0] and instance.socket in argv]
     _signal(shims, signal.SIGKILL)
     _wait_gone(shims, _END_SECONDS)
-    for task in _directories(instance.tasks):
-        _remove_socket(task / "address")
+    for socket in shim_sockets(instance):
+        socket.unlink(missing_ok=True)
     return groups
 
 
@@ -111,10 +112,14 @@ def _members(directory: Path) -> Iterator[int]:
             yield from map(int, Path(path, "cgroup.procs").read_text().split())
 
 
-def _remove_socket(address_file: Path) -> None:
-    """The shim's socket lies outside our directories; its path is all that the file holds."""
-    with suppress(OSError):
-        Path(address_file.read_text().strip().removeprefix("unix://")).unlink()
+def shim_sockets(instance: Instance) -> list[Path]:
+    """Of all shims: they lie outside our directories. containerd 2 keeps their paths in a JSON, older ones as such."""
+    found = []
+    for task in _directories(instance.tasks):
+        for name in ("address", "bootstrap.json"):
+            with suppress(OSError):
+                found += _SOCKET.findall((task / name).read_text())
+    return [Path(path) for path in found]
 
 
 def _directories(parent: str) -> list[Path]:

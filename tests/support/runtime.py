@@ -33,7 +33,7 @@ READY_SECONDS = 20.0
 POLL_SECONDS = 0.02
 PREFIX = "troupelet-test-"
 SEARCH = "TROUPELET_TEST_PATH"
-"""Environment variable: directories to look for containerd in first, to test with another version than the installed one."""
+"""Environment variable: directories to look for containerd in first, to test with another version."""
 
 
 class RealRuntime:

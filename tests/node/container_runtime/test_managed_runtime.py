@@ -141,7 +141,7 @@ def test_nothing_is_left_after_the_purge_of_an_instance_with_pods(crashed: bool)
         results = list(Path(cleanup.RESULTS_DIR).glob(f"{instance.network}-*"))
         sandboxes = [result.name.split("-")[1] for result in results]
         assert len(sandboxes) == 2
-        sockets = [Path(file.read_text().removeprefix("unix://")) for file in Path(instance.tasks).glob("*/address")]
+        sockets = processes.shim_sockets(instance)
         assert len(sockets) >= 2
         assert all(socket.exists() for socket in sockets)
         if crashed:
