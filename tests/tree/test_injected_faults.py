@@ -1,0 +1,147 @@
+"""`supervise inject`: each fault does what it says, is healed, and leaves exactly the record it should."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from supervision.errors import AskError
+from supervision.protocol import Done, Inject
+from tests.support.supervised import Work, Worked
+from tests.support.supervised_agent import agent
+
+pytestmark = pytest.mark.tree
+QUICK_HEARTBEAT = {"a": {"heartbeat_seconds": 1, "memory_mib": 60}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause", "how", "detail"),
+    [
+        (["crash"], "signal", "SIGKILL", ""),
+        (["exit", "--status", "7"], "exit", 7, ""),
+        (["exit", "--status", "0"], "exit", 0, ""),
+        (["exception"], "exception", 70, "InjectedFault"),
+        (["hang"], "hang", "SIGKILL", "in _hang"),
+        (["stop"], "hang", "SIGKILL", "stopped by a signal"),
+        (["leak", "--rate", "200"], "memory", "SIGKILL", "more than the 60 MiB allowed"),
+    ],
+)
+def test_a_fault_that_ends_the_actor_is_healed_and_recorded_once(
+    tmp_path: Path, arguments: list[str], cause: str, how: str | int, detail: str
+) -> None:
+    with agent(tmp_path, QUICK_HEARTBEAT) as found:
+        others = {name: pid for name, pid in found.pids().items() if name != "a"}
+        done = found.supervise("inject", "a", *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"{arguments[0]} injected into a")
+        found.stage.wait_running("a", incarnation=2)
+        assert found.stage.ask(Work("again"), Worked, "a") == Worked("again")
+        found.stage.wait(lambda: found.incidents()[-1].restart_seconds is not None, "the latency is filled in")
+        (incident,) = found.incidents()
+        assert (incident.actor, incident.incarnation, incident.cause) == ("a", 1, cause)
+        assert how in (incident.signal, incident.exit_code)
+        assert detail in incident.detail
+        assert {name: pid for name, pid in found.pids().items() if name != "a"} == others
+
+
+def test_an_exception_is_raised_in_the_next_handler_and_names_its_message(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        found.inject("a", "exception")
+        with pytest.raises(AskError):
+            found.stage.ask(Work("x" * 50), Worked, "a", timeout=3)
+        found.stage.wait_running("a", incarnation=2)
+        (incident,) = found.incidents()
+        assert incident.message == "tests.support.supervised.Work"
+        assert "xxxx" not in (found.home / "incidents.jsonl").read_text()
+
+
+def test_a_hang_and_a_stop_shorter_than_the_heartbeat_leave_the_process_alone(tmp_path: Path) -> None:
+    with agent(tmp_path, {"a": {"heartbeat_seconds": 8}, "b": {"heartbeat_seconds": 8}}) as found:
+        before = found.pids()
+        found.inject("a", "hang", seconds=0.5)
+        found.inject("b", "stop", seconds=0.5)
+        began = time.monotonic()
+        assert found.stage.ask(Work("1"), Worked, "a") == Worked("1")
+        assert found.stage.ask(Work("2"), Worked, "b") == Worked("2")
+        assert time.monotonic() - began > 0.3
+        assert found.pids() == before
+        assert found.incidents() == []
+
+
+def test_slow_delays_each_handler_for_as_long_as_it_is_told(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        found.inject("a", "slow", rate=0.3, seconds=2)
+        began = time.monotonic()
+        found.stage.ask(Work("slow"), Worked, "a")
+        assert time.monotonic() - began >= 0.3
+        time.sleep(2)
+        began = time.monotonic()
+        found.stage.ask(Work("not slow"), Worked, "a")
+        assert time.monotonic() - began < 0.3
+        assert found.incidents() == []
+
+
+def test_drop_loses_messages_for_as_long_as_it_is_told(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        found.inject("a", "drop", rate=1, seconds=1)
+        with pytest.raises(AskError):
+            found.stage.ask(Work("lost"), Worked, "a", timeout=0.3)
+        time.sleep(1)
+        assert found.stage.ask(Work("there"), Worked, "a") == Worked("there")
+        found.stage.wait(lambda: found.stage.tree()["a"].dropped == 1, "it is counted with the next heartbeat")
+        assert found.incidents() == []
+
+
+@pytest.mark.parametrize("fault", ["crash", "exception", "hang", "stop"])
+@pytest.mark.parametrize("name", ["group", "root"])
+def test_supervisors_heal_too(tmp_path: Path, name: str, fault: str) -> None:
+    with agent(tmp_path, {"group": {"heartbeat_seconds": 1}, "root": {"heartbeat_seconds": 1}}) as found:
+        before = found.pids()
+        found.inject(name, fault)  # type: ignore[arg-type]
+        found.stage.wait_running(name, "group/x", "group/y", "group/z", incarnation=2)
+        found.stage.wait_ready()
+        (incident,) = found.incidents()
+        assert incident.actor == name
+        below = [other for other in before if name == "root" or other.startswith("group/")]
+        assert not any(os.path.exists(f"/proc/{before[other]}") for other in below)
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    with agent(tmp_path) as found:
+        done = found.supervise("inject", "grup", "crash")
+        assert done.returncode == 4
+        assert "there is no actor grup: did you mean group?" in done.stderr
+        done = found.supervise("inject", "a", "drop", "--rate", "7")
+        assert done.returncode == 2
+        assert found.stage.ask(Inject(name="a", fault="drop", rate=7), Done).error == "rate: 7 is not a share, 0 to 1"
+        assert (
+            json.loads(found.supervise("inject", "a", "stop", "--seconds", "0.1", "-o", "json").stdout)["fault"]
+            == "stop"
+        )
+        assert found.incidents() == []
+
+
+def test_faults_at_random_leave_one_record_each_and_nobody_behind(tmp_path: Path) -> None:
+    """Twelve kills of different actors one after the other: as many records, each with its latency."""
+    policy = {name: {"max_restarts": 100} for name in ("a", "b", "group/x", "group/y", "group/z")}
+    with agent(tmp_path, policy) as found:
+        pids: set[int] = set()
+        victims = ["a", "group/x", "b", "group/z", "a", "group/y", "b", "group/x", "a", "group/y", "b", "group/z"]
+        incarnations = dict.fromkeys(policy, 1)
+        for name in victims:
+            found.stage.wait_running(name, incarnation=incarnations[name])
+            pids.add(found.pids()[name])
+            found.stage.kill(name, signal.SIGKILL)
+            incarnations[name] += 1
+        for name, incarnation in incarnations.items():
+            found.stage.wait_running(name, incarnation=incarnation)
+        found.stage.wait(lambda: all(i.restart_seconds is not None for i in found.incidents()), "all are in service")
+        # two that die within a millisecond may be reaped in any order
+        assert sorted(incident.actor for incident in found.incidents()) == sorted(victims)
+        assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+        assert found.stage.tree()["group"].incarnation == 1
