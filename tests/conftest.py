@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 MARKED_FOLDERS = ("tree", "node")
-NEEDS_ROOT = pytest.mark.skip(reason="real containers need root")
+NEEDS_ROOT = pytest.mark.skip(reason="NOT TESTED: real containers need root")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,90 @@
+"""What the demo's node is started with, and where it keeps what. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+DEFAULT_ROOT_DIR: Final = "/var/lib/troupelet-demo"
+NODE: Final = "demo"
+POD: Final = f"hello-{NODE}"
+"""A static pod is called after its manifest and its node."""
+MANAGED: Final = "managed"
+HEALTHZ_PORT: Final = 10248
+NODE_PORT: Final = 10250
+"""Those of every node agent; others are taken when an agent runs here already."""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Everything is below one directory, which is the demo's alone. `root`: absolute and clean."""
+
+    root: str
+
+    @property
+    def mark(self) -> str:
+        """Says that the directory is the demo's, and may be removed."""
+        return f"{self.root}/.troupelet-demo"
+
+    @property
+    def manifests(self) -> str:
+        return f"{self.root}/manifests"
+
+    @property
+    def manifest(self) -> str:
+        return f"{self.manifests}/hello.yaml"
+
+    @property
+    def config(self) -> str:
+        return f"{self.root}/config.yaml"
+
+    @property
+    def pod_logs(self) -> str:
+        return f"{self.root}/logs"
+
+    @property
+    def agent_log(self) -> str:
+        return f"{self.root}/agent.log"
+
+    @property
+    def cgroup(self) -> str:
+        """Of its own, so that no other agent's pods are met: `/troupelet-` and eight hexadecimal digits."""
+        return f"/troupelet-{hashlib.sha256(self.root.encode()).hexdigest()[:8]}"
+
+
+def configuration(layout: Layout, is_free: Callable[[int], bool], any_port: Callable[[], int]) -> dict[str, Any]:
+    """A KubeletConfiguration for it. `is_free`: whether a TCP port of this host can be had."""
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "staticPodPath": layout.manifests,
+        "podLogsDir": layout.pod_logs,
+        "cgroupRoot": layout.cgroup,
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        "healthzPort": HEALTHZ_PORT if is_free(HEALTHZ_PORT) else any_port(),
+        "port": NODE_PORT if is_free(NODE_PORT) else any_port(),
+    }
+
+
+def rendered(config: dict[str, Any]) -> str:
+    """JSON, which is YAML."""
+    return json.dumps(config, indent=2) + "\n"
+
+
+def flags(layout: Layout, endpoint: str) -> list[str]:
+    """The command line after `supervise start`."""
+    return [
+        f"--root-dir={layout.root}",
+        f"--config={layout.config}",
+        f"--container-runtime-endpoint={endpoint}",
+        f"--hostname-override={NODE}",
+    ]
+
+
+def log_lines(text: str) -> list[str]:
+    """What a container said, of a log in the runtime's format: each line is time, stream, tag and text (KEP-1753)."""
+    return [fields[3] for line in text.splitlines() if len(fields := line.split(" ", 3)) == 4]
