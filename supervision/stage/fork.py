@@ -26,31 +26,26 @@ def fork(title: str, body: Callable[[], None], close: Iterable[int], *, obeys_si
     sys.stdout.flush()
     sys.stderr.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    pid = -1
     try:
         pid = os.fork()
         if pid == 0:
-            _begin(title, stage, close, obeys_signals)
-    except BaseException:
-        # in the child nothing may return into the stage's code: it would go on as a second stage
-        if pid == 0:
-            _die()
-        raise
+            _child(body, lambda: _begin(title, stage, close, obeys_signals), before)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    if pid:
-        return pid
+    return pid
+
+
+def _child(body: Callable[[], None], begin: Callable[[], None], before: set[signal.Signals | int]) -> NoReturn:
+    """Nothing may get out of here: beyond is the stage's code, in a process that is not the stage."""
     try:
+        begin()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         body()
-    except BaseException:  # noqa: BLE001 - as above
-        _die()
-    os._exit(EXIT_EXCEPTION)
-
-
-def _die() -> NoReturn:
-    traceback.print_exc()
-    sys.stderr.flush()
-    os._exit(EXIT_EXCEPTION)
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(EXIT_EXCEPTION)
 
 
 def _begin(title: str, stage: int, close: Iterable[int], obeys_signals: bool) -> None:
@@ -62,7 +57,8 @@ def _begin(title: str, stage: int, close: Iterable[int], obeys_signals: bool) ->
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL if obeys_signals else signal.SIG_IGN)
     for fd in close:
-        os.close(fd)
+        if fd >= 0:  # one whose peer has gone may be closed already
+            os.close(fd)
 
 
 def set_title(title: str) -> None:

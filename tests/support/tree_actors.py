@@ -296,3 +296,12 @@ def patient(run_dir: Path) -> Application:
     calm = Policy(heartbeat_seconds=60, max_restarts=20)
     dying = ChildSpec(name="asking", actor=f"{HERE}:Dying")
     return _application(run_dir, _echo("listener"), _echo("echo"), dying, listener=calm, echo=calm, asking=calm)
+
+
+def tough(run_dir: Path) -> Application:
+    """`small`, where nothing gives up."""
+    group = ChildSpec(name="group", children=(_echo("a"), _echo("b")))
+    tree = (_echo("listener"), _echo("echo"), group)
+    lasting = Policy(max_restarts=10_000, heartbeat_seconds=2.0, shutdown_seconds=1.0, backoff_max_seconds=0.2)
+    policies = dict.fromkeys(("root", "listener", "echo", "group", "group/a", "group/b"), lasting)
+    return _application(run_dir, *tree, **policies)
