@@ -161,7 +161,8 @@ def _count_total(family: Family, now: float) -> tuple[Family, bool]:
 
 
 def _escalate(family: Family, who: str, most: int, period: float) -> Family:
-    reason = f"{who} failed {most + 1} times in {period:g} s, more than the {most} restarts allowed"
+    times = "once" if most == 0 else f"{most + 1} times in {period:g} s"
+    reason = f"{who} failed {times}, more than the {most} restarts allowed"
     return _change(family, ending=Ending.ESCALATED, reason=reason)
 
 

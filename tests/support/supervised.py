@@ -1,6 +1,7 @@
 """A tree whose policy is a real policy file, with real incident records and logs, as an agent has them.
 
-root: a, b, group (supervisor): x, y, z; late, deaf where the file `with` beside the run directory names them.
+root: a, b, group (supervisor): x, y, z; late and deaf where the file `with` beside the run directory names them;
+no log file where it says `no log`.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def application(run_dir: Path) -> Application:
     home = run_dir.parent
     extra = (home / "with").read_text() if (home / "with").exists() else ""
     spec = tree(extra)
-    logs.configure(verbosity=2, log_file=str(home / "agent.log"))
+    log_file = "" if "no log" in extra else str(home / "agent.log")
+    logs.configure(verbosity=2, log_file=log_file)
     return Application(
         name="supervised",
         tree=spec,
@@ -96,7 +98,7 @@ def application(run_dir: Path) -> Application:
         context=str(home),
         run_dir=run_dir,
         incidents=Incidents(home / "incidents.jsonl"),
-        log_file=str(home / "agent.log"),
+        log_file=log_file,
         incident_file=str(home / "incidents.jsonl"),
         policy_file=str(home / "policy.yaml"),
     )

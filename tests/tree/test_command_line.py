@@ -167,6 +167,15 @@ def test_logs_are_those_of_the_actor_and_its_level_changes_at_run_time(tmp_path:
         assert len(json.loads(found.supervise("logs", "-n", "2", "-o", "json").stdout)) == 2
 
 
+def test_without_a_log_file_it_says_where_the_log_is(tmp_path: Path) -> None:
+    with agent(tmp_path, extra="no log") as found:
+        done = found.supervise("logs", "a")
+        assert done.returncode == 4
+        assert "logs to stderr only" in done.stderr
+        assert "--log-file FILE" in done.stderr
+        assert "did you mean" in found.supervise("logs", "grup").stderr
+
+
 def test_logs_can_be_followed(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.supervise("logs", "a", "--level", "4")

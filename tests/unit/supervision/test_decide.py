@@ -240,7 +240,8 @@ class TestBackoffAndIntensity:
             world.pass_time(5)
         assert exits == most + 1
         assert world.take_orders()[-2:] == ["-b", f"finish {EXIT_ESCALATED}"]
-        assert world.family.reason == f"a failed {most + 1} times in 60 s, more than the {most} restarts allowed"
+        times = "once" if most == 0 else f"{most + 1} times in 60 s"
+        assert world.family.reason == f"a failed {times}, more than the {most} restarts allowed"
 
     def test_each_child_has_its_own_count(self) -> None:
         world = World(make("abc", max_restarts=1)).begin()

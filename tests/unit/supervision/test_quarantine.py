@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervision.quarantine import Crashes, Journal, QuarantinePolicy
+
+POLICY = QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def die_on(directory: Path, key: str, clock: Clock) -> None:
+    """An incarnation that starts, takes the key in hand and is gone."""
+    journal = Journal(directory, POLICY, clock)
+    with pytest.raises(ZeroDivisionError), journal.hand(key):
+        raise ZeroDivisionError
+    journal.close()
+
+
+def test_the_next_incarnation_knows_what_the_last_one_died_on(tmp_path: Path) -> None:
+    die_on(tmp_path, "pod-1", Clock())
+    journal = Journal(tmp_path, POLICY, Clock())
+    assert journal.died_on == "pod-1"
+    assert journal.crashes_on("pod-1") == 1
+    assert not journal.is_parked("pod-1")
+    assert Journal(tmp_path, POLICY, Clock()).died_on == "", "it is counted once"
+
+
+def test_the_third_crash_parks_the_input_and_no_other(tmp_path: Path) -> None:
+    clock = Clock()
+    for key in ("bad", "good", "bad", "bad"):
+        die_on(tmp_path, key, clock)
+        clock.now += 1
+    journal = Journal(tmp_path, POLICY, clock)
+    assert journal.parked() == ["bad"]
+    assert journal.is_parked("bad")
+    assert not journal.is_parked("good")
+
+
+def test_what_was_put_down_is_not_blamed(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, POLICY, Clock())
+    with journal.hand("pod-1"):
+        pass
+    assert Journal(tmp_path, POLICY, Clock()).died_on == ""
+
+
+def test_a_process_that_is_killed_leaves_what_it_had_in_hand(tmp_path: Path) -> None:
+    pid = os.fork()
+    if pid == 0:
+        with Journal(tmp_path, POLICY).hand("a/b é"):
+            (tmp_path / "holding").touch()
+            time.sleep(60)
+        os._exit(0)
+    end = time.monotonic() + 10
+    while not (tmp_path / "holding").exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert Journal(tmp_path, POLICY).died_on == "a/b é"
+
+
+def test_crashes_are_forgotten_after_the_window_and_when_forgiven(tmp_path: Path) -> None:
+    clock = Clock()
+    for _ in range(3):
+        die_on(tmp_path, "bad", clock)
+    journal = Journal(tmp_path, POLICY, clock)
+    assert journal.is_parked("bad")
+    clock.now += 101
+    assert not journal.is_parked("bad")
+    clock.now -= 101
+    journal.forgive("bad")
+    assert not journal.is_parked("bad")
+    assert not Journal(tmp_path, POLICY, clock).is_parked("bad")
+
+
+def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
+    die_on(tmp_path, "bad", Clock())
+    Journal(tmp_path, POLICY, Clock())
+    content = (tmp_path / "crashes").read_bytes()
+    (tmp_path / "crashes").write_bytes(content.replace(b"1000", b"1001"))
+    journal = Journal(tmp_path, POLICY, Clock())
+    assert journal.crashes_on("bad") == 0
+    assert journal.damaged == str(tmp_path / "crashes.damaged")
+    assert (tmp_path / "crashes.damaged").exists()
+
+
+@given(st.binary(max_size=600), st.binary(max_size=300))
+def test_whatever_the_files_hold_it_starts(
+    tmp_path_factory: pytest.TempPathFactory, in_hand: bytes, crashes: bytes
+) -> None:
+    directory = tmp_path_factory.mktemp("journal")
+    (directory / "in_hand").write_bytes(in_hand)
+    (directory / "crashes").write_bytes(crashes)
+    journal = Journal(directory, POLICY, Clock())
+    with journal.hand("x"):
+        pass
+    journal.close()
+
+
+@given(st.text())
+def test_any_key_can_be_taken_in_hand_and_is_found_again(tmp_path_factory: pytest.TempPathFactory, key: str) -> None:
+    directory = tmp_path_factory.mktemp("journal")
+    die_on(directory, key * 50, Clock())
+    assert Journal(directory, POLICY, Clock()).crashes_on(key * 50) == 1
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.floats(0, 60)), max_size=60))
+def test_it_is_bounded_and_a_key_is_parked_exactly_after_three_in_the_window(
+    schedule: list[tuple[str, float]],
+) -> None:
+    crashes, now = Crashes(), 1000.0
+    history: dict[str, list[float]] = {}
+    policy = QuarantinePolicy(crashes=3, window_seconds=100, most_keys=100)
+    small = Crashes()
+    for key, gap in schedule:
+        now += gap
+        crashes = crashes.add(key, now, policy)
+        small = small.add(key, now, POLICY)
+        history.setdefault(key, []).append(now)
+        expected = {k for k, times in history.items() if sum(now - t <= 100 for t in times) >= 3}
+        assert set(crashes.parked(now, policy)) == expected
+        assert len(small.times) <= 4
