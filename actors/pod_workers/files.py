@@ -35,7 +35,7 @@ def write_hosts(pod_dir: str, text: str) -> str:
 
 
 def termination_log(pod_dir: str, container: str, restart_count: int) -> str:
-    """Where an instance writes its last words: eight hexadecimal digits, as the reference has, so that anybody finds it."""
+    """Where an instance writes its last words: eight hexadecimal digits, found again from the count."""
     return f"{pod_dir}/containers/{container}/{restart_count:08x}"
 
 

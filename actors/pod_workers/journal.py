@@ -1,7 +1,7 @@
 """Which pod this worker had in hand when it died, so that one pod cannot take its worker down for ever.
 
-Two files in the run directory: `hand`, a few bytes rewritten in place around what is computed from a pod, and `crashes`,
-the counts. A pod that killed its worker three times within ten minutes is parked until it changes.
+Two files in the run directory: `hand`, a few bytes rewritten in place around what is computed from a pod, and
+`crashes`, the counts. A pod that killed its worker three times within ten minutes is parked until it changes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,222 @@
+"""The PLEG: looks at the runtime each second and tells the workers what changed in their pods.
+
+The relist is the truth. Events of the runtime, where it has them, only bring the look at that one pod forward. A pod
+whose status call is slow holds up nobody: each is asked for beside the others, with one question under way for each pod.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import cast
+
+from actors.config.agent import Agent
+from actors.cri.client import CriClient
+from actors.cri.errors import CriError, NotFound, Unimplemented
+from actors.cri.model import Container, PodRuntime, Sandbox
+from actors.kube.names import POD_UID_LABEL
+from actors.kube.pods import worker_of
+from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
+from supervision.actor import Actor, Address, on
+
+from .events import Event, World, events, world
+from .messages import GetRuntimePods, RelistPod, RuntimeSnapshot
+
+RELIST_SECONDS = 1.0
+STATUS_SECONDS = 5.0
+EVENTS_RETRY_SECONDS = 5.0
+STATUS_CALLS_AT_ONCE = 16
+
+
+class Pleg(Actor):
+    """Keeps the last look, nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._world: World | None = None
+        self._pods: dict[str, PodRuntime] = {}
+        self._asking: set[str] = set()
+        self._again: set[str] = set()
+        self._relisted_at = 0.0
+        self._health = RuntimeHealth(False, False, "the runtime has not been asked yet")
+        self._greeted: set[str] = set()
+
+    async def on_start(self) -> None:
+        self.agent = cast(Agent, self.context)
+        seconds = float(self.agent.config.runtimeRequestTimeout)
+        self.client = CriClient(self.agent.runtime_endpoint, request_seconds=seconds)
+        self._calls = asyncio.Semaphore(STATUS_CALLS_AT_ONCE)
+        self.every(RELIST_SECONDS, self.relist, immediately=True)
+        self.every(STATUS_SECONDS, self.check_health, immediately=True)
+        self.start_task(self._follow_events(), "runtime events")
+
+    def _workers(self) -> list[str]:
+        return [f"pod_workers/worker/{number}" for number in range(self.agent.workers)]
+
+    async def on_hello(self, name: str) -> None:
+        if name in self._workers():
+            self._greeted.add(name)
+            self._tell_all(name)
+            self.tell(name, self._health)
+
+    def _tell_all(self, worker: str) -> None:
+        """Everything of one worker, if the runtime has been looked at."""
+        if self._relisted_at:
+            own = [pod for pod in self._pods.values() if worker_of(pod.uid, self.agent.workers) == worker]
+            self.tell(worker, RuntimePods(own, self._relisted_at))
+
+    @on(GetRuntimePods)
+    def on_get(self, message: GetRuntimePods, sender: Address) -> RuntimeSnapshot:
+        health = self._health
+        pods = list(self._pods.values())
+        return RuntimeSnapshot(pods, self._relisted_at, health.ready, health.network_ready, health.message)
+
+    @on(RelistPod)
+    def on_relist_pod(self, message: RelistPod, sender: Address) -> None:
+        self._ask_for(message.uid)
+
+    # -- the look each second ---------------------------------------------------------------------------------------
+    async def relist(self) -> None:
+        """One look at everything. While the runtime is down nothing is reported, least of all as gone."""
+        began, at = time.monotonic(), time.time()
+        try:
+            sandboxes, containers = await asyncio.gather(
+                self.client.list_pod_sandboxes(), self.client.list_containers()
+            )
+        except CriError as error:
+            self.metrics.count("kubelet_runtime_operations_errors_total", operation_type="list")
+            if not self._health.ready:
+                return
+            self._set_health(RuntimeHealth(False, False, str(error)))
+            return
+        now = world(sandboxes, containers)
+        first, before = self._world is None, self._world or {}
+        self._world = now
+        happened = events(before, now)
+        if happened or first:
+            await self._look(sandboxes, containers, happened, at)
+        self._relisted_at = at
+        if first:
+            for worker in self._workers():
+                self._tell_all(worker)
+        self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
+        self.metrics.gauge("kubelet_pleg_last_seen_seconds", at)
+
+    async def _look(
+        self, sandboxes: list[Sandbox], containers: list[Container], happened: list[Event], at: float
+    ) -> None:
+        """Ask for the status of each pod that changed; at the first look for all, and wait for them."""
+        changed = {event.uid for event in happened}
+        uids = {thing.uid for thing in (self._world or {}).values()}
+        for uid in set(self._pods) - uids:
+            del self._pods[uid]
+        tasks = [self._ask_for(uid) for uid in changed & uids]
+        for uid in changed - uids:
+            self._report(PodRuntime(uid=uid, at=at))
+        if not self._relisted_at:
+            await asyncio.gather(*(task for task in tasks if task is not None))
+
+    def _ask_for(self, uid: str) -> asyncio.Task[None] | None:
+        """Look at one pod; a request while one is under way is made again after it."""
+        if uid in self._asking:
+            self._again.add(uid)
+            return None
+        self._asking.add(uid)
+        return self.start_task(self._pod(uid), f"status of {uid}")
+
+    async def _pod(self, uid: str) -> None:
+        try:
+            runtime = await self._status(uid)
+        except CriError as error:
+            self.log.info("pod %s: its status is asked for again with the next relist: %s", uid, error)
+            self._forget(uid)
+            return
+        finally:
+            self._asking.discard(uid)
+        if runtime.sandboxes or runtime.containers:
+            self._pods[uid] = runtime
+        else:
+            self._pods.pop(uid, None)
+        self._report(runtime)
+        if uid in self._again:
+            self._again.discard(uid)
+            self._ask_for(uid)
+
+    def _forget(self, uid: str) -> None:
+        """Make the next relist see this pod as new."""
+        self._world = {key: thing for key, thing in (self._world or {}).items() if thing.uid != uid}
+
+    async def _status(self, uid: str) -> PodRuntime:
+        at, labels = time.time(), {POD_UID_LABEL: uid}
+        async with self._calls:
+            sandboxes, containers = await asyncio.gather(
+                self.client.list_pod_sandboxes(labels), self.client.list_containers(labels)
+            )
+            boxes = await asyncio.gather(*(self._sandbox(sandbox) for sandbox in sandboxes))
+            ran = await asyncio.gather(*(self._container(container) for container in containers))
+        return assemble(uid, [s for s in boxes if s is not None], [c for c in ran if c is not None], at)
+
+    async def _sandbox(self, sandbox: Sandbox) -> Sandbox | None:
+        try:
+            return await self.client.pod_sandbox_status(sandbox.id)
+        except NotFound:
+            return None
+
+    async def _container(self, container: Container) -> Container | None:
+        try:
+            return await self.client.container_status(container.id, container.sandbox_id)
+        except NotFound:
+            return None
+
+    def _report(self, runtime: PodRuntime) -> None:
+        if self._relisted_at and runtime.uid:
+            self.tell(worker_of(runtime.uid, self.agent.workers), PodRuntimeChanged(runtime.uid, runtime))
+
+    # -- health and events ------------------------------------------------------------------------------------------
+    async def check_health(self) -> None:
+        """Whether the runtime and its network are ready, told to the workers when it changes."""
+        try:
+            status = await self.client.status()
+        except CriError as error:
+            self._set_health(RuntimeHealth(False, False, str(error)))
+            return
+        self._set_health(RuntimeHealth(status.runtime_ready, status.network_ready, status.message))
+
+    def _set_health(self, health: RuntimeHealth) -> None:
+        if health == self._health:
+            return
+        if (health.ready, health.network_ready) != (self._health.ready, self._health.network_ready):
+            well = health.ready and health.network_ready
+            self.log.log(
+                20 if well else 30, "container runtime: %s", "ready" if well else health.message or "not ready"
+            )
+        self._health = health
+        for worker in self._workers():
+            self.tell(worker, health)
+
+    async def _follow_events(self) -> None:
+        """Events bring a look forward. A runtime without them is not asked again."""
+        while True:
+            try:
+                async for event in self.client.container_events():
+                    if event.pod_uid:
+                        self._ask_for(event.pod_uid)
+            except Unimplemented:
+                self.log.info("the runtime has no events; it is looked at every %.0f s", RELIST_SECONDS)
+                return
+            except CriError:
+                pass
+            await asyncio.sleep(EVENTS_RETRY_SECONDS)
+
+
+def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
+    """One pod's part of the runtime, newest first."""
+    boxes = sorted(sandboxes, key=lambda sandbox: sandbox.created_ns, reverse=True)
+    ran = sorted(containers, key=lambda container: container.created_ns, reverse=True)
+    name, namespace = "", ""
+    if boxes:
+        name, namespace = boxes[0].pod_name, boxes[0].pod_namespace
+    elif ran:
+        name, namespace = ran[0].pod_name, ran[0].pod_namespace
+    return PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)

@@ -1,0 +1,302 @@
+"""A pod worker: keeps a driver for each pod whose UID hashes to it, and hands on what they are told.
+
+Crash-only. Its pods come from `pod_config`, their containers from the runtime; running ones are adopted as they are.
+Until all sources have reported, nothing is ended or removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+from actors.api_clients.messages import RecordEvent
+from actors.config.agent import Agent
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.cri.client import CriClient
+from actors.cri.errors import NotFound
+from actors.cri.model import Container, PodRuntime, Sandbox
+from actors.kube.codec import ObjectError, decode_pod
+from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
+from actors.kube.pod import Pod
+from actors.pod_config.messages import PodPoisons
+from actors.status_manager.messages import PodObserved, Waiting
+from supervision.actor import Actor, Address, AskError, on
+
+from . import files, observing
+from .driver import PodDriver
+from .ending import alive
+from .journal import LIMIT, Journal
+from .messages import (
+    DesiredPods,
+    KillPod,
+    KnownPods,
+    PodOperation,
+    PodRuntimeChanged,
+    ProbeVerdict,
+    RuntimeHealth,
+    RuntimePods,
+)
+from .starting import Maker
+from .table import Stage
+
+PODS_AT_ONCE = 4
+"""Starts at the same time, all workers together: more only adds to each one's latency (measured, testbed notes)."""
+KNOWERS = ("container_manager", "volume_manager", "image_manager", "status_manager")
+TRACE_SECONDS = 30.0
+
+
+class Worker(Actor):
+    """See messages.py for what it is told."""
+
+    feeders = ("pod_config", "pleg", "prober")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drivers: dict[str, PodDriver] = {}
+        self._parked: dict[str, bytes] = {}
+        self._sources_ready = False
+        self._runtime_known = False
+        self._told: list[str] | None = None
+        self.network_ready = True
+        self.runtime_message = ""
+
+    async def on_start(self) -> None:
+        self.agent = cast(Agent, self.context)
+        config = self.agent.config
+        self.client = CriClient(self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout))
+        self.sync_seconds = float(config.syncFrequency)
+        self.maximum_backoff = float(config.crashLoopBackOff.maxContainerRestartPeriod or 300)
+        self.maker = Maker(self, self.client, self.agent, max(1, -(-PODS_AT_ONCE // self.agent.workers) + 1))
+        self.journal = Journal(Path(self.agent.run_dir), self.name, time.time)
+        if self.journal.victim:
+            self.log.error("the last incarnation died with %s in hand", self.journal.victim)
+        self.start_task(self._learn_allocatable(), "allocatable")
+
+    async def _learn_allocatable(self) -> None:
+        try:
+            found = await self.ask("container_manager", GetNodeResources(), NodeResources, timeout=30.0)
+        except AskError:
+            return
+        self.maker.allocatable = found.allocatable
+
+    async def on_hello(self, name: str) -> None:
+        if name in ("status_manager", "prober"):
+            for driver in self.drivers.values():
+                driver.publish(again=True)
+            for uid in self._parked:
+                self._tell_parked(uid)
+        if name in KNOWERS:
+            self._told = None
+            self._tell_known()
+
+    # -- what is wanted -------------------------------------------------------------------------------------------
+    @on(DesiredPods)
+    def on_desired(self, message: DesiredPods, sender: Address) -> None:
+        wanted = {pod.uid for pod in message.pods}
+        for pod in message.pods:
+            self._want(pod.uid, pod.pod)
+        if message.sources_ready:
+            self._sources_ready = True
+            for uid in (set(self.drivers) | set(self._parked)) - wanted:
+                self._remove(uid)
+            self._tell_known()
+
+    @on(PodOperation)
+    def on_operation(self, message: PodOperation, sender: Address) -> None:
+        if message.op == "set":
+            self._want(message.uid, message.pod)
+        else:
+            self._remove(message.uid)
+        self._tell_known()
+
+    @on(KillPod)
+    def on_kill(self, message: KillPod, sender: Address) -> None:
+        if message.uid in self.drivers:
+            self.drivers[message.uid].end(message)
+
+    def _want(self, uid: str, data: bytes) -> None:
+        key = _key(uid, data)
+        if self.journal.parked(key):
+            self._park(uid, data)
+            return
+        self._parked.pop(uid, None)
+        try:
+            with self.journal.hand(key):
+                pod = decode_pod(data)
+        except ObjectError as error:
+            self.log.error("pod %s cannot be read, it is left as it is: %s", uid, error)
+            return
+        self._driver(uid).want(pod, data)
+
+    def _remove(self, uid: str) -> None:
+        self._parked.pop(uid, None)
+        if uid in self.drivers:
+            self.drivers[uid].remove()
+
+    def _driver(self, uid: str, runtime: PodRuntime | None = None) -> PodDriver:
+        driver = self.drivers.get(uid)
+        if driver is None:
+            driver = self.drivers[uid] = PodDriver(self, uid, runtime)
+            self.start_task(self._drive(driver), f"pod {uid}")
+        return driver
+
+    async def _drive(self, driver: PodDriver) -> None:
+        try:
+            await driver.run()
+        except Exception:
+            self.journal.crashed(self.key(driver))
+            raise
+        self.drivers.pop(driver.uid, None)
+        self._tell_known()
+
+    @staticmethod
+    def key(driver: PodDriver) -> str:
+        return _key(driver.uid, driver.data)
+
+    # -- pods that end their worker ---------------------------------------------------------------------------------
+    def _park(self, uid: str, data: bytes) -> None:
+        """Leave a pod alone that was in hand when three incarnations died; its containers go on as they are."""
+        if uid not in self._parked:
+            self.log.error("pod %s is parked: its last %d handlings ended this worker", uid, LIMIT)
+            self.tell("pod_config", PodPoisons(uid, LIMIT))
+        self._parked[uid] = data
+        self._tell_parked(uid)
+
+    def _tell_parked(self, uid: str) -> None:
+        data = self._parked[uid]
+        text = f"the agent's worker ended {LIMIT} times while it handled this pod; it is left alone until it changes"
+        try:
+            names = [container.name for container in decode_pod(data).spec.containers]
+        except ObjectError:
+            names = []
+        waiting = {name: Waiting("CrashLoopBackOff", text) for name in names}
+        self.tell(
+            "status_manager", PodObserved(uid, data, "running", waiting=waiting, reason="CrashLoop", message=text)
+        )
+
+    # -- what the runtime has -------------------------------------------------------------------------------------
+    @on(RuntimePods)
+    def on_runtime_pods(self, message: RuntimePods, sender: Address) -> None:
+        self._runtime_known = True
+        for runtime in message.pods:
+            self._seen(runtime)
+        self._tell_known()
+
+    @on(PodRuntimeChanged)
+    def on_runtime_changed(self, message: PodRuntimeChanged, sender: Address) -> None:
+        self._seen(message.runtime)
+
+    def _seen(self, runtime: PodRuntime) -> None:
+        driver = self.drivers.get(runtime.uid)
+        if driver is not None:
+            driver.seen(runtime)
+        elif self._sources_ready and runtime.uid not in self._parked and (runtime.sandboxes or runtime.containers):
+            self.log.info(
+                "pod %s/%s (%s) is wanted by no source: it is ended", runtime.namespace, runtime.name, runtime.uid
+            )
+            self._driver(runtime.uid, runtime).poke()
+
+    @on(RuntimeHealth)
+    def on_health(self, message: RuntimeHealth, sender: Address) -> None:
+        recovered = message.ready and message.network_ready and not self.network_ready
+        self.network_ready, self.runtime_message = message.network_ready, message.message
+        if recovered:
+            for driver in self.drivers.values():
+                driver.poke()
+
+    @on(ProbeVerdict)
+    def on_verdict(self, message: ProbeVerdict, sender: Address) -> None:
+        driver = self.drivers.get(message.uid)
+        if driver is not None:
+            driver.verdict(message.container_id, message.kind, message.success)
+
+    # -- for the drivers ------------------------------------------------------------------------------------------
+    async def look(self, uid: str) -> PodRuntime:
+        """All that the runtime has of a pod, asked now. Raises CriError."""
+        at, labels = time.time(), {POD_UID_LABEL: uid}
+        sandboxes, containers = await asyncio.gather(
+            self.client.list_pod_sandboxes(labels), self.client.list_containers(labels)
+        )
+        whole = await asyncio.gather(
+            asyncio.gather(*(self._sandbox(sandbox) for sandbox in sandboxes)),
+            asyncio.gather(*(self._container(container) for container in containers)),
+        )
+        boxes = sorted((s for s in whole[0] if s is not None), key=lambda s: s.created_ns, reverse=True)
+        ran = sorted((c for c in whole[1] if c is not None), key=lambda c: c.created_ns, reverse=True)
+        name, namespace = (boxes[0].pod_name, boxes[0].pod_namespace) if boxes else ("", "")
+        runtime = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)
+        driver = self.drivers.get(uid)
+        if driver is None or driver.pod is None:
+            return runtime
+        return observing.with_messages(runtime, driver.pod, self.agent.pod_dir(uid), self.agent.pod_logs_dir)
+
+    async def _sandbox(self, sandbox: Sandbox) -> Sandbox | None:
+        try:
+            return await self.client.pod_sandbox_status(sandbox.id)
+        except NotFound:
+            return None
+
+    async def _container(self, container: Container) -> Container | None:
+        try:
+            return await self.client.container_status(container.id, container.sandbox_id)
+        except NotFound:
+            return None
+
+    async def namesake_runs(self, pod: Pod) -> bool:
+        """Whether another pod of this name has a ready sandbox or a live container. Raises CriError."""
+        labels = {POD_NAME_LABEL: pod.metadata.name, POD_NAMESPACE_LABEL: pod.metadata.namespace}
+        sandboxes = await self.client.list_pod_sandboxes(labels)
+        if any(sandbox.ready and sandbox.pod_uid != pod.metadata.uid for sandbox in sandboxes):
+            return True
+        if not any(sandbox.pod_uid != pod.metadata.uid for sandbox in sandboxes):
+            return False
+        containers = await self.client.list_containers(labels)
+        others = [one for one in containers if one.pod_uid != pod.metadata.uid]
+        return bool(alive(PodRuntime(uid="", containers=others)))
+
+    async def remove_traces(self, uid: str, namespace: str, name: str) -> None:
+        """The logs and the directory of a pod that is gone."""
+        agent = self.agent
+        if name:
+            files.remove_pod_logs(agent.container_logs_dir, agent.pod_logs_dir, namespace, name, uid)
+        path = {"path": agent.pod_dir(uid)}
+        await self.disposable("actors.linux.removal:remove_tree", path, deadline=TRACE_SECONDS)
+
+    def event(self, driver: PodDriver, kind: str, reason: str, text: str, container: str = "") -> None:
+        """Tell users of the pod."""
+        pod = driver.pod
+        if pod is None:
+            return
+        self.tell(
+            "api_clients/event_client",
+            RecordEvent(
+                kind="Pod",
+                namespace=pod.metadata.namespace,
+                name=pod.metadata.name,
+                uid=driver.uid,
+                type=cast(Any, kind),
+                reason=reason,
+                message=text[:1024],
+                field=f"spec.containers{{{container}}}" if container else "",
+            ),
+        )
+
+    def _tell_known(self) -> None:
+        """Say which pods may still have something on the node, once that is known."""
+        if not (self._sources_ready and self._runtime_known):
+            return
+        known = sorted(
+            {*(uid for uid, driver in self.drivers.items() if driver.stage is not Stage.FINISHED), *self._parked}
+        )
+        if known != self._told:
+            self._told = known
+            for name in KNOWERS:
+                self.tell(name, KnownPods(self.name, self.agent.workers, known), deadline=30.0)
+
+
+def _key(uid: str, data: bytes) -> str:
+    """A pod as it is now: another content is another chance."""
+    return f"{uid}/{sha256(data).hexdigest()[:16]}"

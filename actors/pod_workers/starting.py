@@ -1,0 +1,241 @@
+"""Making a pod's sandbox and containers: brings the parts together, asks the runtime, tells what went wrong and where.
+
+One `Maker` for each worker. Errors are values: the waiting reason that a user sees, and its message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import msgspec
+
+from actors.config.agent import Agent
+from actors.cri.client import CriClient
+from actors.cri.errors import CriError
+from actors.cri.model import Container as Ran
+from actors.cri.model import PodRuntime
+from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.linux.memory import total_memory
+from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
+from proto import cri_pb2 as cri
+from supervision.actor import Actor, AskError
+from supervision.message import Message
+
+from . import dns, files
+from .actions import Start
+from .container_config import Parts, container_config, subpath, volume_mounts
+from .environment import ConfigError, Place, environment
+from .hooks import HookFailed, run_hook
+from .names import hostname, log_path
+from .resources import limits
+from .sandbox_config import Surroundings, sandbox_config
+from .security import container_context
+
+ASK_SECONDS = 30.0
+IMAGE_SECONDS = 20.0
+
+
+class StartFailed(Exception):
+    """A container was not started: waiting reason, message, and in how many seconds to try again (0: as usual)."""
+
+    def __init__(self, reason: str, message: str, retry: float = 0.0) -> None:
+        super().__init__(message)
+        self.reason, self.message, self.retry = reason, message, retry
+
+
+class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a pod is being run."""
+
+    cgroup_parent: str
+    volumes: dict[str, str] = {}
+
+
+class Maker:
+    """Starts sandboxes and containers for a worker; `slots` bounds how many pods at once."""
+
+    def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
+        self._actor, self._client, self._agent = actor, client, agent
+        self.slots = asyncio.Semaphore(slots)
+        self._memory = total_memory()
+        self._unified = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+        self.allocatable: dict[str, int] = {}
+
+    # -- sandbox --------------------------------------------------------------------------------------------------
+    def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
+        """The same for the sandbox and for each container made in it. Raises ConfigError."""
+        config = self._agent.config
+        around = Surroundings(
+            logs_dir=self._agent.pod_logs_dir,
+            cgroup_parent=cgroup_parent,
+            dns=dns.pod_dns(pod, self._host_dns(), config.clusterDNS, config.clusterDomain),
+            cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
+        )
+        return sandbox_config(pod, attempt, around)
+
+    def _host_dns(self) -> dns.Dns:
+        path = self._agent.config.resolvConf
+        if path == "":
+            return dns.Dns()
+        try:
+            return dns.parse_resolv_conf(Path(path or "/etc/resolv.conf").read_text(errors="replace")[: 10 * 2**20])
+        except OSError as error:
+            raise ConfigError(f"resolvConf: {path}: {error.strerror}") from None
+
+    async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> None:
+        """Make the sandbox. Raises StartFailed."""
+        try:
+            files.make_log_directory(self._agent.pod_logs_dir, pod)
+            await self._client.run_pod_sandbox(self.sandbox_config(pod, attempt, place.cgroup_parent))
+        except (CriError, ConfigError, OSError) as error:
+            self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
+            raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None
+
+    # -- images ---------------------------------------------------------------------------------------------------
+    async def image(self, pod: Pod, container: Container) -> ImageReady:
+        """Have the image on the node. Raises StartFailed; reason '' means that the pull goes on."""
+        question = EnsureImage(
+            pod.metadata.uid,
+            pod.metadata.namespace,
+            pod.metadata.name,
+            container.name,
+            container.image,
+            container.imagePullPolicy,
+        )
+        while True:
+            try:
+                answer = await self._actor.ask("image_manager", question, Message, timeout=IMAGE_SECONDS)
+            except AskError as error:
+                raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
+            if isinstance(answer, ImageReady):
+                return answer
+            if not isinstance(answer, ImageFailed):
+                raise StartFailed("ImageInspectError", f"image_manager answered {type(answer).__name__}", 1.0)
+            if not answer.pulling:
+                raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
+
+    # -- containers -----------------------------------------------------------------------------------------------
+    async def container(
+        self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace
+    ) -> tuple[str, str]:
+        """Create and start one. Answers (its id, what its postStart hook complained of). Raises StartFailed."""
+        sandbox = runtime.sandboxes[0]
+        try:
+            parts = await self._parts(pod, start, image, sandbox.ips, place)
+            config = container_config(pod, start.container, start.restart_count, parts)
+            target = self._target(start.container, runtime)
+            if target:
+                config.linux.security_context.namespace_options.pid = cri.TARGET
+                config.linux.security_context.namespace_options.target_id = target
+            whole = self.sandbox_config(pod, sandbox.attempt, place.cgroup_parent)
+        except (ConfigError, OSError, AskError) as error:
+            raise StartFailed("CreateContainerConfigError", str(error)) from None
+        try:
+            container_id = await self._client.create_container(sandbox.id, config, whole)
+        except CriError as error:
+            raise StartFailed("CreateContainerError", str(error)) from None
+        return container_id, await self.begin(pod, start.container, container_id, start.restart_count, sandbox.ips)
+
+    async def begin(self, pod: Pod, container: Container, container_id: str, count: int, ips: list[str]) -> str:
+        """Start a container that was created. Raises StartFailed. Answers what the postStart hook complained of."""
+        try:
+            await self._client.start_container(container_id)
+        except CriError as error:
+            raise StartFailed("RunContainerError", str(error)) from None
+        agent, log = self._agent, log_path(container.name, count)
+        try:
+            links = agent.container_logs_dir
+            files.make_log_link(links, agent.pod_logs_dir, pod, container.name, container_id, log)
+        except OSError as error:
+            self._actor.log.warning("no link to the log of %s: %s", container.name, error)
+        return await self._post_start(container, container_id, ips)
+
+    async def _post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
+        hook = container.lifecycle.postStart if container.lifecycle else None
+        if hook is None:
+            return ""
+        try:
+            await run_hook(self._client, hook, container_id, ips[0] if ips else "127.0.0.1", container.ports)
+        except HookFailed as error:
+            return str(error)
+        return ""
+
+    async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], place: PodPlace) -> Parts:
+        agent, container = self._agent, start.container
+        host_ips = [ip for ip in agent.node_ip.split(",") if ip]
+        pod_ips = host_ips if pod.spec.hostNetwork else ips
+        values = environment(
+            pod,
+            container,
+            Place(node_name=agent.node_name, host_ips=host_ips, pod_ips=pod_ips, allocatable=self.allocatable),
+        )
+        security = container_context(
+            pod,
+            container,
+            (image.user_uid, image.username),
+            seccomp_default=agent.seccomp_default,
+            seccomp_dir=agent.seccomp_dir,
+        )
+        config = agent.config
+        period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
+        return Parts(
+            image_ref=image.image_ref,
+            environment=values,
+            mounts=await self._mounts(pod, start, values, pod_ips, place),
+            limits=limits(pod, container, self._memory, enforce_quota=config.cpuCFSQuota, period_us=period),
+            security=security,
+            unified={"memory.oom.group": "1"} if self._unified and not config.singleProcessOOMKill else {},
+        )
+
+    async def _mounts(
+        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], place: PodPlace
+    ) -> list[cri.Mount]:
+        container, uid = start.container, pod.metadata.uid
+        pod_dir = self._agent.pod_dir(uid)
+        mounts = volume_mounts(container, place.volumes, await self._subpaths(pod, container, values))
+        mounted = {mount.container_path for mount in mounts}
+        if "/etc/hosts" not in mounted:
+            hosts = files.write_hosts(pod_dir, self._hosts(pod, ips))
+            mounts.append(cri.Mount(container_path="/etc/hosts", host_path=hosts))
+        if container.terminationMessagePath and container.terminationMessagePath not in mounted:
+            last_words = files.make_termination_log(pod_dir, container, start.restart_count)
+            mounts.append(cri.Mount(container_path=container.terminationMessagePath, host_path=last_words))
+        return mounts
+
+    def _hosts(self, pod: Pod, ips: list[str]) -> str:
+        if pod.spec.hostNetwork:
+            try:
+                host = Path("/etc/hosts").read_text(errors="replace")
+            except OSError:
+                host = ""
+            return dns.host_network_hosts_file(host, pod.spec.hostAliases)
+        domain = ""
+        if pod.spec.subdomain and self._agent.config.clusterDomain:
+            domain = f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{self._agent.config.clusterDomain}"
+        return dns.hosts_file(ips, hostname(pod), domain, pod.spec.hostAliases)
+
+    async def _subpaths(self, pod: Pod, container: Container, values: dict[str, str]) -> dict[int, str]:
+        items = [
+            SubPath(mount.name, path, index, mount.readOnly)
+            for index, mount in enumerate(container.volumeMounts)
+            if (path := subpath(pod.metadata.name, mount, values))
+        ]
+        if not items:
+            return {}
+        question = BindSubPaths(pod.metadata.uid, container.name, items)
+        answer = await self._actor.ask("volume_manager", question, Message, timeout=ASK_SECONDS)
+        if isinstance(answer, SubPathsBound):
+            return answer.paths
+        raise ConfigError(answer.message if isinstance(answer, VolumesFailed) else "no answer about sub paths")
+
+    def _target(self, container: Container, runtime: PodRuntime) -> str:
+        """The container whose processes an ephemeral one wants to see."""
+        if not container.targetContainerName:
+            return ""
+        found: Ran | None = runtime.newest(container.targetContainerName)
+        if found is None:
+            raise ConfigError(f"target container {container.targetContainerName!r} is not running")
+        return found.id

@@ -1,0 +1,43 @@
+"""Which sysctls a pod may set: the namespaced safe ones, and what the node allows besides. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from actors.kube.pod import Pod
+
+SAFE: Final = frozenset(
+    {
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ip_local_reserved_ports",
+        "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_rmem",
+        "net.ipv4.tcp_wmem",
+    }
+)
+_IPC: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
+
+
+def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
+    """'' when all sysctls of the pod may be set, else which may not and why."""
+    patterns = [pattern.replace("/", ".") for pattern in allowed]
+    for sysctl in pod.spec.securityContext.sysctls:
+        name = sysctl.name.replace("/", ".")
+        listed = any(
+            name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])) for pattern in patterns
+        )
+        if name not in SAFE and not listed:
+            return f'forbidden sysctl: "{sysctl.name}" not allowlisted'
+        if pod.spec.hostNetwork and name.startswith("net."):
+            return f'forbidden sysctl: "{sysctl.name}" not allowed with host net enabled'
+        if pod.spec.hostIPC and name.startswith(_IPC):
+            return f'forbidden sysctl: "{sysctl.name}" not allowed with host ipc enabled'
+    return ""

@@ -1,0 +1,118 @@
+"""`supervise start`: from the command line to a running tree. Every step is somebody else's; here is their order."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from actors.config.agent import Agent
+from actors.config.commands import early_text
+from actors.config.errors import ConfigErrors
+from actors.config.loading import load
+from actors.config.startup import announced, prepare
+from supervision import logs
+from supervision.application import Application, run
+from supervision.incidents import Incidents
+from supervision.policy import load as load_policy
+from supervision.policy_file import PolicyError
+from supervision.spec import ChildSpec
+
+from .tree import OPTIONAL, PRELOAD, tree
+
+EXIT_REFUSED: Final = 1
+"""The flags, the configuration, the policy or the host do not allow a start; the text says why."""
+
+log = logging.getLogger("stage")
+
+
+def start(argv: Sequence[str]) -> int:
+    """Run the agent until it is told to stop. Returns the exit code."""
+    try:
+        text = early_text(argv)
+        if text is not None:
+            sys.stdout.write(text)
+            return 0
+        agent = load(argv)
+        _configure_logs(agent)
+        for verbosity, line in announced(agent):
+            log.log(logs.V(verbosity), "%s", line)
+        for warning in prepare(agent, say=lambda line: log.info("%s", line)):
+            log.warning("%s", warning)
+        application = _application(agent, _container_runtime(agent))
+    except ConfigErrors as errors:
+        return _refuse([str(problem) for problem in errors.problems])
+    except PolicyError as error:
+        return _refuse([str(problem) for problem in error.problems])
+    except _Refused as error:
+        return _refuse([str(error)])
+    return run(application)
+
+
+class _Refused(Exception):
+    """Something that is not the configuration's fault stands in the way of a start."""
+
+
+def _refuse(problems: list[str]) -> int:
+    for problem in problems:
+        sys.stderr.write(f"error: {problem}\n")
+    sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}\n")
+    return EXIT_REFUSED
+
+
+def _configure_logs(agent: Agent) -> None:
+    settings = agent.config.logging
+    form = "json" if settings.format == "json" else "text"
+    try:
+        logs.configure(verbosity=int(settings.verbosity), form=form, log_file=agent.log_file)  # type: ignore[arg-type]
+    except OSError as error:
+        raise _Refused(f"--log-file: {agent.log_file}: {error.strerror}") from None
+
+
+def _container_runtime(agent: Agent) -> ChildSpec | None:
+    """The program of our own containerd, its files and images in place; None when the runtime is somebody else's."""
+    if not agent.managed_runtime:
+        return None
+    from actors.container_runtime.errors import RuntimeSetupError
+    from actors.container_runtime.host import look
+    from actors.container_runtime.importing import ensure_images
+    from actors.container_runtime.instance import CgroupDriver, Instance
+    from actors.container_runtime.prepare import prepare as prepare_runtime
+    from actors.container_runtime.program import child_spec
+
+    driver: CgroupDriver = "systemd" if agent.config.cgroupDriver == "systemd" else "cgroupfs"
+    instance = Instance(root=agent.managed_runtime_dir, state=agent.managed_state_dir, cgroup_driver=driver)
+    try:
+        host = look(agent.root_dir)
+        prepare_runtime(instance, host)
+        ensure_images(instance, host)
+    except (RuntimeSetupError, OSError) as error:
+        raise _Refused(str(error)) from None
+    return child_spec(instance, host)
+
+
+def _application(agent: Agent, container_runtime: ChildSpec | None) -> Application:
+    spec = tree(agent, container_runtime)
+    policy_file = Path(agent.policy_file) if agent.policy_file else default_policy_file()
+    policies = load_policy(policy_file, spec, OPTIONAL)
+    incident_file = Path(agent.state_dir) / "incidents.jsonl"
+    return Application(
+        name="troupelet",
+        tree=spec,
+        policies=policies,
+        preload=PRELOAD,
+        context=agent,
+        run_dir=Path(agent.run_dir),
+        incidents=Incidents(incident_file),
+        log_file=agent.log_file,
+        incident_file=str(incident_file),
+        policy_file=str(policy_file),
+    )
+
+
+def default_policy_file() -> Path:
+    """The policy that came with the agent: beside the sources, else where the wheel puts what an operator reads."""
+    beside = Path(__file__).parent.parent / "etc" / "supervision.yaml"
+    return beside if beside.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "supervision.yaml"

@@ -1,0 +1,84 @@
+"""The whole tree, as one list: the names are those that `supervise tree` shows and the policy file uses.
+
+Siblings start in this order and stop in reverse. A box is one process; add one only where that gives isolation that a
+module would not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.config.agent import Agent
+from supervision.spec import ChildSpec
+
+PRELOAD: Final = (
+    "asyncio",
+    "grpc",
+    "grpc.aio",
+    "msgspec.json",
+    "msgspec.msgpack",
+    "proto.cri_pb2",
+    "actors.cri.client",
+    "actors.config_controller.actor",
+    "actors.cert_manager.actor",
+    "actors.api_clients.clients",
+    "actors.container_manager.actor",
+    "actors.volume_manager.actor",
+    "actors.image_manager.actor",
+    "actors.pod_config.actor",
+    "actors.pod_workers.actor",
+    "actors.pleg.actor",
+    "actors.prober.actor",
+    "actors.status_manager.actor",
+    "actors.http_servers.healthz_server",
+    "supervision.supervisor",
+)
+"""Imported once by the stage before the first fork, so that every process shares the pages. What only one actor needs
+(the HTTPS library, cryptography) stays out of it."""
+
+
+def box(name: str, actor: str) -> ChildSpec:
+    return ChildSpec(name=name, actor=actor)
+
+
+def supervisor(name: str, *children: ChildSpec | None) -> ChildSpec:
+    return ChildSpec(name=name, children=tuple(child for child in children if child is not None))
+
+
+def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
+    """The tree of this agent; `container_runtime` is the program of a managed runtime, if there is one."""
+    read_only = box("read_only_server", "actors.http_servers.node_server:ReadOnlyServer")
+    return supervisor(
+        "root",
+        container_runtime,
+        box("config_controller", "actors.config_controller.actor:ConfigController"),
+        box("cert_manager", "actors.cert_manager.actor:CertManager"),
+        supervisor(
+            "api_clients",
+            box("kube_client", "actors.api_clients.clients:KubeClient"),
+            box("event_client", "actors.api_clients.clients:EventClient"),
+            box("heartbeat_client", "actors.api_clients.clients:HeartbeatClient"),
+        ),
+        box("container_manager", "actors.container_manager.actor:ContainerManager"),
+        box("volume_manager", "actors.volume_manager.actor:VolumeManager"),
+        box("image_manager", "actors.image_manager.actor:ImageManager"),
+        box("pod_config", "actors.pod_config.actor:PodConfig"),
+        supervisor(
+            "pod_workers",
+            *(box(f"worker/{number}", "actors.pod_workers.actor:Worker") for number in range(agent.workers)),
+        ),
+        box("pleg", "actors.pleg.actor:Pleg"),
+        box("prober", "actors.prober.actor:Prober"),
+        box("status_manager", "actors.status_manager.actor:StatusManager"),
+        supervisor(
+            "http_servers",
+            box("node_server", "actors.http_servers.node_server:NodeServer"),
+            read_only if agent.config.readOnlyPort else None,
+            box("healthz_server", "actors.http_servers.healthz_server:HealthzServer"),
+            box("pod_resources_server", "actors.http_servers.pod_resources_server:PodResourcesServer"),
+        ),
+    )
+
+
+OPTIONAL: Final = ("container_runtime", "http_servers/read_only_server")
+"""Boxes that are there under some configurations only; the policy file may name them."""
