@@ -64,8 +64,9 @@ class CgroupTree(msgspec.Struct, frozen=True):
                 path = f"{path}/{part}"
 
     def apply(self, cgroup: str, limits: Limits) -> None:
-        """Write the limits. A controller or file that this kernel has not is passed over. Raises CgroupError."""
-        for hierarchy in self.hierarchies:
+        """Write the limits where `create` makes the cgroup. A controller or file that this kernel has not is passed
+        over. Raises CgroupError."""
+        for hierarchy in self._limiting():
             for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
                 if controller in hierarchy.controllers:
                     _write(f"{hierarchy.path}{cgroup}/{name}", text)

@@ -16,12 +16,13 @@ from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.pod import Pod
+from actors.kube.quantity import QuantityError
 from actors.linux.memory import total_memory
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
 from supervision.protocol import Hello
 
-from . import making, orphans, plan, removing
+from . import atomic, downward, making, orphans, plan, removing
 from .layout import OURS, is_name, is_uid, subpath_path
 from .locks import PodLocks
 from .messages import (
@@ -45,12 +46,18 @@ _MAKING = "actors.volume_manager.making:"
 _REMOVING = "actors.volume_manager.removing:"
 
 
+def _stamp() -> str:
+    now = time.time_ns()
+    return f"{time.strftime('%Y_%m_%d_%H_%M_%S', time.gmtime(now // 10**9))}.{now % 10**9:09d}"
+
+
 class VolumeManager(Actor):
     """See messages.py for what it is asked."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, stamp: Callable[[], str] = _stamp) -> None:
+        """`stamp` gives a text that was never given before."""
         super().__init__()
-        self._clock = clock
+        self._clock, self._stamp = clock, stamp
 
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
@@ -58,7 +65,7 @@ class VolumeManager(Actor):
         self._locks = PodLocks()
         self._plans: dict[str, dict[str, plan.Step]] = {}
         self._hung: set[str] = set()
-        self._memory = 0
+        self._allocatable: dict[str, int] = {}
         self._known = orphans.Known()
         self._unknown_since: dict[str, float] = {}
         self._complained: set[str] = set()
@@ -118,7 +125,7 @@ class VolumeManager(Actor):
         if refused:
             text = "; ".join(step.message for step in refused)
             return VolumesFailed(uid, text, [step.volume for step in refused], permanent=True)
-        errors = await self._each(steps)
+        errors = await self._each(pod, steps)
         failed = {step.volume: error for step, error in zip(steps, errors, strict=True) if error}
         if failed:
             return VolumesFailed(uid, "; ".join(failed.values()), list(failed))
@@ -131,14 +138,14 @@ class VolumeManager(Actor):
         self._plans[uid] = {step.volume: step for step in steps}
         return steps
 
-    async def _each(self, steps: list[plan.Step]) -> list[str]:
+    async def _each(self, pod: Pod, steps: list[plan.Step]) -> list[str]:
         """Perform all, those that need a process at once. An error's text for each, or ''."""
-        pending = [self._perform(step) for step in steps]
+        pending = [self._perform(pod, step) for step in steps]
         return list(await asyncio.gather(*pending))
 
-    async def _perform(self, step: plan.Step) -> str:
+    async def _perform(self, pod: Pod, step: plan.Step) -> str:
         begun = self._clock()
-        error = await self._make(step)
+        error = await (self._write(pod, step) if isinstance(step, plan.Downward) else self._make(step))
         plugin, status = type(step).__name__, "fail-unknown" if error else "success"
         self.metrics.observe(
             "storage_operation_duration_seconds",
@@ -173,6 +180,16 @@ class VolumeManager(Actor):
             return str(error)
         return ""
 
+    async def _write(self, pod: Pod, step: plan.Downward) -> str:
+        """On our own file system too, and small."""
+        try:
+            files = downward.files(pod, step.source, await self._node())
+            making.make_directory(step.path, 0o777, step.group)
+            atomic.write(step.path, files, f"..{self._stamp()}", step.group)
+        except (downward.DownwardError, QuantityError, OSError) as error:
+            return str(error)
+        return ""
+
     async def _risk(
         self, key: str, function: str, arguments: dict[str, Any], judge: Callable[[Any], str] = lambda _: ""
     ) -> str:
@@ -200,13 +217,17 @@ class VolumeManager(Actor):
 
     async def _node_memory(self) -> int:
         """Bytes that pods of this node may use."""
-        if not self._memory:
+        return (await self._node()).get("memory", 0) or total_memory()
+
+    async def _node(self) -> dict[str, int]:
+        """What pods of this node may use; nothing when the container manager does not tell."""
+        if not self._allocatable:
             try:
                 answer = await self.ask("container_manager", GetNodeResources(), NodeResources, timeout=2.0)
             except AskError:
-                return total_memory()
-            self._memory = answer.allocatable.get("memory", 0)
-        return self._memory
+                return {}
+            self._allocatable = answer.allocatable
+        return self._allocatable
 
     # -- subPath ----------------------------------------------------------------------------------------------------
     @on(BindSubPaths)

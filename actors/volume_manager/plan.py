@@ -10,7 +10,7 @@ from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.kube.pods import container_limits, container_requests
 from actors.kube.quantity import whole
-from actors.kube.volumes import EmptyDirVolumeSource, HostPathVolumeSource, Volume
+from actors.kube.volumes import DownwardAPIVolumeSource, EmptyDirVolumeSource, HostPathVolumeSource, Volume
 
 from .layout import DOWNWARD_API, EMPTY_DIR, is_name, volume_path
 from .sources import refusal
@@ -60,6 +60,7 @@ class Downward(msgspec.Struct, frozen=True):
     volume: str
     path: str
     group: int | None
+    source: DownwardAPIVolumeSource
 
 
 class ByRuntime(msgspec.Struct, frozen=True):
@@ -94,7 +95,7 @@ def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Step:
         return ByRuntime(volume.name)
     if volume.downwardAPI is not None:
         path = volume_path(pod_dir, DOWNWARD_API, volume.name)
-        return Downward(volume.name, path, pod.spec.securityContext.fsGroup)
+        return Downward(volume.name, path, pod.spec.securityContext.fsGroup, volume.downwardAPI)
     return Refused(volume.name, refusal(volume))
 
 

@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from actors.config.agent import Agent
+from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods
 from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
@@ -292,3 +293,35 @@ async def test_an_orphan_that_cannot_be_removed_is_complained_of_once_and_tried_
 
     assert sum("orphaned pod dead" in record.message for record in caplog.records) == 1
     assert len(manager.disposed) >= 5
+
+
+async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager):
+    item = {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}
+    volume = {"name": "info", "downwardAPI": {"items": [item]}}
+
+    def labelled(value):
+        metadata = {"name": "p", "uid": UID, "labels": {"a": value}}
+        return json.dumps({"metadata": metadata, "spec": {"volumes": [volume]}}).encode()
+
+    manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000}, {}, 0, "cgroupfs", 1))
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, labelled("1")))
+        file = os.path.join(answer.paths["info"], "labels")
+        with open(file) as stream:
+            assert stream.read() == 'a="1"'
+        await manager.deliver(MountVolumes(UID, labelled("2")))
+        with open(file) as stream:
+            assert stream.read() == 'a="2"'
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+    assert manager.disposed == [("actors.volume_manager.removing:remove_volumes", manager.disposed[0][1])]
+
+
+async def test_a_downward_api_field_that_cannot_be_is_named_with_its_volume(manager):
+    item = {"path": "ip", "fieldRef": {"fieldPath": "status.podIP"}}
+    manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000}, {}, 0, "cgroupfs", 1))
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, pod({"name": "info", "downwardAPI": {"items": [item]}})))
+
+    assert isinstance(answer, VolumesFailed)
+    assert "status.podIP" in answer.message
+    assert answer.volumes == ["info"]

@@ -145,6 +145,15 @@ def test_v1_limits_are_written_where_their_controller_is(tmp_path):
     assert tree.read("/pod1", "pids", "pids.max") == "7"
 
 
+def test_on_a_hybrid_host_limits_are_not_looked_for_in_the_v2_hierarchy(tmp_path):
+    tree = hybrid(tmp_path).tree()
+    tree.create("/pod1")
+
+    tree.apply("/pod1", Limits(hugetlb={"2MB": 0}))
+
+    assert not (tmp_path / "sys/fs/cgroup/unified/pod1").exists()
+
+
 def test_v2_limits_are_written_by_their_v2_names(tmp_path):
     tree = v2(tmp_path).tree()
     (tmp_path / "sys/fs/cgroup/pod1").mkdir()

@@ -1,0 +1,92 @@
+"""A directory whose files change all at once (the layout that the kubelet's atomic writer made a convention): the files
+are in a directory named by time, `..data` is a link to it, and each name at the top is a link through `..data`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from typing import Final
+
+from actors.linux.beneath import UnsafePathError, clean_relative
+from actors.linux.removal import remove_tree
+
+from .downward import File
+
+DATA: Final = "..data"
+_DIRECTORY_MODE: Final = 0o755
+_NEW: Final = "..data_tmp"
+_GROUP_READS: Final = 0o440
+"""What the fsGroup rule adds to files of a volume that is read-only."""
+
+
+def write(directory: str, files: Iterable[File], stamp: str, group: int | None) -> bool:
+    """Make the volume at `directory` have exactly these files. Whether anything had to change.
+
+    `stamp` names the new directory: `..` and a time, never one used before. Raises OSError, UnsafePathError for a path
+    that would leave the volume.
+    """
+    wanted = {"/".join(_checked(file.path)): file for file in files}
+    names = {path.split("/", 1)[0] for path in wanted}
+    if _same(directory, wanted):
+        _link_names(directory, names)  # whoever wrote it may have died before
+        return False
+    _fill(f"{directory}/{stamp}", wanted, group)
+    if os.path.lexists(f"{directory}/{_NEW}"):
+        os.unlink(f"{directory}/{_NEW}")
+    os.symlink(stamp, f"{directory}/{_NEW}")
+    os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
+    _link_names(directory, names)
+    for name in os.listdir(directory):
+        if name.startswith("..") and name not in {DATA, stamp}:
+            remove_tree(f"{directory}/{name}")
+    return True
+
+
+def _checked(path: str) -> list[str]:
+    parts = clean_relative(path)
+    if not parts or parts[0].startswith(".."):
+        raise UnsafePathError(errno.EINVAL, "is no name for a file of a volume", path)
+    return parts
+
+
+def _same(directory: str, wanted: dict[str, File]) -> bool:
+    current = f"{directory}/{DATA}"
+    if not os.path.isdir(current):
+        return False
+    there = [os.path.relpath(os.path.join(top, name), current) for top, _, names in os.walk(current) for name in names]
+    return sorted(there) == sorted(wanted) and all(_has(f"{current}/{path}", file) for path, file in wanted.items())
+
+
+def _has(path: str, file: File) -> bool:
+    with open(path, encoding="utf-8", newline="") as stream:
+        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+        return stream.read() == file.text and mode in {file.mode, file.mode | _GROUP_READS}
+
+
+def _fill(directory: str, wanted: dict[str, File], group: int | None) -> None:
+    os.mkdir(directory, _DIRECTORY_MODE)
+    os.chmod(directory, _DIRECTORY_MODE)
+    for path, file in wanted.items():
+        full = f"{directory}/{path}"
+        os.makedirs(os.path.dirname(full), _DIRECTORY_MODE, exist_ok=True)
+        fd = os.open(full, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="utf-8", newline="") as stream:
+            stream.write(file.text)
+            if group is not None:
+                os.fchown(fd, -1, group)
+            os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
+    for top, names, _ in os.walk(directory):
+        for name in names:
+            os.chmod(os.path.join(top, name), _DIRECTORY_MODE)
+
+
+def _link_names(directory: str, names: set[str]) -> None:
+    for name in names:
+        link = f"{directory}/{name}"
+        if not os.path.islink(link):
+            os.symlink(f"{DATA}/{name}", link)
+    for name in os.listdir(directory):
+        if not name.startswith("..") and name not in names:
+            os.unlink(f"{directory}/{name}")

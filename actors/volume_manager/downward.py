@@ -1,0 +1,87 @@
+"""The files of a downwardAPI volume, from the pod's own fields (API doc, Downward API). Pure.
+
+Only what a volume may have: metadata fields, and resources of containers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from actors.kube import quantity
+from actors.kube.meta import ObjectFieldSelector, ResourceFieldSelector
+from actors.kube.pod import Pod
+from actors.kube.pods import find_container
+from actors.kube.volumes import DownwardAPIVolumeSource
+
+DEFAULT_MODE: Final = 0o644
+_KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")
+_ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+class DownwardError(ValueError):
+    """A field that such a volume cannot have."""
+
+
+class File(msgspec.Struct, frozen=True):
+    path: str
+    text: str
+    mode: int
+
+
+def files(pod: Pod, source: DownwardAPIVolumeSource, allocatable: Mapping[str, int]) -> list[File]:
+    """`allocatable`: of the node, by resource; stands in for a limit that a container has not. Raises DownwardError."""
+    default = DEFAULT_MODE if source.defaultMode is None else source.defaultMode
+    found = []
+    for item in source.items:
+        if item.fieldRef is not None:
+            text = field(pod, item.fieldRef)
+        elif item.resourceFieldRef is not None:
+            text = resource(pod, item.resourceFieldRef, allocatable)
+        else:
+            raise DownwardError(f"{item.path}: neither fieldRef nor resourceFieldRef")
+        found.append(File(item.path, text, default if item.mode is None else item.mode))
+    return found
+
+
+def field(pod: Pod, selector: ObjectFieldSelector) -> str:
+    """Raises DownwardError."""
+    meta, path = pod.metadata, selector.fieldPath
+    plain = {"metadata.name": meta.name, "metadata.namespace": meta.namespace, "metadata.uid": meta.uid}
+    if path in plain:
+        return plain[path]
+    if path in {"metadata.labels", "metadata.annotations"}:
+        return lines(meta.labels if path.endswith("labels") else meta.annotations)
+    match = _KEYED.match(path)
+    if match is None:
+        raise DownwardError(f"fieldPath {path!r} cannot be in a volume")
+    return (meta.labels if match.group(1) == "labels" else meta.annotations).get(match.group(2), "")
+
+
+def lines(pairs: Mapping[str, str]) -> str:
+    """One `key="value"` on each line, sorted, with the escapes of a quoted Go string."""
+    return "\n".join(f'{key}="{_quoted(value)}"' for key, value in sorted(pairs.items()))
+
+
+def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str, int]) -> str:
+    """A container's limit or request, in units of the divisor, rounded up. Raises DownwardError."""
+    container = find_container(pod, selector.containerName)
+    kind, _, name = selector.resource.partition(".")
+    if container is None or kind not in {"limits", "requests"} or not name:
+        raise DownwardError(f"no resource {selector.resource!r} of container {selector.containerName!r}")
+    amounts = container.resources.limits if kind == "limits" else container.resources.requests
+    if name in amounts:
+        value = quantity.parse(amounts[name])
+    else:
+        node = allocatable.get(name, 0) if kind == "limits" else 0
+        value = Fraction(node, 1000 if name == "cpu" else 1)
+    divisor = quantity.parse(selector.divisor) if selector.divisor not in {"", "0", 0} else Fraction(1)
+    return str(quantity.ceil(value / divisor))
+
+
+def _quoted(text: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in text)

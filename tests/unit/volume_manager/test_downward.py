@@ -1,0 +1,148 @@
+"""Files of a downwardAPI volume, and how they come to be all at once."""
+
+import os
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.kube.container import Container, ResourceRequirements
+from actors.kube.meta import ObjectFieldSelector, ObjectMeta, ResourceFieldSelector
+from actors.kube.pod import Pod, PodSpec
+from actors.kube.volumes import DownwardAPIVolumeFile, DownwardAPIVolumeSource
+from actors.linux.beneath import UnsafePathError
+from actors.volume_manager.atomic import write
+from actors.volume_manager.downward import DownwardError, File, field, files, lines, resource
+
+POD = Pod(
+    metadata=ObjectMeta(
+        name="web", namespace="prod", uid="u1", labels={"b": "2", "a": "1"}, annotations={"note": 'say "hi"\n'}
+    ),
+    spec=PodSpec(
+        containers=[
+            Container(
+                name="c",
+                resources=ResourceRequirements(limits={"memory": "64Mi"}, requests={"cpu": "250m", "memory": "32Mi"}),
+            )
+        ]
+    ),
+)
+NODE = {"cpu": 1500, "memory": 1 << 30}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("metadata.name", "web"),
+        ("metadata.namespace", "prod"),
+        ("metadata.uid", "u1"),
+        ("metadata.labels", 'a="1"\nb="2"'),
+        ("metadata.annotations", 'note="say \\"hi\\"\\n"'),
+        ("metadata.labels['b']", "2"),
+        ("metadata.annotations['none']", ""),
+    ],
+)
+def test_fields_of_the_metadata(path, text):
+    assert field(POD, ObjectFieldSelector(fieldPath=path)) == text
+
+
+@pytest.mark.parametrize("path", ["status.podIP", "spec.nodeName", "metadata.labels['x", "metadata"])
+def test_other_fields_cannot_be_in_a_volume(path):
+    with pytest.raises(DownwardError, match="cannot be in a volume"):
+        field(POD, ObjectFieldSelector(fieldPath=path))
+
+
+@pytest.mark.parametrize(
+    ("name", "divisor", "text"),
+    [
+        ("limits.memory", "1Mi", "64"),
+        ("requests.memory", "", str(32 << 20)),
+        ("requests.cpu", "1m", "250"),
+        ("requests.cpu", "", "1"),
+        ("limits.cpu", "1m", "1500"),
+        ("limits.cpu", "0", "2"),
+        ("requests.ephemeral-storage", "", "0"),
+    ],
+)
+def test_resources_of_a_container_rounded_up_with_the_node_in_place_of_a_missing_limit(name, divisor, text):
+    selector = ResourceFieldSelector(containerName="c", resource=name, divisor=divisor)
+
+    assert resource(POD, selector, NODE) == text
+
+
+@pytest.mark.parametrize(("container", "name"), [("none", "limits.cpu"), ("c", "cpu"), ("c", "usage.cpu")])
+def test_a_resource_that_is_none_is_an_error(container, name):
+    with pytest.raises(DownwardError):
+        resource(POD, ResourceFieldSelector(containerName=container, resource=name), NODE)
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), st.text()))
+def test_every_pair_is_on_one_line_of_its_own(pairs):
+    assert len(lines(pairs).split("\n")) == max(1, len(pairs))
+
+
+def test_files_have_the_volumes_mode_or_their_own():
+    items = [
+        DownwardAPIVolumeFile(path="a", fieldRef=ObjectFieldSelector(fieldPath="metadata.name")),
+        DownwardAPIVolumeFile(path="b", mode=0o400, fieldRef=ObjectFieldSelector(fieldPath="metadata.uid")),
+    ]
+
+    assert files(POD, DownwardAPIVolumeSource(items=items), {}) == [File("a", "web", 0o644), File("b", "u1", 0o400)]
+    assert files(POD, DownwardAPIVolumeSource(items=items, defaultMode=0o600), {})[0].mode == 0o600
+    with pytest.raises(DownwardError, match="neither"):
+        files(POD, DownwardAPIVolumeSource(items=[DownwardAPIVolumeFile(path="x")]), {})
+
+
+def test_names_lead_through_one_link_so_that_they_change_together(tmp_path):
+    assert write(str(tmp_path), [File("one", "1", 0o644), File("deep/two", "2", 0o600)], "..t1", None)
+
+    assert (tmp_path / "one").read_text() == "1"
+    assert (tmp_path / "deep/two").read_text() == "2"
+    assert os.readlink(tmp_path / "one") == "..data/one"
+    assert os.readlink(tmp_path / "deep") == "..data/deep"
+    assert os.readlink(tmp_path / "..data") == "..t1"
+    assert stat.S_IMODE((tmp_path / "deep/two").stat().st_mode) == 0o600
+
+
+def test_writing_the_same_changes_nothing(tmp_path):
+    wanted = [File("one", "1", 0o644)]
+    write(str(tmp_path), wanted, "..t1", None)
+
+    assert not write(str(tmp_path), wanted, "..t2", None)
+    assert os.readlink(tmp_path / "..data") == "..t1"
+
+
+def test_what_is_not_wanted_any_more_goes(tmp_path):
+    write(str(tmp_path), [File("one", "1", 0o644), File("old", "x", 0o644)], "..t1", None)
+    (tmp_path / "..crashed").mkdir()
+
+    write(str(tmp_path), [File("one", "2", 0o644)], "..t2", None)
+
+    assert sorted(os.listdir(tmp_path)) == ["..data", "..t2", "one"]
+    assert (tmp_path / "one").read_text() == "2"
+
+
+def test_a_writer_that_died_before_the_last_link_is_completed(tmp_path):
+    wanted = [File("one", "1", 0o644)]
+    write(str(tmp_path), wanted, "..t1", None)
+    (tmp_path / "one").unlink()
+
+    write(str(tmp_path), wanted, "..t2", None)
+
+    assert (tmp_path / "one").read_text() == "1"
+
+
+def test_files_of_a_volume_with_a_group_can_be_read_by_it(tmp_path):
+    write(str(tmp_path), [File("one", "1", 0o600)], "..t1", os.getgid())
+
+    assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o640
+    assert not write(str(tmp_path), [File("one", "1", 0o600)], "..t2", os.getgid())
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "", "..data", "a/../../x"])
+def test_a_path_out_of_the_volume_is_refused_before_anything_is_written(tmp_path, path):
+    with pytest.raises(UnsafePathError):
+        write(str(tmp_path), [File("good", "1", 0o644), File(path, "x", 0o644)], "..t1", None)
+
+    assert os.listdir(tmp_path) == []
