@@ -74,7 +74,7 @@ def _remove_network(instance: Instance) -> list[str]:
     for save, restore in (("iptables-save", "iptables-restore"), ("ip6tables-save", "ip6tables-restore")):
         saved = _run(save, "-t", "nat")
         rules = removal(saved or "", instance.network)
-        if rules and _run(restore, "--noflush", text=rules) is None:
+        if rules and _run(restore, "--wait", "--noflush", text=rules) is None:
             left.append(f"{save.removesuffix('-save')} rules of {instance.network}")
     if os.path.exists(f"/sys/class/net/{instance.network}") and _run("ip", "link", "delete", instance.network) is None:
         left.append(f"bridge {instance.network}")

@@ -9,12 +9,6 @@ from tests.support.runtime import real_runtime, session_runtime
 __all__ = ["real_runtime", "session_runtime"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "tests/node/" in item.nodeid:
-            item.add_marker(pytest.mark.node)
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = {
         report.longrepr[2].removeprefix("Skipped: ")

@@ -1,0 +1,34 @@
+"""Whether the runtime that was named, or found, is there; and what to do when it is not."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+
+_HINT = (
+    "start it, name the socket of another with --container-runtime-endpoint, or let the agent run its own with "
+    "--container-runtime-endpoint=managed"
+)
+
+
+def doubt(endpoint: str) -> str:
+    """What stands against the runtime at `unix:///path` being of use right now, '' when nothing does.
+
+    Only a warning at start: a runtime may well be started after the agent.
+    """
+    path = endpoint.removeprefix("unix://")
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return f"{path} is not a socket: {_HINT}"
+    except OSError as error:
+        reason = "there is no container runtime" if error.errno == errno.ENOENT else f"{error.strerror}"
+        return f"{path}: {reason}: {_HINT}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as sock:
+        number = sock.connect_ex(path)
+    if number in {0, errno.EAGAIN}:
+        return ""
+    if number == errno.EACCES:
+        return f"{path}: not permitted for uid {os.geteuid()}: run the agent as root"
+    return f"{path}: nothing answers there ({os.strerror(number)}): {_HINT}"

@@ -1,0 +1,100 @@
+"""The managed containerd as a box of the tree: replaced when it dies, while pods go on; ended with the stage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.container_runtime import importing
+from actors.container_runtime.host import look
+from actors.container_runtime.instance import Instance
+from actors.container_runtime.prepare import prepare
+from actors.container_runtime.program import NAME, child_spec
+from actors.cri.client import CriClient
+from actors.cri.model import ContainerState
+from supervision.application import Application
+from supervision.spec import ChildSpec, Policy
+from tests.support.cri_configs import container_config, sandbox_config
+from tests.support.incident_file import IncidentFile, incidents
+from tests.support.runtime import PREFIX, SEARCH, RealRuntime
+from tests.support.stage_process import StageProcess, exists, stage_running
+
+HERE = "tests.node.container_runtime.test_supervised_runtime"
+
+
+def application(run_dir: Path) -> Application:
+    """A tree of nothing but the runtime."""
+    base = run_dir.parent
+    instance = Instance(root=f"{base}/root", state=f"{base}/run")
+    tree = ChildSpec(name="root", children=(child_spec(instance, look(instance.root, os.environ.get(SEARCH, ""))),))
+    policies = {"root": Policy(), NAME: Policy(memory_mib=0)}
+    incident_file = IncidentFile(base / "incidents")
+    return Application(name="test", tree=tree, policies=policies, context="", run_dir=run_dir, incidents=incident_file)
+
+
+@pytest.fixture
+def runtime() -> Iterator[RealRuntime]:
+    """Prepared and with images, but not running."""
+    base = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    made = RealRuntime(base, look(str(base), os.environ.get(SEARCH, "")))
+    try:
+        prepare(made.instance, made.host)
+        assert importing.ensure_images(made.instance, made.host)
+        yield made
+    finally:
+        left = made.purge()
+    assert not left
+
+
+async def pod(runtime: RealRuntime) -> str:
+    """The id of a running container."""
+    await runtime.ready()
+    client = CriClient(runtime.endpoint)
+    config = sandbox_config(runtime.cgroup_parent)
+    sandbox = await client.run_pod_sandbox(config)
+    container = await client.create_container(sandbox, container_config(config), config)
+    await client.start_container(container)
+    await client.close()
+    return container
+
+
+async def started(runtime: RealRuntime, container: str) -> int:
+    """When the running container was started."""
+    await runtime.ready()
+    client = CriClient(runtime.endpoint)
+    status = await client.container_status(container)
+    await client.close()
+    assert status.state is ContainerState.RUNNING
+    return status.started_ns
+
+
+def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -> None:
+    with stage_running(f"{HERE}:application", runtime.base / "stage") as stage:
+        assert stage.tree()[NAME].kind == "program"
+        container = asyncio.run(pod(runtime))
+        before = asyncio.run(started(runtime, container))
+        stage.kill(NAME)
+        stage.wait_running(NAME, incarnation=2)
+        assert asyncio.run(started(runtime, container)) == before
+        asyncio.run(pod(runtime))
+        assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [NAME]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_it_ends_with_the_stage_and_pods_go_on_until_the_next_one(runtime: RealRuntime, number: signal.Signals) -> None:
+    stage = StageProcess(f"{HERE}:application", runtime.base / "stage")
+    stage.wait_ready()
+    container = asyncio.run(pod(runtime))
+    before = asyncio.run(started(runtime, container))
+    pid = stage.pid(NAME)
+    stage.process.send_signal(number)
+    stage.wait_end()
+    stage.wait(lambda: not exists(pid), "containerd ends with the stage", 5)
+    with stage_running(f"{HERE}:application", runtime.base / "stage"):
+        assert asyncio.run(started(runtime, container)) == before
