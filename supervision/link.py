@@ -11,6 +11,7 @@ it got; that is given up.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections import deque
 from typing import Protocol
@@ -20,6 +21,7 @@ from .mailbox import Entry, Outbox
 from .names import Names, NoSuchActor, PeerRefused
 from .wire import Ack, Frame, WireError, is_large
 
+log = logging.getLogger(__name__)
 WINDOW = 256
 _RETRY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.05, 0.1)
 
@@ -112,6 +114,9 @@ class Link:
                 self._give_up("no such actor")
             else:
                 self._retry()
+        except OSError as error:  # no descriptors, or worse: as if nobody were there yet
+            log.warning("no connection to %s: %s", self.name, error)
+            self._retry()
         else:
             self._take_returned(same_process=pid == self._pid)
             self._pid = pid

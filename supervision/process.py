@@ -25,6 +25,7 @@ from .port import ActorPort
 from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, STAGE, Exited, Hello, Inject, Leave, Payload, Ready
 from .running import Runner
 from .uplink import Uplink
+from .wire import WireError
 
 HEARTBEAT_SECONDS = 2.0
 _GOODBYE_SECONDS = 0.5
@@ -187,7 +188,11 @@ class Process:
             self._port.dropped += 1
             return None
         if type(message) is Payload:
-            message = unwrap(message)
+            try:
+                message = unwrap(message)
+            except WireError as error:
+                self.count_refused(error)
+                return None
             if type(message) is ActorExitRequest:
                 # from another actor: the last message it handles
                 self._inbox.shut()

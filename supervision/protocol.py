@@ -163,6 +163,10 @@ class Tree(Message, frozen=True, kw_only=True):
     state: Literal["starting", "ready", "degraded", "stopping"]
     """`ready`: every actor that is to run is in service. `starting`: not yet for the first time."""
     actors: list[ActorState]
+    disposables: int = 0
+    """Disposable processes that run."""
+    abandoned: int = 0
+    """Processes, disposable or not, that SIGKILL did not end: they wait in the kernel."""
     log_file: str = ""
     """Where the log goes besides stderr, '' for nowhere."""
     incident_file: str = ""

@@ -13,7 +13,9 @@ from .. import faults
 from ..faults import check
 from ..message import Message
 from ..protocol import ActorState, Done, GetTree, Inject, Shutdown, Tree
+from .disposables import Disposables
 from .loop import Loop
+from .processes import Processes
 from .shutdown import is_whole
 from .table import Child, Table
 from .watch import pss
@@ -23,6 +25,8 @@ class Ruled(Protocol):
     """The stage, as far as it can be asked for something."""
 
     loop: Loop
+    disposables: Disposables
+    processes: Processes
     table: Table
     began_at: float
     stopping: bool
@@ -58,6 +62,8 @@ def _tree(stage: Ruled) -> Tree:
         uptime=time.monotonic() - stage.began_at,
         state=state,  # type: ignore[arg-type]
         actors=[_actor_state(child) for child in stage.table],
+        disposables=stage.disposables.running,
+        abandoned=stage.disposables.abandoned + stage.processes.abandoned,
         log_file=stage.log_file,
         incident_file=stage.incident_file,
         policy_file=stage.policy_file,

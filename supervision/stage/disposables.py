@@ -51,8 +51,14 @@ class _Order:
 class Disposables:
     """Those that run, those that wait for their turn, and those that were abandoned."""
 
-    def __init__(self, loop: Loop, private_fds: Callable[[], Iterable[int]]) -> None:
-        self._loop, self._private_fds = loop, private_fds
+    def __init__(
+        self,
+        loop: Loop,
+        private_fds: Callable[[], Iterable[int]],
+        kill: Callable[[int, int], None] = os.kill,
+        most_abandoned: int = MOST_ABANDONED,
+    ) -> None:
+        self._loop, self._private_fds, self._kill, self._most_abandoned = loop, private_fds, kill, most_abandoned
         self._waiting: deque[_Order] = deque()
         self._running: dict[int, _Order] = {}
         self._abandoned: dict[int, _Order] = {}
@@ -62,12 +68,16 @@ class Disposables:
         """Processes that cannot be ended."""
         return len(self._abandoned)
 
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
     def fds(self) -> list[int]:
         return [order.output for order in (*self._running.values(), *self._abandoned.values())]
 
     def run(self, owner: str, order: RunDisposable, answer: Callable[[DisposableResult], None]) -> None:
         """`answer` is called once, by the deadline and a second."""
-        if len(self._abandoned) >= MOST_ABANDONED:
+        if len(self._abandoned) >= self._most_abandoned:
             answer(DisposableResult(kind="Refused", text=f"{len(self._abandoned)} disposable processes hang already"))
             return
         self._waiting.append(_Order(owner, order, answer))
@@ -79,12 +89,12 @@ class Disposables:
         for order in self._running.values():
             if order.owner == owner:
                 order.answered = True
-                os.kill(order.pid, signal.SIGKILL)
+                self._kill(order.pid, signal.SIGKILL)
 
     def kill_all(self) -> None:
         self._waiting.clear()
         for order in (*self._running.values(), *self._abandoned.values()):
-            os.kill(order.pid, signal.SIGKILL)
+            self._kill(order.pid, signal.SIGKILL)
 
     def reaped(self, pid: int, status: int) -> bool:
         """Whether it was one of ours."""
@@ -114,7 +124,7 @@ class Disposables:
 
     def _overdue(self, order: _Order) -> None:
         order.timed_out = True
-        os.kill(order.pid, signal.SIGKILL)
+        self._kill(order.pid, signal.SIGKILL)
         order.timer = self._loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(order))
 
     def _abandon(self, order: _Order) -> None:

@@ -49,6 +49,11 @@ class Processes:
         self._ground = ground
         self._abandoned: dict[int, Child] = {}
 
+    @property
+    def abandoned(self) -> int:
+        """Processes that cannot be ended."""
+        return len(self._abandoned)
+
     # -- beginning ------------------------------------------------------------------------------------------------
     def start(self, child: Child) -> None:
         """Fork it; once its old process is gone, when there still is one."""

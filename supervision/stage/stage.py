@@ -91,16 +91,16 @@ class Stage:
         self._janitor = Janitor(self._clean)
         self.loop = Loop()
         self._connections: set[Connection] = set()
-        self._disposables = Disposables(self.loop, self.private_fds)
-        self._processes = Processes(self)
+        self.disposables = Disposables(self.loop, self.private_fds)
+        self.processes = Processes(self)
         self._listen()
         for number in (signal.SIGTERM, signal.SIGINT):
             self.loop.on_signal(number, self._on_stop_signal)
         self.loop.on_signal(signal.SIGCHLD, self._reap)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        Watch(self.loop, self.table, self._processes.kill)
+        Watch(self.loop, self.table, self.processes.kill)
         self._watchdog = Watchdog(self.loop, self.table)
-        self._processes.start(self._root())
+        self.processes.start(self._root())
         self.loop.run()
         self._janitor.dismiss()
         self._clean()
@@ -148,7 +148,7 @@ class Stage:
 
     def private_fds(self) -> list[int]:
         """The stage's own descriptors, that no child may keep."""
-        fds = [*self.loop.fds(), self._lock.fd, self._janitor.fd, self._listener.fileno(), *self._disposables.fds()]
+        fds = [*self.loop.fds(), self._lock.fd, self._janitor.fd, self._listener.fileno(), *self.disposables.fds()]
         fds += [connection.fileno() for connection in self._connections]
         for child in self.table:
             # one that is closed belongs to a process that has ended and is not reaped yet
@@ -181,13 +181,13 @@ class Stage:
 
     def _obey(self, child: Child, connection: Connection, ask: int, message: Message) -> Message | None:
         if isinstance(message, Ready):
-            self._processes.in_service(child)
+            self.processes.in_service(child)
         elif isinstance(message, Spawn):
             self._spawn(child, message)
         elif isinstance(message, Stop):
             self._stop(child, message)
         elif isinstance(message, RunDisposable):
-            self._disposables.run(child.name, message, lambda result: self._disposed(connection, ask, result))
+            self.disposables.run(child.name, message, lambda result: self._disposed(connection, ask, result))
         elif isinstance(message, Escalated):
             child.detail = message.reason
             return Done()
@@ -213,14 +213,14 @@ class Stage:
     def _spawn(self, parent: Child, order: Spawn) -> None:
         child = self._child_of(parent, order.name)
         if child is not None and not self.stopping:
-            self._processes.start(child)
+            self.processes.start(child)
 
     def _stop(self, parent: Child, order: Stop) -> None:
         child = self._child_of(parent, order.name)
         if child is None:
             return
         if child.alive:
-            self._processes.stop(child, order.budget, order.cause)
+            self.processes.stop(child, order.budget, order.cause)
         elif parent.uplink is not None:
             parent.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
 
@@ -229,7 +229,7 @@ class Stage:
             spec = ChildSpec(name=order.name, actor=order.actor)
             child = Child(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
             self.table.add(child)
-            self._processes.start(child)
+            self.processes.start(child)
 
     # -- what became of the children ------------------------------------------------------------------------------
     def started(self, child: Child, started: Started) -> None:
@@ -244,8 +244,8 @@ class Stage:
             self._watchdog.ready()
 
     def exited(self, child: Child, exited: Exited) -> None:
-        self._disposables.forget(child.name)
-        self._processes.kill_below(child)
+        self.disposables.forget(child.name)
+        self.processes.kill_below(child)
         if self._is_incident(child, exited):
             child.last_cause, child.last_incident_at, child.incident_open = exited.cause, time.monotonic(), True
             log.error("%s ended: %s%s", child.name, exited.cause, f" on {exited.message}" if exited.message else "")
@@ -290,7 +290,7 @@ class Stage:
         )
         self._root_backoff = self._root_backoff.failed(pauses, exited.uptime)
         pause = self._root_backoff.pause(pauses, random.random)
-        self.loop.call_later(pause, lambda: None if self.stopping else self._processes.start(root))
+        self.loop.call_later(pause, lambda: None if self.stopping else self.processes.start(root))
 
     def _reap(self) -> None:
         while True:
@@ -304,8 +304,8 @@ class Stage:
                 log.error("the janitor was killed: another takes its place")
                 self._janitor.dismiss()
                 self._janitor = Janitor(self._clean)
-            elif not self._disposables.reaped(pid, status):
-                self._processes.reaped(pid, status)
+            elif not self.disposables.reaped(pid, status):
+                self.processes.reaped(pid, status)
 
     # -- stopping -------------------------------------------------------------------------------------------------
     def _on_stop_signal(self) -> None:
@@ -323,17 +323,17 @@ class Stage:
             return
         self.stopping, self._code = True, code
         self._watchdog.stopping()
-        self._stop_order = OrderedStop(self.table, self._processes.stop, self._all_stopped)
+        self._stop_order = OrderedStop(self.table, self.processes.stop, self._all_stopped)
         self._stop_order.begin()
 
     def _all_stopped(self) -> None:
-        self._disposables.kill_all()
+        self.disposables.kill_all()
         self.loop.stop()
 
     def _end_at_once(self) -> None:
         self._stop_order = None
-        self._processes.kill_everything()
-        self._disposables.kill_all()
+        self.processes.kill_everything()
+        self.disposables.kill_all()
         end = time.monotonic() + _LAST_SECONDS
         while self.table.alive() and time.monotonic() < end:
             self._reap()

@@ -305,3 +305,7 @@ def tough(run_dir: Path) -> Application:
     lasting = Policy(max_restarts=10_000, heartbeat_seconds=2.0, shutdown_seconds=1.0, backoff_max_seconds=0.2)
     policies = dict.fromkeys(("root", "listener", "echo", "group", "group/a", "group/b"), lasting)
     return _application(run_dir, *tree, **policies)
+
+
+def lasting(run_dir: Path) -> Application:
+    return _application(run_dir, _echo("echo"), root=Policy(heartbeat_seconds=1.0))
