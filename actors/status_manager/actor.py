@@ -30,6 +30,8 @@ from .pod_status import Node, Observation, compute
 OLD_NS = 10_000_000_000
 """A container that started this long before the agent keeps its readiness until it is probed."""
 SAVE_SECONDS = 0.5
+STRANGER_SECONDS = 600.0
+"""After this long, what is remembered of pods that nobody told of is forgotten."""
 
 
 class _Known:
@@ -69,6 +71,7 @@ class StatusManager(Actor):
         hello = Hello(self.name, self.incarnation)
         for feeder in (*(f"pod_workers/worker/{index}" for index in range(agent.workers)), "prober"):
             self.tell(feeder, hello)
+        self.after(STRANGER_SECONDS, self._forget_strangers)
 
     # -- what is told ---------------------------------------------------------------------------------------------
     @on(PodObserved)
@@ -82,6 +85,8 @@ class StatusManager(Actor):
         elif not self._take(known, message):
             self.metrics.count("status_manager_outdated_observations_total")
             return
+        if known.seen.runtime is not None:
+            self._memory.keep_containers(message.uid, {each.id for each in known.seen.runtime.containers})
         self._compute(known)
 
     @staticmethod
@@ -107,6 +112,7 @@ class StatusManager(Actor):
     def _forget(self, uid: str) -> None:
         self._pods.pop(uid, None)
         self._probes.pop(uid, None)
+        self._memory.keep_containers(uid, ())
         self._save_soon()
 
     # -- status ---------------------------------------------------------------------------------------------------
@@ -126,7 +132,7 @@ class StatusManager(Actor):
         results = self._probes.get(uid, {})
 
         def of(container: Container, runtime: Runtime) -> Readiness:
-            before = self._memory.containers.get(runtime.id)
+            before = self._memory.get(uid, runtime.id)
             if before is None:
                 old = 0 < runtime.started_ns < self._born_ns - OLD_NS
                 before = Readiness(old, old)
@@ -134,11 +140,16 @@ class StatusManager(Actor):
             ready = container.readinessProbe is None or _result(results, container, runtime, "readiness", before.ready)
             found = Readiness(started, started and ready)
             if container.startupProbe is not None or container.readinessProbe is not None:
-                self._memory.put(runtime.id, found)
+                self._memory.put(uid, runtime.id, found)
                 self._save_soon()
             return found
 
         return of
+
+    def _forget_strangers(self) -> None:
+        """By now every worker has told its pods."""
+        self._memory.keep_pods(self._pods)
+        self._save_soon()
 
     def _save_soon(self) -> None:
         if not self._saving:
@@ -147,12 +158,6 @@ class StatusManager(Actor):
 
     def _save(self) -> None:
         self._saving = False
-        live = {
-            each.id for known in self._pods.values() if known.seen.runtime for each in known.seen.runtime.containers
-        }
-        if live:
-            # before the first observation nothing is known to be gone
-            self._memory.keep(live)
         problem = self._memory.problem
         self._memory.save()
         if self._memory.problem and self._memory.problem != problem:

@@ -65,6 +65,8 @@ class ProbeMemory:
         if kept != self._pods.get(uid, {}):
             self._pods[uid] = kept
             self.changed = True
+        if not kept:
+            self._pods.pop(uid, None)
 
     def keep_pods(self, uids: Collection[str]) -> None:
         """Forget all other pods."""

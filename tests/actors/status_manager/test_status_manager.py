@@ -1,0 +1,168 @@
+"""The status manager with faked workers and prober: order of observations, probes, restarts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from actors.config.agent import Agent
+from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.status_manager.actor import SAVE_SECONDS, StatusManager
+from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult
+from supervision.harness import Harness
+from supervision.protocol import Hello
+
+S = 1_000_000_000
+BORN = 1_700_000_000 * S
+PROBE = {"httpGet": {"port": 80}}
+
+
+def started(tmp_path: Path, **agent: object) -> Harness:
+    context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=2, **agent)
+    harness = Harness(StatusManager, name="status_manager", context=context, incarnation=3)
+    harness.actor._clock_ns = lambda: BORN + 60 * S
+    harness.actor._born_ns = BORN
+    return harness
+
+
+def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run: bool = True, **more: object):
+    container = Container(id="c1", name="a", pod_uid=uid, state=ContainerState.RUNNING, started_ns=BORN - age * S)
+    sandbox = Sandbox(id="s", pod_uid=uid, pod_name=name, pod_namespace="n", ready=True, ips=["10.1.0.2"])
+    runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[container] if run else [], at=at)
+    spec = {"containers": [{"name": "a", "image": "i", **more.pop("probes", {})}], "x-unknown": 1}
+    pod = {"metadata": {"name": name, "namespace": "n", "uid": uid, "annotations": {"k": "v"}}, "spec": spec}
+    fields = {"stage": "running", "runtime": runtime, "sandbox_ready": True, **more}
+    return PodObserved(uid, json.dumps(pod).encode(), **fields)
+
+
+async def pods(harness: Harness) -> list[dict]:
+    listed = json.loads((await harness.deliver(GetPods())).data)
+    assert (listed["kind"], listed["apiVersion"]) == ("PodList", "v1")
+    return listed["items"]
+
+
+async def ready(harness: Harness) -> bool:
+    (pod,) = await pods(harness)
+    return pod["status"]["containerStatuses"][0]["ready"]
+
+
+async def test_it_asks_the_workers_and_the_prober_for_all_they_know(tmp_path):
+    async with started(tmp_path) as harness:
+        assert [(to, message) for to, message in harness.outbox if isinstance(message, Hello)] == [
+            (to, Hello("status_manager", 3)) for to in ("pod_workers/worker/0", "pod_workers/worker/1", "prober")
+        ]
+
+
+async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(tmp_path):
+    async with started(tmp_path) as harness:
+        assert await pods(harness) == []
+        await harness.deliver(seen(uid="u2", name="z"))
+        await harness.deliver(seen(uid="u1", name="a"))
+        first, second = await pods(harness)
+        assert (first["metadata"]["name"], second["metadata"]["name"]) == ("a", "z")
+        assert first["spec"]["x-unknown"] == 1
+        assert first["metadata"]["annotations"] == {"k": "v"}
+        assert first["status"]["phase"] == "Running"
+        assert first["status"]["containerStatuses"][0]["containerID"] == "containerd://c1"
+
+
+async def test_an_older_observation_never_replaces_a_newer_one(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(at=5.0))
+        await harness.deliver(seen(at=4.0, run=False))
+        assert (await pods(harness))[0]["status"]["phase"] == "Running"
+        await harness.deliver(seen(at=6.0, run=False))
+        assert (await pods(harness))[0]["status"]["containerStatuses"][0]["restartCount"] == 1
+
+
+async def test_a_worker_that_has_not_asked_the_runtime_yet_takes_nothing_back(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen())
+        await harness.deliver(seen(stage="admitting", runtime=None))
+        assert (await pods(harness))[0]["status"]["phase"] == "Running"
+
+
+async def test_a_pod_that_is_gone_is_forgotten(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen())
+        await harness.deliver(seen(gone=True))
+        assert await pods(harness) == []
+        assert await harness.deliver(GetPodStatus("u")) == PodStatusFound("u", b"", b"")
+
+
+async def test_one_status_is_found_by_uid_and_by_name(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen())
+        found = await harness.deliver(GetPodStatus("u"))
+        assert json.loads(found.status)["podIP"] == "10.1.0.2"
+        assert await harness.deliver(GetPodStatus(namespace="n", name="p")) == found
+        assert (await harness.deliver(GetPodStatus(namespace="n", name="q"))).status == b""
+        assert (await harness.deliver(GetPodStatus())).status == b""
+
+
+async def test_without_a_probe_running_is_ready(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(age=1))
+        assert await ready(harness)
+
+
+async def test_a_probed_container_is_ready_when_its_probe_says_so(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=1))
+        assert not await ready(harness)
+        await harness.deliver(ProbeResult("u", "a", "other", "readiness", True))
+        assert not await ready(harness)
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", True))
+        assert await ready(harness)
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", False))
+        assert not await ready(harness)
+
+
+async def test_a_container_is_not_ready_before_its_startup_probe_passed(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"startupProbe": PROBE}, age=1))
+        assert not await ready(harness)
+        await harness.deliver(ProbeResult("u", "a", "c1", "startup", True))
+        assert await ready(harness)
+
+
+async def test_a_container_older_than_the_agent_stays_ready_until_it_is_probed(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=11))
+        assert await ready(harness)
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", False))
+        assert not await ready(harness)
+
+
+async def test_a_restart_of_the_agent_changes_no_readiness(tmp_path):
+    for said in (False, True):
+        async with started(tmp_path) as harness:
+            await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=30))
+            await harness.deliver(ProbeResult("u", "a", "c1", "readiness", said))
+            await harness.advance(SAVE_SECONDS)
+        async with started(tmp_path) as harness:
+            await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=30))
+            assert await ready(harness) is said
+            (pod,) = await pods(harness)
+            assert pod["status"]["conditions"][2]["lastTransitionTime"] == "2023-11-14T22:12:50Z"
+
+
+async def test_a_damaged_memory_is_set_aside(tmp_path):
+    path = tmp_path / "troupelet" / "status_manager" / "probes.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"version": 1, "pods": [')
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"readinessProbe": PROBE}, age=30))
+        assert await ready(harness)
+        assert path.with_name("probes.json.damaged").exists()
+
+
+async def test_the_memory_forgets_what_is_gone(tmp_path):
+    path = tmp_path / "troupelet" / "status_manager" / "probes.json"
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(probes={"readinessProbe": PROBE}))
+        await harness.advance(SAVE_SECONDS)
+        assert "c1" in path.read_text()
+        await harness.deliver(seen(gone=True))
+        await harness.advance(SAVE_SECONDS)
+        assert "c1" not in path.read_text()

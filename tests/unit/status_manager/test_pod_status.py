@@ -1,0 +1,235 @@
+"""The status of a pod: tables of cases, and rules that hold for any history."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.cri.model import Container as Runtime
+from actors.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.kube import codec
+from actors.kube.pod import Pod, PodStatus
+from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
+from actors.status_manager.messages import PodObserved, Waiting
+from actors.status_manager.phase import TERMINAL
+from actors.status_manager.pod_status import Node, Observation, compute
+
+S = 1_000_000_000
+NOW = 1_700_000_100 * S
+NODE = Node(["10.0.0.1", "fd00::1"])
+
+
+def pod_of(spec: dict | None = None, **meta: object) -> Pod:
+    spec = {"containers": [{"name": "a", "image": "i"}], **(spec or {})}
+    meta = {"name": "p", "namespace": "n", "uid": "u", **meta}
+    return codec.decode_pod(json.dumps({"metadata": meta, "spec": spec}).encode())
+
+
+def ran(name: str = "a", code: int | None = None, **more: object) -> Runtime:
+    """A container that runs, or ended with that code."""
+    state = ContainerState.RUNNING if code is None else ContainerState.EXITED
+    more = {"id": f"id-{name}", "started_ns": NOW - 50 * S, "finished_ns": 0 if code is None else NOW - 9 * S, **more}
+    return Runtime(name=name, pod_uid="u", state=state, exit_code=code or 0, image="i", image_ref="sha256:1", **more)
+
+
+def look(
+    pod: Pod, *containers: Runtime, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: object
+) -> PodStatus:
+    sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
+    runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(containers))
+    message = PodObserved("u", codec.encode(pod), **{"stage": "running", "runtime": runtime, **seen})
+    return compute(Observation(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
+
+
+def of(status: PodStatus, kind: str) -> tuple[str, str]:
+    return next((c.status, c.reason) for c in status.conditions if c.type == kind)
+
+
+CRASHED = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
+INIT = {"initContainers": [{"name": "i", "image": "x"}]}
+SIDECAR = {"initContainers": [{"name": "i", "image": "x", "restartPolicy": "Always"}]}
+NEVER, FAILURE = {"restartPolicy": "Never"}, {"restartPolicy": "OnFailure"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "containers", "seen", "phase"),
+    [
+        ({}, [], {}, "Pending"),
+        ({}, [ran()], {}, "Running"),
+        ({}, [ran(code=0)], {}, "Running"),
+        ({}, [ran(code=1)], {"waiting": CRASHED}, "Running"),
+        ({}, [], {"waiting": {"a": Waiting("ErrImagePull")}}, "Pending"),
+        (NEVER, [ran(code=0)], {"stage": "terminated"}, "Succeeded"),
+        (NEVER, [ran(code=3)], {"stage": "terminated"}, "Failed"),
+        (NEVER, [ran(code=0)], {"stage": "terminating"}, "Running"),
+        (FAILURE, [ran(code=0)], {"stage": "terminated"}, "Succeeded"),
+        (FAILURE, [ran(code=3)], {}, "Running"),
+        ({}, [ran(code=0)], {"stage": "terminated"}, "Succeeded"),
+        ({}, [ran(code=137)], {"stage": "terminated"}, "Failed"),
+        ({}, [], {"stage": "terminated"}, "Failed"),
+        ({}, [], {"stage": "rejected", "reason": "OutOfcpu", "runtime": None}, "Failed"),
+        ({}, [ran(code=0)], {"stage": "terminated", "reason": "Evicted"}, "Failed"),
+        (INIT, [], {}, "Pending"),
+        (INIT, [ran("i")], {}, "Pending"),
+        (INIT, [ran("i", code=0)], {}, "Pending"),
+        (INIT, [ran("i", code=0), ran()], {}, "Running"),
+        (INIT, [ran()], {}, "Running"),
+        ({**INIT, **NEVER}, [ran("i", code=1)], {"stage": "terminated"}, "Failed"),
+        (INIT, [ran("i", code=1)], {"waiting": {"i": Waiting("CrashLoopBackOff")}}, "Pending"),
+        (SIDECAR, [ran("i")], {}, "Pending"),
+        (SIDECAR, [ran("i"), ran()], {}, "Running"),
+        ({**SIDECAR, **NEVER}, [ran("i", code=143), ran(code=0)], {"stage": "terminated"}, "Succeeded"),
+        (
+            {**NEVER, "containers": [{"name": "a", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [
+                {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]}]},
+            [ran(code=42)], {}, "Running",
+        ),
+    ],
+)  # fmt: skip
+def test_the_phase_follows_from_the_containers(spec, containers, seen, phase):
+    assert look(pod_of(spec), *containers, **seen).phase == phase
+
+
+def test_a_running_pod_has_everything_that_kubectl_shows():
+    status = json.loads(codec.encode(look(pod_of({"hostname": "h"}), ran(attempt=2))))
+    (container,) = status["containerStatuses"]
+    assert container["state"] == {"running": {"startedAt": "2023-11-14T22:14:10Z"}}
+    assert container["lastState"] == {}
+    assert (container["ready"], container["started"], container["restartCount"]) == (True, True, 2)
+    assert (container["containerID"], container["imageID"]) == ("containerd://id-a", "sha256:1")
+    assert (status["hostIP"], status["podIP"]) == ("10.0.0.1", "10.1.0.2")
+    assert status["hostIPs"] == [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]
+    assert status["qosClass"] == "BestEffort"
+    assert [c["type"] for c in status["conditions"]] == [
+        "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled",
+    ]  # fmt: skip
+
+
+def test_a_host_network_pod_has_the_addresses_of_the_node():
+    assert [ip.ip for ip in look(pod_of({"hostNetwork": True}), ran()).podIPs] == NODE.ips
+
+
+@pytest.mark.parametrize(
+    ("spec", "containers", "seen", "kind", "expected"),
+    [
+        ({}, [ran()], {}, "Ready", ("True", "")),
+        ({}, [ran()], {"ready": False}, "Ready", ("False", "ContainersNotReady")),
+        ({}, [], {}, "ContainersReady", ("False", "ContainersNotReady")),
+        ({"readinessGates": [{"conditionType": "x/y"}]}, [ran()], {}, "Ready", ("False", "ReadinessGatesNotReady")),
+        ({"readinessGates": [{"conditionType": "x/y"}]}, [ran()], {}, "ContainersReady", ("True", "")),
+        (NEVER, [ran(code=0)], {"stage": "terminated"}, "Ready", ("False", "PodCompleted")),
+        (NEVER, [ran(code=1)], {"stage": "terminated"}, "ContainersReady", ("False", "PodFailed")),
+        (INIT, [ran("i")], {}, "Initialized", ("False", "ContainersNotInitialized")),
+        (INIT, [ran("i", code=0)], {}, "Initialized", ("True", "")),
+        (SIDECAR, [ran("i")], {}, "Initialized", ("True", "")),
+        ({}, [], {"sandbox_ready": True}, "PodReadyToStartContainers", ("True", "")),
+        ({}, [], {}, "PodReadyToStartContainers", ("False", "")),
+    ],
+)
+def test_the_conditions_follow_from_the_containers(spec, containers, seen, kind, expected):
+    assert of(look(pod_of(spec), *containers, **seen), kind) == expected
+
+
+def test_a_crashing_container_waits_and_shows_how_it_ended():
+    first = ran(code=7, id="old", attempt=0)
+    status = look(pod_of(), ran(code=1, attempt=1), first, waiting=CRASHED).containerStatuses[0]
+    assert status.state.waiting.reason == "CrashLoopBackOff"
+    assert (status.lastState.terminated.exitCode, status.lastState.terminated.reason) == (1, "Error")
+    again = look(pod_of(), ran(id="new", attempt=2), ran(code=1, attempt=1)).containerStatuses[0]
+    assert again.state.running is not None
+    assert again.lastState.terminated.exitCode == 1
+
+
+def test_a_container_that_vanished_while_it_ran_is_counted_as_a_restart_of_unknown_end():
+    before = look(pod_of(), ran(attempt=4))
+    lost = look(pod_of(), before=before).containerStatuses[0]
+    assert lost.state.waiting.reason == "ContainerCreating"
+    assert (lost.lastState.terminated.reason, lost.lastState.terminated.exitCode) == ("ContainerStatusUnknown", 137)
+    assert lost.restartCount == 5
+    kept = look(pod_of(), before=look(pod_of(), before=before)).containerStatuses[0]
+    assert kept.restartCount == 5
+    assert kept.lastState == lost.lastState
+
+
+def test_an_init_container_that_was_collected_is_completed():
+    status = look(pod_of(INIT), ran()).initContainerStatuses[0]
+    assert (status.state.terminated.exitCode, status.state.terminated.reason, status.ready) == (0, "Completed", True)
+
+
+def test_termination_messages_of_a_pod_are_bounded_in_total():
+    spec = {"containers": [{"name": name, "image": "i"} for name in "abc"]}
+    status = look(pod_of(spec), *(ran(name, code=1, message="ä" * 9000) for name in "abc"))
+    total = sum(len(each.state.terminated.message.encode()) for each in status.containerStatuses)
+    assert 0 < total <= MESSAGE_BYTES
+
+
+def test_times_of_conditions_move_only_with_their_status():
+    before = look(pod_of(), ran())
+    same = look(pod_of(), ran(), before=before, now=NOW + 60 * S)
+    assert same.conditions == before.conditions
+    changed = look(pod_of(), ran(), before=before, ready=False, now=NOW + 60 * S)
+    times = {c.type: c.lastTransitionTime for c in changed.conditions}
+    assert times["Ready"] == "2023-11-14T22:16:00Z"
+    assert times["Initialized"] == before.conditions[1].lastTransitionTime
+
+
+def test_after_a_restart_times_come_from_the_runtime_and_the_source():
+    pod = pod_of(annotations={"kubernetes.io/config.seen": "2023-11-14T22:00:00.123456789Z"})
+    one, other = look(pod, ran()), look(pod, ran(), now=NOW + 3600 * S)
+    assert one == other
+    assert one.startTime == "2023-11-14T22:00:00Z"
+
+
+def test_a_container_of_a_never_restarted_pod_cannot_come_back():
+    before = look(pod_of(NEVER), ran(code=0))
+    assert look(pod_of(NEVER), ran(id="other"), before=before) == before
+
+
+def test_the_reason_stays_while_the_phase_stays():
+    before = look(pod_of(), stage="rejected", runtime=None, reason="OutOfcpu", message="not enough")
+    after = look(pod_of(), stage="rejected", runtime=None, before=before)
+    assert (after.reason, after.message) == ("OutOfcpu", "not enough")
+
+
+observations = st.fixed_dictionaries({
+    "containers": st.lists(
+        st.builds(
+            ran, st.sampled_from(["a", "b", "i"]), st.sampled_from([None, 0, 1]), attempt=st.integers(0, 5),
+            id=st.sampled_from(["1", "2", "3"]),
+        ),
+        max_size=4,
+    ),
+    "stage": st.sampled_from(["admitting", "running", "terminating", "terminated"]),
+    "waiting": st.dictionaries(st.sampled_from(["a", "i"]), st.just(Waiting("CrashLoopBackOff")), max_size=2),
+    "ready": st.booleans(),
+    "sandbox_ready": st.booleans(),
+})  # fmt: skip
+specs = st.sampled_from([{}, NEVER, FAILURE, INIT, SIDECAR, {**INIT, **NEVER}])
+
+
+@given(specs, st.lists(observations, min_size=1, max_size=6), st.sampled_from(["file", "api"]))
+def test_whatever_is_observed_counts_grow_and_the_end_is_final(spec, history, source):
+    spec = {**spec, "containers": [{"name": name, "image": "i"} for name in "ab"]}
+    pod = pod_of(spec, annotations={"kubernetes.io/config.source": source})
+    status: PodStatus | None = None
+    for step, seen in enumerate(history):
+        before, containers = status, seen["containers"]
+        rest = {key: value for key, value in seen.items() if key != "containers"}
+        status = look(pod, *containers, before=before, now=NOW + step * S, **rest)
+        assert status.phase in ("Pending", "Running", *TERMINAL)
+        if status.phase in TERMINAL:
+            assert of(status, "Ready")[0] == of(status, "ContainersReady")[0] == "False"
+            assert before is None or before.phase not in TERMINAL or before.phase == status.phase
+        elif before is not None:
+            assert before.phase not in TERMINAL
+        for each in status.containerStatuses:
+            states = [each.state.waiting, each.state.running, each.state.terminated]
+            assert sum(state is not None for state in states) == 1
+            old = next((b for b in before.containerStatuses if b.name == each.name), None) if before else None
+            assert old is None or old.restartCount <= each.restartCount
+        assert before is None or status.startTime == before.startTime
+        if of(status, "ContainersReady")[0] == "True":
+            assert all(each.ready for each in status.containerStatuses)
