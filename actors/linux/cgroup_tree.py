@@ -56,12 +56,12 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def create(self, cgroup: str) -> None:
         """Make the cgroup and its parents wherever pods are limited. Idempotent. Raises CgroupError."""
         for hierarchy in self._limiting():
-            path = hierarchy.path
-            for part in cgroup.strip("/").split("/"):
-                if hierarchy.unified:
-                    _enable(path, hierarchy.controllers)
-                _make(path, part, copy=_INHERITED if "cpuset" in hierarchy.controllers else ())
-                path = f"{path}/{part}"
+            above, _, name = cgroup.rpartition("/")
+            inherits = hierarchy.unified or "cpuset" in hierarchy.controllers
+            if not inherits and os.path.isdir(hierarchy.path + above):
+                _make(hierarchy, hierarchy.path + above, name)
+            else:
+                _make_all(hierarchy, cgroup)
 
     def apply(self, cgroup: str, limits: Limits) -> None:
         """Write the limits where `create` makes the cgroup. A controller or file that this kernel has not is passed
@@ -167,7 +167,16 @@ def _enable(path: str, controllers: frozenset[str]) -> None:
                 raise
 
 
-def _make(parent: str, name: str, copy: Iterable[str]) -> None:
+def _make_all(hierarchy: Hierarchy, cgroup: str) -> None:
+    path = hierarchy.path
+    for part in cgroup.strip("/").split("/"):
+        if hierarchy.unified:
+            _enable(path, hierarchy.controllers)
+        _make(hierarchy, path, part)
+        path = f"{path}/{part}"
+
+
+def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
     path = f"{parent}/{name}"
     try:
         os.mkdir(path, 0o755)
@@ -175,7 +184,7 @@ def _make(parent: str, name: str, copy: Iterable[str]) -> None:
         pass
     except OSError as error:
         raise _told(error, path) from None
-    for file in copy:
+    for file in _INHERITED if "cpuset" in hierarchy.controllers and not hierarchy.unified else ():
         # a v1 cpuset is born empty, and no process can enter it before it has both
         try:
             if not Path(path, file).read_text("ascii").strip():
@@ -220,7 +229,8 @@ def _depth_first(path: str) -> Iterator[str]:
 
 def _pids(file: str) -> list[int]:
     try:
-        return [int(line) for line in Path(file).read_text("ascii").split()]
+        with open(file, "rb", buffering=0) as stream:
+            return [int(line) for line in stream.readall().split()]
     except OSError:
         return []  # the cgroup has just gone, or is threaded
 
