@@ -12,6 +12,7 @@ from actors.config.agent import Agent
 from actors.config.commands import early_text
 from actors.config.errors import ConfigErrors
 from actors.config.loading import load
+from actors.config.places import default_policy_file
 from actors.config.startup import announced, prepare
 from supervision import logs
 from supervision.application import Application, run
@@ -95,7 +96,7 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
 
 def _application(agent: Agent, container_runtime: ChildSpec | None) -> Application:
     spec = tree(agent, container_runtime)
-    policy_file = Path(agent.policy_file) if agent.policy_file else default_policy_file()
+    policy_file = Path(agent.policy_file or default_policy_file())
     policies = load_policy(policy_file, spec, OPTIONAL)
     incident_file = Path(agent.state_dir) / "incidents.jsonl"
     return Application(
@@ -110,9 +111,3 @@ def _application(agent: Agent, container_runtime: ChildSpec | None) -> Applicati
         incident_file=str(incident_file),
         policy_file=str(policy_file),
     )
-
-
-def default_policy_file() -> Path:
-    """The policy that came with the agent: beside the sources, else where the wheel puts what an operator reads."""
-    beside = Path(__file__).parent.parent / "etc" / "supervision.yaml"
-    return beside if beside.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "supervision.yaml"

@@ -6,19 +6,17 @@ config controller and keeps what `with_configuration` gives it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
 
 from . import feature_gates
 from .kubelet_configuration import KubeletConfiguration
+from .places import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
 
 MANAGED: Final = "managed"
-DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
 CONTAINER_LOGS_DIR: Final = "/var/log/containers"
 
 
@@ -114,7 +112,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def state_dir(self) -> str:
         """Files that only this agent reads (configuration checkpoints, incident records), 0700."""
-        return f"{self.root_dir}/troupelet"
+        return state_dir_of(self.root_dir)
 
     @property
     def config_checkpoint_dir(self) -> str:
@@ -180,18 +178,9 @@ def checkpoint_dir(flags: Mapping[str, Any]) -> str:
     return flags.get("dynamic-config-dir") or f"{os.path.normpath(flags['root-dir'])}/troupelet/config"
 
 
-def run_dir_of(root_dir: str) -> str:
-    """The directory of sockets of the agent with this root directory: a name of its own for each, and short enough.
-
-    A Unix socket's path has at most 107 bytes, so the root directory is only a hash in it.
-    """
-    base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/troupelet-{os.geteuid()}"  # noqa: S108
-    real = str(Path(root_dir).absolute())
-    if real == DEFAULT_ROOT_DIR:
-        return f"{base}/troupelet"
-    return f"{base}/troupelet-{hashlib.sha256(real.encode()).hexdigest()[:8]}"
-
-
 def default_workers() -> int:
     """Pod workers: one for each core, at least two, so that one slow pod never holds up all."""
     return max(2, os.cpu_count() or 2)
+
+
+__all__ = ["DEFAULT_ROOT_DIR", "MANAGED", "Agent", "checkpoint_dir", "default_workers", "run_dir_of"]

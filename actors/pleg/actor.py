@@ -1,7 +1,7 @@
 """The PLEG: looks at the runtime each second and tells the workers what changed in their pods.
 
 The relist is the truth. Events of the runtime, where it has them, only bring the look at that one pod forward. A pod
-whose status call is slow holds up nobody: each is asked for beside the others, with one question under way for each pod.
+whose status call is slow holds up nobody: each is asked for beside the others, one question at a time for each pod.
 """
 
 from __future__ import annotations
