@@ -36,6 +36,7 @@ run: deps $(VENV)/.installed  ## a node of its own on this machine, with a sampl
 
 .PHONY: venv
 venv: $(VENV)/.installed-dev  ## .venv with all of pyproject.toml; again only after that changed
+	@:
 
 .PHONY: deps
 deps:  ## the Debian packages that real containers need; installs only what is missing
@@ -105,6 +106,8 @@ wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"
 	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall dist/troupelet-*.whl
+	[ -z "$(DESTDIR)" ] || grep -rlI -- "$(DESTDIR)$(PREFIX)" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/pyvenv.cfg" \
+	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"
 
 .PHONY: clean

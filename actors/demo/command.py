@@ -47,7 +47,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
         "--container-runtime-endpoint", default=MANAGED, help="a runtime that is there, unix:///... (default: its own)"
     )
     parser.add_argument("--once", action="store_true", help="do not wait for Ctrl-C: stop once the pod has spoken")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, execute=run)
     return parser
 
 
