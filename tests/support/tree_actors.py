@@ -172,6 +172,14 @@ class Echo(Actor):
                 time.sleep(0.005)
         elif message.what == "exit":
             os._exit(0)
+        elif message.what == "tell what the other does not know":
+
+            class Odd(Message, frozen=True):
+                pass
+
+            self.tell("listener", Number(1))
+            self.tell("listener", Odd())
+            self.tell("listener", Number(2))
 
     def _boom(self) -> None:
         raise ZeroDivisionError("in a timer")

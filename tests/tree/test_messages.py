@@ -11,7 +11,7 @@ import pytest
 from supervision.names import Names
 from supervision.wire import Writer, encode
 from tests.support.stage_process import StageProcess, stage_running
-from tests.support.tree_actors import HERE, AskOther, GetSeen, Said, Say, Seen, Tell
+from tests.support.tree_actors import HERE, AskOther, Do, GetSeen, Said, Say, Seen, Tell
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
@@ -105,6 +105,20 @@ def test_an_unknown_type_or_a_bad_frame_costs_the_connection_only(tmp_path: Path
         sock.close()
         os.close(names.fd)
         assert stage.ask(Say("still"), Said, "echo").pid == pid
+
+
+def test_what_the_receiver_does_not_know_is_given_up_and_the_rest_goes_on(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        pid = stage.pid("listener")
+        with pytest.raises(Exception, match="did not answer"):
+            stage.ask(Do("tell what the other does not know"), Said, "echo", timeout=0.2)
+        stage.wait(lambda: "listener Odd refused" in _seen(stage, "echo").dead, "it is given up")
+        stage.ask(Tell("listener", 3), Said, "echo")
+        stage.wait(lambda: _seen(stage).numbers[-3:] == [0, 1, 2], "the next arrive")
+        # those sent together with it may be lost with it, but are then dead letters too
+        lost = _seen(stage, "echo").dead.count("listener Number refused")
+        assert len(_seen(stage).numbers) + lost >= 5
+        assert stage.pid("listener") == pid
 
 
 def _frame_of_an_unknown_type() -> bytes:
