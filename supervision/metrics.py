@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Any
 
 from .protocol import MetricsSnapshot, Sample
 
@@ -33,6 +34,14 @@ class Metrics:
     def drop(self, name: str, **labels: str) -> None:
         """Forget a gauge whose subject is gone."""
         self._gauges.pop((name, tuple(sorted(labels.items()))), None)
+
+    def forget(self, **labels: str) -> None:
+        """Forget everything with these labels, of a subject that is gone."""
+        gone = set(labels.items())
+        tables: tuple[dict[_Key, Any], ...] = (self._counters, self._gauges, self._histograms)
+        for table in tables:
+            for key in [key for key in table if gone.issubset(key[1])]:
+                del table[key]
 
     def observe(self, name: str, value: float, buckets: Sequence[float] = DEFAULT_BUCKETS, **labels: str) -> None:
         """Add an observation to a histogram; the buckets of the first call stay."""

@@ -1,0 +1,27 @@
+"""Can a TCP connection be made? It is closed at once.
+
+No SO_LINGER as in the reference: closing a socket that lingers blocks the whole process until the peer answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from .outcome import Outcome, failure, success, timed_out
+
+
+async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
+    try:
+        async with asyncio.timeout(timeout):
+            _, writer = await asyncio.open_connection(host, port)
+    except TimeoutError:
+        return timed_out(timeout)
+    except OSError as error:
+        return failure(f"dial tcp {joined(host, port)}: {error.strerror or error}")
+    writer.close()
+    return success()
+
+
+def joined(host: str, port: int) -> str:
+    """As in a URL: an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
