@@ -159,7 +159,11 @@ class ContainerManager(Actor):
 
     # -- admission ----------------------------------------------------------------------------------------------------
     @on(AdmitPod)
-    async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
+    async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed | None:
+        answer = await self._admit(message)
+        return answer if sender.ask else None  # a worker that only tells who runs wants no answer
+
+    async def _admit(self, message: AdmitPod) -> PodAdmitted | PodRejected | AdmissionFailed:
         uid = message.uid
         try:
             pod = decode_pod(message.pod)

@@ -8,7 +8,8 @@ from supervision.message import Message
 class AdmitPod(Message, frozen=True):
     """From a worker: may this pod run? Answered with PodAdmitted or PodRejected. Idempotent.
 
-    A pod with running containers (`running`) is never refused: it is entered in the ledger as it is.
+    A pod with running containers (`running`) is never refused: it is entered in the ledger as it is. Told, not asked,
+    it is not answered: so do the workers when a new container manager says Hello, before KnownPods.
     """
 
     uid: str
@@ -26,7 +27,7 @@ class PodAdmitted(Message, frozen=True):
 
 
 class PodRejected(Message, frozen=True):
-    """The pod may not run here: reason and message as the reference words them (OutOfcpu, OutOfpods, NodePorts, ...)."""
+    """The pod may not run here: reason and message are worded as the reference does (OutOfcpu, NodePorts, ...)."""
 
     uid: str
     reason: str

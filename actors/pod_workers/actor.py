@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
-from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources
 from actors.cri.client import CriClient
 from actors.cri.errors import NotFound
 from actors.cri.model import Container, PodRuntime, Sandbox
@@ -88,9 +88,17 @@ class Worker(Actor):
                 driver.publish(again=True)
             for uid in self._parked:
                 self._tell_parked(uid)
+        if name == "container_manager":
+            self._reaffirm()
         if name in KNOWERS:
             self._told = None
             self._tell_known()
+
+    def _reaffirm(self) -> None:
+        """A new container manager knows of nobody on the node: what was admitted stays so, and is counted first."""
+        for uid, driver in self.drivers.items():
+            if driver.admitted:
+                self.tell("container_manager", AdmitPod(uid, driver.data, running=True), deadline=30.0)
 
     # -- what is wanted -------------------------------------------------------------------------------------------
     @on(DesiredPods)

@@ -265,6 +265,11 @@ class PodDriver:
     def _wait_for_all(self, reason: str, message: str) -> None:
         self.waiting = {container.name: Waiting(reason, message) for container in self._pod().spec.containers}
 
+    @property
+    def admitted(self) -> bool:
+        """Whether the container manager counts this pod."""
+        return self._admitted
+
     async def _ask(self, name: str, question: Message, seconds: float) -> Message:
         return await self.worker.ask(name, question, Message, timeout=seconds)
 

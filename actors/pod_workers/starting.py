@@ -17,6 +17,7 @@ from actors.cri.errors import CriError
 from actors.cri.model import Container as Ran
 from actors.cri.model import PodRuntime
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.kube.codec import encode
 from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.linux.memory import total_memory
@@ -225,7 +226,7 @@ class Maker:
         ]
         if not items:
             return {}
-        question = BindSubPaths(pod.metadata.uid, container.name, items)
+        question = BindSubPaths(pod.metadata.uid, container.name, items, encode(pod))
         answer = await self._actor.ask("volume_manager", question, Message, timeout=ASK_SECONDS)
         if isinstance(answer, SubPathsBound):
             return answer.paths

@@ -110,16 +110,16 @@ class VolumeManager(Actor):
     # -- making -----------------------------------------------------------------------------------------------------
     @on(MountVolumes)
     async def on_mount(self, message: MountVolumes, sender: Address) -> VolumesMounted | VolumesFailed:
-        try:
-            pod = decode_pod(message.pod)
-        except ObjectError as error:
-            return VolumesFailed(message.uid, f"the pod cannot be read: {error}", permanent=True)
         if not is_uid(message.uid):
             return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
         async with self._locks.hold(message.uid):
-            return await self._mount(message.uid, pod)
+            return await self._mount(message.uid, message.pod)
 
-    async def _mount(self, uid: str, pod: Pod) -> VolumesMounted | VolumesFailed:
+    async def _mount(self, uid: str, data: bytes) -> VolumesMounted | VolumesFailed:
+        try:
+            pod = decode_pod(data)
+        except ObjectError as error:
+            return VolumesFailed(uid, f"the pod cannot be read: {error}", permanent=True)
         steps = await self._plan(uid, pod)
         refused = [step for step in steps if isinstance(step, plan.Refused)]
         if refused:
@@ -238,6 +238,10 @@ class VolumeManager(Actor):
             return await self._bind(message)
 
     async def _bind(self, message: BindSubPaths) -> SubPathsBound | VolumesFailed:
+        if message.uid not in self._plans and message.pod:
+            mounted = await self._mount(message.uid, message.pod)
+            if isinstance(mounted, VolumesFailed):
+                return mounted
         steps = self._plans.get(message.uid, {})
         unknown = sorted({item.volume for item in message.items if isinstance(steps.get(item.volume), _UNBINDABLE)})
         if unknown:

@@ -45,6 +45,8 @@ class BindSubPaths(Message, frozen=True):
     uid: str
     container: str
     items: list[SubPath]
+    pod: bytes = b""
+    """JSON: needed when the volumes were mounted by an earlier incarnation."""
 
 
 class SubPathsBound(Message, frozen=True):

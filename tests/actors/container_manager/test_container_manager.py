@@ -20,7 +20,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.pod_workers.messages import KnownPods
-from supervision.actor import DisposableError
+from supervision.actor import Address, DisposableError
 from supervision.harness import Harness
 from supervision.protocol import Hello
 
@@ -211,6 +211,15 @@ async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_told(h
 
         await admit(manager, "u1", pod(memory="3Gi"), running=True)
         assert (await newcomer).reason == "OutOfmemory"
+
+
+async def test_a_worker_that_only_tells_who_runs_is_not_answered_and_counted_before_newcomers(host):
+    async with host.start(maxPods=1) as manager:
+        told = manager.actor.receiveMessage(AdmitPod("u1", pod(), running=True), Address("pod_workers/worker/0"))
+        await told
+        assert manager.sent(PodAdmitted) == []
+
+        assert (await admit(manager, "u2", pod())).reason == "OutOfpods"
 
 
 async def test_it_waits_for_the_workers_word_when_a_cgroup_has_no_pod_any_more(host):

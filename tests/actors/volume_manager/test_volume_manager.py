@@ -16,6 +16,7 @@ from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
     SubPath,
+    SubPathsBound,
     UnmountVolumes,
     VolumesFailed,
     VolumesMounted,
@@ -231,6 +232,20 @@ async def test_sub_paths_need_their_volume_mounted_first(manager):
     assert isinstance(answer, VolumesFailed)
     assert not answer.permanent
     assert "MountVolumes" in answer.message
+
+
+async def test_sub_paths_of_volumes_from_before_a_restart_are_found_by_the_pod_that_comes_along(manager, tmp_path):
+    bound = "actors.volume_manager.subpaths:bind_subpath"
+    manager.disposables[bound] = lambda **_: None
+    data = pod({"name": "h", "hostPath": {"path": "/etc"}})
+    async with manager:
+        answer = await manager.deliver(BindSubPaths(UID, "c", [SubPath("h", "x", 2)], data))
+        broken = await manager.deliver(BindSubPaths("other", "c", [SubPath("h", "x", 2)], b"{"))
+
+    target = f"{tmp_path}/pods/{UID}/volume-subpaths/h/c/2"
+    assert answer == SubPathsBound(UID, "c", {2: target})
+    assert manager.disposed == [(bound, {"volume": "/etc", "path": "x", "target": target, "follow": True})]
+    assert broken.permanent
 
 
 async def test_the_workers_are_asked_for_their_pods_at_the_start(manager):
