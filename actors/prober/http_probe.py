@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
 
-from .outcome import OUTPUT_BYTES, USER_AGENT, Outcome, failure, kept, success, timed_out
+from .outcome import OUTPUT_BYTES, USER_AGENT, Outcome, failure, kept, network_text, success, timed_out
 from .tcp_probe import joined
 
 MAX_REDIRECTS: Final = 10
@@ -53,7 +53,7 @@ async def probe_http(target: HttpTarget, timeout: float) -> Outcome:
     except TimeoutError:
         return failure(f'Get "{target.url}": {timed_out(timeout).text}')
     except (OSError, _BadAnswer, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
-        return failure(f'Get "{target.url}": {getattr(error, "strerror", None) or error}')
+        return failure(f'Get "{target.url}": {network_text(error)}')
 
 
 async def _follow(target: HttpTarget) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Final, Literal
 
 import msgspec
@@ -37,3 +38,11 @@ def timed_out(seconds: float) -> Outcome:
 def kept(output: bytes) -> str:
     """Output as text, cut."""
     return output[:OUTPUT_BYTES].decode("utf-8", "replace")
+
+
+def network_text(problem: Exception) -> str:
+    """Why a connection failed, in the words of the system: asyncio's own say only where to."""
+    number = getattr(problem, "errno", None)
+    if isinstance(problem, OSError) and number and number > 0:
+        return f"connect: {os.strerror(number).lower()}"
+    return str(problem) or type(problem).__name__

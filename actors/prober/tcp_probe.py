@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from .outcome import Outcome, failure, success, timed_out
+from .outcome import Outcome, failure, network_text, success, timed_out
 
 
 async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
@@ -17,7 +17,7 @@ async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
     except TimeoutError:
         return timed_out(timeout)
     except OSError as error:
-        return failure(f"dial tcp {joined(host, port)}: {error.strerror or error}")
+        return failure(f"dial tcp {joined(host, port)}: {network_text(error)}")
     writer.close()
     return success()
 

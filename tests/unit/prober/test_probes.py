@@ -1,0 +1,223 @@
+"""Each kind of probe against a real server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Callable
+
+import grpc
+import pytest
+
+from actors.cri.errors import DeadlineExceeded, Unavailable
+from actors.cri.model import ExecResult
+from actors.prober.exec_probe import ExecProbes
+from actors.prober.grpc_probe import METHOD, probe_grpc
+from actors.prober.http_probe import HttpTarget, probe_http
+from actors.prober.outcome import OUTPUT_BYTES
+from actors.prober.tcp_probe import probe_tcp
+
+Answer = bytes | Callable[[str], bytes] | None
+
+
+@contextlib.asynccontextmanager
+async def server(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """Gives that answer to each request; None: never. Its port."""
+    hanging = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            if answer is None:
+                await hanging.wait()
+            else:
+                writer.write(answer(head) if callable(answer) else answer)
+                await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield listener.sockets[0].getsockname()[1]
+    finally:
+        hanging.set()
+        listener.close()
+
+
+def answer(status: str, body: bytes = b"", *headers: str) -> bytes:
+    head = "".join(f"{header}\r\n" for header in (f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}"))
+    return head.encode() + b"\r\n" + body
+
+
+async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "HTTP"):
+    return await probe_http(HttpTarget(scheme, "127.0.0.1", port, path), timeout)
+
+
+@pytest.mark.parametrize(
+    ("said", "result", "text"),
+    [
+        (answer("200 OK", b"fine"), "success", "fine"),
+        (answer("399 X"), "success", ""),
+        (answer("304 Not Modified"), "success", ""),
+        (answer("400 Bad"), "failure", "HTTP probe failed with statuscode: 400"),
+        (answer("503 No"), "failure", "HTTP probe failed with statuscode: 503"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + answer("200 OK"), "success", ""),
+        (b"HTTP/1.0 200 OK\r\n\r\nold", "success", "old"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "success", "2\r\nok"),
+        (b"SSH-2.0-x\r\n\r\n", "failure", "malformed HTTP response"),
+        (b"HTTP/1.1 2x0 OK\r\n\r\n", "failure", "malformed HTTP response"),
+        (b"", "failure", "Get"),
+        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000 + b"\r\n", "failure", "Get"),
+        (answer("302 Go", b"", "Location: http://elsewhere.invalid/"), "success", "Probe terminated redirects"),
+    ],
+)
+async def test_the_answer_decides(said, result, text):
+    async with server(said) as port:
+        outcome = await get(port)
+    assert outcome.result == result, outcome
+    assert text in outcome.text
+
+
+async def test_redirects_on_the_same_host_are_followed_ten_times():
+    def hop(head: str) -> bytes:
+        number = int(head.split()[1].removeprefix("/"))
+        return answer("200 OK", b"there") if number == 10 else answer("302 Go", b"", f"Location: /{number + 1}")
+
+    async with server(hop) as port:
+        assert (await get(port, "/0")).text == "there"
+        outcome = await get(port, "/11")
+    assert (outcome.result, "10 redirects" in outcome.text) == ("failure", True)
+
+
+async def test_the_body_is_cut():
+    async with server(answer("200 OK", b"x" * 100_000)) as port:
+        assert len((await get(port)).text) == OUTPUT_BYTES
+
+
+async def test_a_target_that_hangs_or_is_not_there_is_a_failure_in_time():
+    async with server(None) as port:
+        outcome = await get(port, timeout=0.05)
+        assert (outcome.result, "timed out" in outcome.text) == ("failure", True)
+    outcome = await get(port)
+    assert (outcome.result, "refused" in outcome.text.lower()) == ("failure", True)
+
+
+async def test_a_certificate_of_nobody_is_good_enough(tmp_path):
+    from actors.cert_manager.selfsigned import create
+
+    create(cert_file=str(tmp_path / "c"), key_file=str(tmp_path / "k"), host="other", names=["other"])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "c", tmp_path / "k")
+    async with server(answer("200 OK", b"secret"), context) as port:
+        assert (await get(port, scheme="HTTPS")).text == "secret"
+        assert (await get(port, timeout=1.0)).result == "failure"
+
+
+async def test_a_tcp_port_is_open_or_not():
+    async with server(None) as port:
+        assert (await probe_tcp("127.0.0.1", port, 1.0)).result == "success"
+    outcome = await probe_tcp("127.0.0.1", port, 1.0)
+    assert (outcome.result, outcome.text.startswith(f"dial tcp 127.0.0.1:{port}")) == ("failure", True)
+
+
+@contextlib.asynccontextmanager
+async def health(status: dict[str, int] | None) -> AsyncIterator[int]:
+    """A gRPC server with that health by service; None: without the health service."""
+
+    async def check(request: bytes, context: grpc.aio.ServicerContext) -> bytes:
+        service = request[2:].decode()
+        if service == "slow":
+            await asyncio.sleep(5)
+        if service not in status:
+            await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+        return bytes([8, status[service]])
+
+    made = grpc.aio.server()
+    if status is not None:
+        handler = grpc.unary_unary_rpc_method_handler(check)
+        made.add_generic_rpc_handlers(
+            [grpc.method_handlers_generic_handler(METHOD[1:].split("/")[0], {"Check": handler})]
+        )
+    port = made.add_insecure_port("127.0.0.1:0")
+    await made.start()
+    try:
+        yield port
+    finally:
+        await made.stop(0)
+
+
+async def test_grpc_health_decides():
+    async with health({"": 1, "sick": 2}) as port:
+        assert (await probe_grpc("127.0.0.1", port, "", 2.0)).result == "success"
+        sick = await probe_grpc("127.0.0.1", port, "sick", 2.0)
+        assert (sick.result, "NOT_SERVING" in sick.text) == ("failure", True)
+        assert "NOT_FOUND" in (await probe_grpc("127.0.0.1", port, "nobody", 2.0)).text
+        assert "timed out" in (await probe_grpc("127.0.0.1", port, "slow", 0.1)).text
+    async with health(None) as port:
+        assert "does not implement" in (await probe_grpc("127.0.0.1", port, "", 2.0)).text
+    assert (await probe_grpc("127.0.0.1", port, "", 1.0)).result == "failure"
+
+
+class Runtime:
+    """Runs commands as the test says."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[str, ...], int]] = []
+        self.release = asyncio.Event()
+        self.running = self.most = 0
+
+    async def exec_sync(self, container_id, command, timeout_seconds=0):
+        self.calls.append((container_id, tuple(command), timeout_seconds))
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            match command:
+                case ["hang"]:
+                    await self.release.wait()
+                case ["late"]:
+                    raise DeadlineExceeded("ExecSync", "DEADLINE_EXCEEDED", "")
+                case ["down"]:
+                    raise Unavailable("ExecSync", "UNAVAILABLE", "no runtime")
+                case ["brief"]:
+                    await asyncio.sleep(0.01)
+            return ExecResult(int(command[-1]) if command[-1].isdigit() else 0, b"out", b"err")
+        finally:
+            self.running -= 1
+
+
+def exec_probes(runtime: Runtime, at_once: int = 8) -> ExecProbes:
+    return ExecProbes(runtime, lambda coroutine, name="": asyncio.create_task(coroutine), at_once)
+
+
+@pytest.mark.parametrize(
+    ("command", "result", "text"),
+    [
+        (["exit", "0"], "success", "outerr"), (["exit", "3"], "failure", "outerr"),
+        (["late"], "failure", "timed out"), (["down"], "error", "no runtime"),
+    ],
+)  # fmt: skip
+async def test_the_exit_code_decides(command, result, text):
+    outcome = await exec_probes(Runtime()).probe(("k",), "id", command, 1)
+    assert (outcome.result, text in outcome.text) == (result, True)
+
+
+async def test_a_command_that_hangs_is_never_started_twice_and_delays_no_other(monkeypatch):
+    monkeypatch.setattr("actors.prober.exec_probe.SLACK_SECONDS", -0.95)
+    runtime = Runtime()
+    probes = exec_probes(runtime, at_once=1)
+    assert "timed out" in (await probes.probe(("stuck",), "id", ["hang"], 1)).text
+    for _ in range(3):
+        assert "still running" in (await probes.probe(("stuck",), "id", ["hang"], 1)).text
+    assert (await probes.probe(("other",), "id", ["exit", "0"], 1)).result == "success"
+    assert len([call for call in runtime.calls if call[1] == ("hang",)]) == probes.outstanding == 1
+    runtime.release.set()
+    await asyncio.sleep(0.01)
+    assert (await probes.probe(("stuck",), "id", ["hang"], 1)).result == "success"
+
+
+async def test_so_many_commands_at_once_and_those_who_wait_longest_first():
+    runtime = Runtime()
+    probes = exec_probes(runtime, at_once=3)
+    await asyncio.gather(*(probes.probe((str(i),), str(i), ["brief"], 5) for i in range(20)))
+    assert runtime.most == 3
+    assert [call[0] for call in runtime.calls] == [str(i) for i in range(20)]
