@@ -109,8 +109,9 @@ class Faults:
         import asyncio
 
         began = self._clock()
-        done = 0
-        while (passed := self._clock() - began) < seconds:
+        passed, done = 0.0, 0
+        while passed < seconds:
+            passed = min(seconds, self._clock() - began)
             wanted = int(passed * rate * _MIB)
             # not zeros: those would share one page until they are written to
             self._leaked.append(bytearray(b"\x01" * (wanted - done)))

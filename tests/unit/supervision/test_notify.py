@@ -60,7 +60,7 @@ def test_a_listener_that_does_not_read_does_not_block_it(manager: socket.socket)
     [
         (None, None, 0.0),
         ("30000000", None, 30.0),
-        ("30000000", str(os.getpid()), 30.0),
+        ("30000000", "ours", 30.0),
         ("30000000", "1", 0.0),
         ("a lot", None, 0.0),
     ],
@@ -68,6 +68,7 @@ def test_a_listener_that_does_not_read_does_not_block_it(manager: socket.socket)
 def test_the_watchdog_interval_is_the_units_and_for_this_process_only(
     usec: str | None, pid: str | None, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pid = str(os.getpid()) if pid == "ours" else pid
     for name, value in (("WATCHDOG_USEC", usec), ("WATCHDOG_PID", pid)):
         monkeypatch.setenv(name, value) if value is not None else monkeypatch.delenv(name, raising=False)
     assert notify.watchdog_interval() == seconds
