@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; the exit code."""
+    from actors.shadow import shadowed
+
+    if wrong := shadowed():
+        sys.stderr.write(f"supervise: {wrong}\n")
+        return 1
     words = list(sys.argv[1:] if argv is None else argv)
     if os.path.basename(sys.argv[0]) == "kubelet" and argv is None:
         return _start(words)
