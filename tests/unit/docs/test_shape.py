@@ -1,0 +1,75 @@
+"""The shape of the project: what a reader may rely on in every file, and the tree that the README draws."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.tree import tree
+from supervision.spec import ChildSpec, walk
+
+ROOT = Path(__file__).parents[3]
+MOST_LINES = 400
+MOST_LINES_OF_A_TEST = 500
+MOST_LINES_OF_A_FUNCTION = 60
+TABLES = {"actors/config/flag_table.py", "actors/config/kubelet_configuration.py", "actors/config/feature_gates.py"}
+SOURCES = sorted(path for top in ("supervision", "actors") for path in (ROOT / top).rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+FOLDERS = {"actors", "supervision", "proto", "tests", "etc", "docs", "typings"}
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_a_file_can_be_read_in_one_sitting(path: Path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= MOST_LINES or relative(path) in TABLES
+    assert path.stem not in VAGUE
+    assert ast.get_docstring(ast.parse(text)), "a module says what it knows"
+
+
+def test_no_function_is_longer_than_a_screen():
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                lines = (node.end_lineno or 0) - node.lineno + 1
+                assert lines <= MOST_LINES_OF_A_FUNCTION, f"{relative(path)}: {node.name} has {lines} lines"
+
+
+def test_test_files_stay_small():
+    assert [relative(path) for path in TESTS if len(path.read_text().splitlines()) > MOST_LINES_OF_A_TEST] == []
+
+
+def test_the_top_has_the_folders_it_is_meant_to_have():
+    found = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))}
+    assert found - {"dist", "build"} == FOLDERS
+
+
+def drawn() -> list[tuple[int, str]]:
+    """(depth, name) of each box in the README's tree."""
+    (block,) = re.findall(r"^```text\n(root .*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    lines = [re.match(r"([│├└─ ]*)(\S+)", line) for line in block.splitlines()]
+    return [(len(line[1]) // 3, line[2]) for line in lines if line]
+
+
+def test_the_tree_in_the_readme_is_the_tree_in_the_code():
+    agent = Agent(workers=2, config=KubeletConfiguration(readOnlyPort=10255))
+    root = tree(agent, ChildSpec(name="container_runtime", program=("containerd",)))
+    depths = {"root": 0}
+    boxes = []
+    for name, parent, spec in walk(root):
+        depths.setdefault(name, depths.get(parent, -1) + 1)
+        boxes.append((depths[name], spec.name))
+    assert drawn() == boxes
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
