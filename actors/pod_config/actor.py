@@ -48,7 +48,8 @@ class PodConfig(Actor):
         self._watch: DirectoryWatch | None = None
         self._watch_delay = WATCH_BACKOFF[0]
         self._chosen: dict[str, Candidate] = {}
-        self._parked: dict[str, bytes] = {}
+        self._parked: dict[str, tuple[bytes, str]] = {}
+        """By UID: the manifest that ended its worker, and what is said of it."""
         self._errors: list[str] = []
         self._seen = SeenTimes()
         self._ready = False
@@ -209,16 +210,17 @@ class PodConfig(Actor):
     # -- poison ---------------------------------------------------------------------------------------------------
     @on(PodPoisons)
     def on_pod_poisons(self, message: PodPoisons, sender: Address) -> None:
-        """Park the pod until its manifest changes: its worker must not be given again what kills it."""
+        """The worker has parked the pod, and leaves it alone until its manifest changes: shown until then."""
         pod = self._chosen.get(message.uid)
-        if pod is None or message.uid in self._parked:
+        if pod is None:
             return
-        self._parked[message.uid] = pod.data
-        self.log.error(
-            "%s: pod %s ended its worker %d times and is parked until it changes",
-            pod.place, pod.full_name, message.crashes,
-        )  # fmt: skip
-        self._tell_all(worker_of(message.uid, self.agent.workers))
+        text = (
+            f"{pod.place}: pod {pod.full_name} ended its worker {message.crashes} times and is parked until it changes"
+        )
+        if message.uid not in self._parked:
+            self.log.error("%s", text)
+        self._parked[message.uid] = (pod.data, text)
+        self.metrics.gauge("pod_config_parked_pods", len(self._parked))
 
     # -- what is told ---------------------------------------------------------------------------------------------
     def _update(self) -> None:
@@ -228,7 +230,7 @@ class PodConfig(Actor):
         before, self._chosen = self._chosen, chosen.pods
         self._report(chosen.errors)
         self._seen.keep(chosen.pods)
-        for uid in [uid for uid, data in self._parked.items() if self._data_of(uid) != data]:
+        for uid in [uid for uid, (data, _) in self._parked.items() if self._data_of(uid) != data]:
             del self._parked[uid]
         was_ready, self._ready = self._ready, all(state.ready for state in self._states())
         for operation in operations(before, chosen.pods):
@@ -272,9 +274,7 @@ class PodConfig(Actor):
         """All that this worker is to run."""
         workers = self.agent.workers
         mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        pods = [WantedPod(pod.uid, pod.data) for pod in mine if pod.uid not in self._parked]
-        parked = [pod.uid for pod in mine if pod.uid in self._parked]
-        self.tell(worker, DesiredPods(pods, self._ready, parked))
+        self.tell(worker, DesiredPods([WantedPod(pod.uid, pod.data) for pod in mine], self._ready))
 
     # -- what is asked --------------------------------------------------------------------------------------------
     @on(GetSources)
@@ -283,10 +283,13 @@ class PodConfig(Actor):
 
     def _states(self) -> list[SourceState]:
         states = []
+        parked = [text for _, text in self._parked.values()]
         if self._files is not None:
             files = self._files
             ready = not files.pending and not (files.error and not files.files)
-            states.append(SourceState(SOURCE_FILE, files.path, ready or self._ready, len(files.pods()), files.errors()))
+            states.append(
+                SourceState(SOURCE_FILE, files.path, ready or self._ready, len(files.pods()), files.errors() + parked)
+            )
         if self._url is not None:
             url = self._url
             states.append(SourceState(SOURCE_HTTP, url.url, url.seen, len(url.pods), url.errors))

@@ -38,8 +38,6 @@ class DesiredPods(Message, frozen=True):
 
     pods: list[WantedPod]
     sources_ready: bool
-    parked: list[str] = []
-    """UIDs in quarantine (PodPoisons): wanted, but to be left alone, with what the runtime has of them, until `set`."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 

@@ -242,22 +242,23 @@ async def test_hello_of_a_worker_gets_that_workers_pods(tmp_path):
         assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
 
 
-async def test_a_poisonous_pod_is_parked_until_its_file_changes(tmp_path):
+async def test_a_poisonous_pod_is_shown_until_its_file_changes(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest(extra=", uid: u1"))
     worker = worker_of("u1", 2)
     async with started(str(tmp_path)) as harness:
-        await harness.deliver(PodPoisons("u1", 3))
-        assert harness.sent(DesiredPods, worker)[-1] == DesiredPods([], True, ["u1"])
         harness.clear()
-        file.write_text("# only a comment\n" + manifest(extra=", uid: u1"))
-        await asyncio.sleep(0.05)
-        await harness.deliver(Hello(worker, 2))
-        assert harness.sent(DesiredPods, worker)[-1].parked == ["u1"]
-        file.write_text(manifest(image="better", extra=", uid: u1"))
-        assert (await harness.wait_sent(PodOperation, to=worker)).op == "set"
+        await harness.deliver(PodPoisons("u1", 3))
+        await harness.deliver(PodPoisons("nobody", 3))
+        assert await errors_of(harness) == [
+            f"{file}: pod web-n1_default ended its worker 3 times and is parked until it changes"
+        ]
+        # it stays wanted, or its worker would end what runs of it
         await harness.deliver(Hello(worker, 2))
         assert [pod.uid for pod in harness.sent(DesiredPods, worker)[-1].pods] == ["u1"]
+        file.write_text(manifest(image="better", extra=", uid: u1"))
+        assert (await harness.wait_sent(PodOperation, to=worker)).op == "set"
+        assert await errors_of(harness) == []
 
 
 async def test_nothing_is_said_to_be_gone_before_the_api_server_was_heard(tmp_path):
