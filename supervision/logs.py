@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import select
 import sys
 import time
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 Format = Literal["text", "json"]
 _SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, "W"))
@@ -52,7 +53,7 @@ def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "") 
     overwrite each other; who renames it must restart the agent, or copy and truncate.
     """
     formatter = KlogFormatter() if form == "text" else JsonFormatter()
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    handlers: list[logging.Handler] = [NeverWaiting(sys.stderr)]
     if log_file:
         fd = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
         handlers.append(logging.StreamHandler(os.fdopen(fd, "w", buffering=1)))
@@ -65,6 +66,50 @@ def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "") 
     set_verbosity(verbosity)
     # a log that cannot be written (the disk is full, the reader is gone) must not end an actor, nor fill stderr
     logging.raiseExceptions = False
+
+
+class NeverWaiting(logging.StreamHandler[TextIO]):
+    """Writes to a pipe or terminal only while its reader keeps up: a reader that stops must not stop the agent.
+
+    What could not be written is counted, and the next line that can be says how many were lost.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self.lost = 0
+        self._poll = select.poll()
+        try:
+            self._fd = stream.fileno()
+            self._poll.register(self._fd, select.POLLOUT)
+        except (OSError, ValueError, AttributeError):  # not a file of the system, as in tests
+            self._fd = -1
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._fd < 0:
+            super().emit(record)
+            return
+        data = self.format(record).encode(errors="replace") + b"\n"
+        if self.lost:
+            data = b"W (%d lines of the log were lost: nobody read them)\n" % self.lost + data
+        written = False
+        for start in range(0, len(data), select.PIPE_BUF):
+            if not self._room() or not self._write(data[start : start + select.PIPE_BUF]):
+                self.lost += 1
+                return
+            written = True
+        if written:
+            self.lost = 0
+
+    def _room(self) -> bool:
+        """Whether PIPE_BUF bytes can be written without waiting."""
+        return any(event & select.POLLOUT for _, event in self._poll.poll(0))
+
+    def _write(self, data: bytes) -> bool:
+        try:
+            os.write(self._fd, data)
+        except OSError:
+            return False
+        return True
 
 
 class KlogFormatter(logging.Formatter):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.logs import JsonFormatter, KlogFormatter, V, actor_of, configure, fields, set_verbosity
+from supervision.logs import JsonFormatter, KlogFormatter, NeverWaiting, V, actor_of, configure, fields, set_verbosity
 
 
 @pytest.fixture(autouse=True)
@@ -112,3 +112,17 @@ def test_the_actor_is_found_again_whatever_the_message_and_stays_on_one_line(
 @given(st.text())
 def test_any_other_line_has_no_actor_or_text_and_never_raises(line: str) -> None:
     assert isinstance(actor_of(line), str)
+
+
+def test_a_reader_that_stops_does_not_stop_the_writer_and_hears_of_what_was_lost():
+
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as stream, os.fdopen(reading, "rb", buffering=0) as reader:
+        handler = NeverWaiting(stream)
+        record = logging.LogRecord("a", logging.INFO, __file__, 1, "x" * 1000, None, None)
+        for _ in range(500):
+            handler.emit(record)
+        assert handler.lost > 400
+        reader.read(1 << 20)
+        handler.emit(record)
+        assert b"lines of the log were lost" in reader.read(1 << 20)
