@@ -101,7 +101,8 @@ class Prober(Actor):
         known = _Known(message, codec.decode_pod(message.pod))
         for key, track in (before.tracks if before is not None else {}).items():
             fresh = known.tracks.get(key)
-            if fresh is not None and fresh.probe == track.probe and fresh.container == track.container:
+            if fresh is not None and fresh.probe == track.probe:
+                track.container = fresh.container
                 known.tracks[key] = track
             else:
                 self._end(track)

@@ -1,0 +1,267 @@
+"""The prober with a faked runtime and workers, and real servers: when it probes, what it says, restarts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+
+from actors.config.agent import Agent
+from actors.cri.errors import Unavailable
+from actors.cri.model import ExecResult
+from actors.kube.pods import worker_of
+from actors.pod_workers.messages import ProbeVerdict
+from actors.prober.actor import Prober
+from actors.prober.messages import ProbedContainer, ProbedPod
+from actors.status_manager.messages import ProbeResult
+from supervision.harness import Harness
+from supervision.protocol import GetMetrics, Hello
+
+WORKER = worker_of("u", 2)
+
+
+class Runtime:
+    """Answers each command with the next of `codes` of its container; the last one stays. None: the runtime is down."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, list[int | None]] = {}
+        self.calls: list[str] = []
+        self.hang: set[str] = set()
+
+    async def exec_sync(self, container_id, command, timeout_seconds=0):
+        self.calls.append(container_id)
+        if container_id in self.hang:
+            await asyncio.Event().wait()
+        codes = self.codes.setdefault(container_id, [0])
+        code = codes.pop(0) if len(codes) > 1 else codes[0]
+        if code is None:
+            raise Unavailable("ExecSync", "UNAVAILABLE", "")
+        return ExecResult(code, b"said")
+
+
+def started() -> tuple[Harness, Runtime]:
+    runtime = Runtime()
+    arguments = {"runtime": runtime, "rng": random.Random(1)}
+    harness = Harness(Prober, name="prober", context=Agent(workers=2), arguments=arguments, incarnation=2)
+    return harness, runtime
+
+
+def pod(kinds: dict[str, dict], *, id: str = "c1", running: bool = True, age: float = 0.0, uid: str = "u", **more):
+    probes = {f"{kind}Probe": {"exec": {"command": ["x"]}, **probe} for kind, probe in kinds.items()}
+    spec = {"containers": [{"name": "a", "image": "i", **probes}]}
+    raw = json.dumps({"metadata": {"name": "p", "namespace": "n", "uid": uid}, "spec": spec}).encode()
+    facts = ProbedContainer("a", id, running, time.time_ns() - int(age * 1e9), more.pop("started", False))
+    return ProbedPod(uid, raw, "127.0.0.1", [facts], **more)
+
+
+def results(harness: Harness, kind: str = "readiness") -> list[tuple[str, bool]]:
+    return [(m.container_id, m.success) for m in harness.sent(ProbeResult, "status_manager") if m.kind == kind]
+
+
+def verdicts(harness: Harness) -> list[tuple[str, str, bool]]:
+    return [(m.kind, m.container_id, m.success) for m in harness.sent(ProbeVerdict, WORKER)]
+
+
+async def test_it_asks_the_workers_for_their_pods_and_says_nothing_itself():
+    harness, _ = started()
+    async with harness:
+        assert [(to, m) for to, m in harness.outbox] == [
+            (f"pod_workers/worker/{index}", Hello("prober", 2)) for index in range(2)
+        ]
+
+
+async def test_readiness_follows_the_thresholds_and_is_said_on_change_only():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [0, 0, 1, 1, 1, 1, 0]
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.advance(0.0)
+        assert results(harness) == [("c1", True)]
+        await harness.advance(30.0)
+        assert results(harness) == [("c1", True)]
+        await harness.advance(10.0)
+        assert results(harness) == [("c1", True), ("c1", False)]
+        await harness.advance(40.0)
+        assert results(harness) == [("c1", True), ("c1", False), ("c1", True)]
+        assert verdicts(harness) == []
+
+
+async def test_a_probe_waits_for_its_initial_delay_from_the_start_of_the_container():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(pod({"liveness": {"initialDelaySeconds": 20}}, age=5.5))
+        await harness.advance(14.5)
+        assert runtime.calls == []
+        await harness.advance(1.0)
+        assert runtime.calls == ["c1"]
+
+
+async def test_failed_liveness_is_said_once_and_not_probed_until_there_is_another_container():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [0, 1]
+        await harness.deliver(pod({"liveness": {"failureThreshold": 2}}))
+        await harness.advance(25.0)
+        assert verdicts(harness) == [("liveness", "c1", True), ("liveness", "c1", False)]
+        count = len(runtime.calls)
+        await harness.advance(100.0)
+        assert len(runtime.calls) == count
+        await harness.deliver(pod({"liveness": {"failureThreshold": 2}}, id="c1", running=False))
+        await harness.deliver(pod({"liveness": {"failureThreshold": 2}}, id="c2"))
+        await harness.advance(1.0)
+        assert verdicts(harness)[2:] == [("liveness", "c2", True)]
+
+
+async def test_liveness_and_readiness_wait_for_startup_which_then_ends():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [1, 1, 0]
+        await harness.deliver(pod({"startup": {"periodSeconds": 5}, "liveness": {}, "readiness": {}}))
+        await harness.advance(9.0)
+        assert (verdicts(harness), results(harness), len(runtime.calls)) == ([], [], 2)
+        await harness.advance(1.5)
+        assert verdicts(harness) == [("startup", "c1", True), ("liveness", "c1", True)]
+        assert results(harness) == [("c1", True)]
+        assert results(harness, "startup") == [("c1", True)]
+        assert len(runtime.calls) == 5
+        await harness.advance(10.0)
+        assert len(runtime.calls) == 7
+
+
+async def test_a_container_that_never_starts_is_reported_to_its_worker():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [1]
+        await harness.deliver(pod({"startup": {"failureThreshold": 3}}))
+        await harness.advance(21.0)
+        assert verdicts(harness) == [("startup", "c1", False)]
+        assert harness.sent(ProbeVerdict)[0].message == "said"
+
+
+async def test_a_probe_that_errs_is_tried_three_times_and_changes_nothing():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [0, None]
+        await harness.deliver(pod({"liveness": {}, "readiness": {}}))
+        await harness.advance(0.0)
+        runtime.codes["c1"] = [None]
+        before = len(runtime.calls)
+        await harness.advance(10.5)
+        assert len(runtime.calls) == before + 6
+        assert {success for _, success in results(harness)} <= {True}
+
+
+async def test_a_pod_being_deleted_is_probed_for_readiness_only():
+    harness, runtime = started()
+    async with harness:
+        probes = {"liveness": {}, "readiness": {}}
+        await harness.deliver(pod(probes))
+        await harness.advance(0.0)
+        runtime.calls.clear()
+        await harness.deliver(pod(probes, deleting=True))
+        await harness.advance(10.5)
+        assert len(runtime.calls) == 1
+
+
+async def test_a_container_that_does_not_run_and_a_pod_that_is_gone_are_not_probed():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(pod({"readiness": {}}, running=False))
+        await harness.advance(30.0)
+        assert runtime.calls == []
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.advance(0.0)
+        assert len(runtime.calls) == 1
+        assert any(s.name == "prober_probe_total" for s in (await harness.deliver(GetMetrics())).samples)
+        await harness.deliver(ProbedPod("u", b"", "", [], gone=True))
+        await harness.advance(60.0)
+        assert len(runtime.calls) == 1
+        assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
+
+
+async def test_hello_gets_what_counts_now_again():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [1]
+        await harness.deliver(pod({"liveness": {"failureThreshold": 1}, "readiness": {"failureThreshold": 1}}))
+        await harness.advance(0.0)
+        harness.clear()
+        await harness.deliver(Hello("status_manager", 2))
+        assert results(harness) == [("c1", False)]
+        assert results(harness, "liveness") == [("c1", False)]
+        assert verdicts(harness) == []
+        await harness.deliver(Hello(WORKER, 2))
+        assert verdicts(harness) == [("liveness", "c1", False)]
+        harness.clear()
+        other = next(f"pod_workers/worker/{index}" for index in range(2) if f"pod_workers/worker/{index}" != WORKER)
+        await harness.deliver(Hello(other, 2))
+        assert harness.outbox == []
+
+
+async def test_after_a_restart_old_containers_are_probed_within_a_period_and_not_all_at_once():
+    harness, runtime = started()
+    async with harness:
+        for index in range(30):
+            await harness.deliver(pod({"readiness": {}}, id=f"c{index}", uid=f"u{index}", age=600))
+        await harness.advance(1.0)
+        assert 0 < len(runtime.calls) < 15
+        assert not any(not success for _, success in results(harness))
+        await harness.advance(9.1)
+        assert len(set(runtime.calls)) == 30
+
+
+async def test_a_started_container_is_not_started_again_after_a_restart():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(pod({"startup": {}, "readiness": {}}, started=True))
+        await harness.advance(0.0)
+        assert runtime.calls == ["c1"]
+        assert results(harness, "startup") == []
+        assert results(harness) == [("c1", True)]
+
+
+async def test_a_target_that_hangs_delays_nobody_else():
+    harness, runtime = started()
+    async with harness:
+        for index in range(10):
+            runtime.hang.add(f"h{index}")
+            await harness.deliver(pod({"readiness": {}}, id=f"h{index}", uid=f"h{index}"))
+        await harness.advance(0.0)
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.advance(0.0)
+        await harness.wait_sent(ProbeResult, where=lambda result: result.container_id == "c1")
+
+
+async def test_a_changed_manifest_keeps_what_is_the_same():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(pod({"readiness": {}, "liveness": {}}))
+        await harness.advance(0.0)
+        runtime.calls.clear()
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.advance(10.5)
+        assert len(runtime.calls) == 1
+        await harness.deliver(Hello("status_manager", 2))
+        assert results(harness, "liveness") == [("c1", True)]
+
+
+async def test_http_and_tcp_probes_go_to_the_pods_address():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if await reader.readline():
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    harness, _ = started()
+    try:
+        async with harness:
+            probes = {"readiness": {"exec": None, "httpGet": {"port": port}}}
+            probes["liveness"] = {"exec": None, "tcpSocket": {"port": port}}
+            await harness.deliver(pod(probes))
+            await harness.advance(0.0)
+            await harness.wait_sent(ProbeResult, count=2)
+            assert (results(harness), verdicts(harness)) == ([("c1", True)], [("liveness", "c1", True)])
+    finally:
+        server.close()
