@@ -9,17 +9,20 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterable
 from typing import Any, cast
 
 from actors.config.agent import Agent
 from actors.kube import codec
 from actors.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
-from actors.kube.pods import worker_of
-from actors.pod_workers.messages import DesiredPods, PodOperation, WantedPod
+from actors.kube.pods import grace_period, is_mirror, worker_of
+from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, WantedPod
 from supervision.actor import Actor, Address, DisposableError, on
+from supervision.protocol import Hello
 
 from .errors import ManifestError, whole
 from .file_source import FileSource
+from .handover import Handover
 from .http_source import FetchError, UrlSource, fetch
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .merge import Candidate, choose, operations
@@ -33,6 +36,8 @@ DOUBT_SECONDS = 0.1
 """How long a manifest may be away while its editor replaces it."""
 SETTLE_SECONDS = 0.3
 WATCH_BACKOFF = (1.0, 20.0)
+END_SLACK_SECONDS = 30.0
+"""Beyond its grace period, how long the end of an old pod is waited for before the new one of its name starts."""
 QUIET_AFTER = 3
 """Errors of the URL in a row after which they are logged for debugging only."""
 
@@ -51,6 +56,7 @@ class PodConfig(Actor):
         self._parked: dict[str, tuple[bytes, str]] = {}
         """By UID: the manifest that ended its worker, and what is said of it."""
         self._errors: list[str] = []
+        self._handover = Handover()
         self._seen = SeenTimes()
         self._ready = False
 
@@ -70,6 +76,9 @@ class PodConfig(Actor):
             self._url = UrlSource(config.staticPodURL)
             self.every(config.httpCheckFrequency, self._fetch, immediately=True)
         self._update()
+        for index in range(self.agent.workers):
+            # they answer with KnownPods
+            self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation))
         self.after(0, _warm)
 
     def _origin(self, source: str, place: str) -> Origin:
@@ -201,6 +210,9 @@ class PodConfig(Actor):
         for data in message.pods:
             pod = codec.decode_pod(data)
             meta = pod.metadata
+            if is_mirror(pod):
+                # the API server's picture of a static pod of ours
+                continue
             found.append(
                 Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, self._seen.api(meta.uid, data))
             )
@@ -233,17 +245,30 @@ class PodConfig(Actor):
         for uid in [uid for uid, (data, _) in self._parked.items() if self._data_of(uid) != data]:
             del self._parked[uid]
         was_ready, self._ready = self._ready, all(state.ready for state in self._states())
-        for operation in operations(before, chosen.pods):
-            self._order(operation)
+        said = self._handover.pass_on(operations(before, chosen.pods), before, chosen.pods)
+        for uid in self._handover.newly_ending():
+            self._wait_for_end(uid, before[uid])
         if self._ready and not was_ready:
             for index in range(self.agent.workers):
                 self._tell_all(f"pod_workers/worker/{index}")
+        else:
+            self._order(said)
 
-    def _order(self, operation: PodOperation) -> None:
-        if operation.op == "remove" and not self._ready:
-            # not said before every source was seen: another may have it
-            return
-        self.tell(worker_of(operation.uid, self.agent.workers), operation)
+    def _order(self, said: Iterable[PodOperation]) -> None:
+        for operation in said:
+            # before every source was seen nothing is gone: another may have it
+            if operation.op == "set" or self._ready:
+                self.tell(worker_of(operation.uid, self.agent.workers), operation)
+
+    def _wait_for_end(self, uid: str, pod: Candidate) -> None:
+        """Its grace period and some more; a worker that never tells must not hold up the new pod for ever."""
+        seconds = grace_period(codec.decode_pod(pod.data)) + END_SLACK_SECONDS
+        self.after(seconds, lambda: self._order(self._handover.give_up(uid)))
+
+    @on(KnownPods)
+    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        """A worker's pods that may have something on the node: when an old one is off it, its successor starts."""
+        self._order(self._handover.told(message.worker, message.uids))
 
     def _data_of(self, uid: str) -> bytes | None:
         pod = self._chosen.get(uid)
@@ -274,7 +299,8 @@ class PodConfig(Actor):
         """All that this worker is to run."""
         workers = self.agent.workers
         mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        self.tell(worker, DesiredPods([WantedPod(pod.uid, pod.data) for pod in mine], self._ready))
+        pods = [WantedPod(pod.uid, pod.data) for pod in mine if not self._handover.is_held(pod.uid)]
+        self.tell(worker, DesiredPods(pods, self._ready))
 
     # -- what is asked --------------------------------------------------------------------------------------------
     @on(GetSources)

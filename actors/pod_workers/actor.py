@@ -44,7 +44,7 @@ from .table import Stage
 
 PODS_AT_ONCE = 4
 """Starts at the same time, all workers together: more only adds to each one's latency (measured, testbed notes)."""
-KNOWERS = ("container_manager", "volume_manager", "image_manager")
+KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config")
 TRACE_SECONDS = 30.0
 
 

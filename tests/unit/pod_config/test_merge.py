@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.pod_config.handover import Handover
 from actors.pod_config.merge import Candidate, choose, operations
 
 pods = st.builds(
@@ -60,3 +61,74 @@ def test_each_name_of_a_source_and_each_uid_is_taken_once_and_the_operations_lea
 def test_choosing_again_changes_nothing(offered):
     first = choose(offered, {})
     assert choose(offered, first.pods).pods == first.pods
+
+
+WORKER = "pod_workers/worker/0"
+
+
+class Edits:
+    """One manifest that is edited, and a worker that is told."""
+
+    def __init__(self) -> None:
+        self.handover = Handover()
+        self.pods: dict[str, Candidate] = {}
+        self.running: set[str] = set()
+        self.ending: set[str] = set()
+
+    def edit(self, uid: str | None) -> None:
+        now = {} if uid is None else {uid: Candidate(uid, "web_n", "/w", uid.encode())}
+        said = self.handover.pass_on(operations(self.pods, now), self.pods, now)
+        self.pods = now
+        self.hear(said)
+
+    def hear(self, said) -> None:
+        for op in said:
+            if op.op == "set":
+                assert not self.ending, "the old one is not over"
+                self.running.add(op.uid)
+            else:
+                self.running.remove(op.uid)
+                self.ending.add(op.uid)
+        if said:
+            self.tell()
+
+    def tell(self) -> None:
+        self.hear(self.handover.told(WORKER, self.running | self.ending))
+
+    def end(self) -> None:
+        self.ending.clear()
+        self.tell()
+
+
+def test_the_new_pod_of_a_name_starts_when_the_old_one_is_over():
+    edits = Edits()
+    edits.edit("a")
+    edits.edit("b")
+    assert (edits.running, edits.ending, edits.handover.is_held("b")) == (set(), {"a"}, True)
+    edits.edit("c")
+    edits.end()
+    assert edits.running == {"c"}
+    assert not edits.handover.is_held("b")
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", None, "end"]), max_size=30))
+def test_however_it_is_edited_the_last_edit_runs_alone_in_the_end(steps):
+    edits = Edits()
+    for step in steps:
+        if step == "end":
+            edits.end()
+        else:
+            edits.edit(step)
+        assert len(edits.running) <= 1
+    edits.end()
+    assert edits.running == set(edits.pods)
+
+
+def test_a_worker_that_never_tells_holds_nothing_up():
+    handover = Handover()
+    old, new = Candidate("a", "web_n", "/w", b"a"), Candidate("b", "web_n", "/w", b"b")
+    said = handover.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
+    assert [(op.op, op.uid) for op in said] == [("remove", "a"), ("set", "b")]
+    handover.told(WORKER, ["b"])
+    assert [op.op for op in handover.pass_on(operations({"b": new}, {"a": old}), {"b": new}, {"a": old})] == ["remove"]
+    assert [(op.op, op.uid) for op in handover.give_up("b")] == [("set", "a")]
