@@ -25,7 +25,7 @@ from actors.pod_config.messages import PodPoisons
 from actors.status_manager.messages import PodObserved, Waiting
 from supervision.actor import Actor, Address, AskError, on
 
-from . import files, observing
+from . import files, observing, sweeping
 from .driver import PodDriver
 from .ending import alive
 from .journal import LIMIT, Journal
@@ -46,6 +46,7 @@ PODS_AT_ONCE = 4
 """Starts at the same time, all workers together: more only adds to each one's latency (measured, testbed notes)."""
 KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config")
 TRACE_SECONDS = 30.0
+SWEEP_SECONDS = 60.0
 
 
 class Worker(Actor):
@@ -74,6 +75,7 @@ class Worker(Actor):
         if self.journal.victim:
             self.log.error("the last incarnation died with %s in hand", self.journal.victim)
         self.start_task(self._learn_allocatable(), "allocatable")
+        self.every(SWEEP_SECONDS, self._sweep, jitter=0.2)
 
     async def _learn_allocatable(self) -> None:
         try:
@@ -291,6 +293,15 @@ class Worker(Actor):
                 field=f"spec.containers{{{container}}}" if container else "",
             ),
         )
+
+    def _sweep(self) -> None:
+        """Remove logs of pods that nobody knows any more, once everybody who could know them has spoken."""
+        if self._sources_ready and self._runtime_known:
+            try:
+                for path in sweeping.sweep(self.agent, {*self.drivers, *self._parked}, self.name, time.time()):
+                    self.log.info("removed the logs of a pod that is gone: %s", path)
+            except OSError as error:
+                self.log.warning("logs of pods that are gone stay: %s", error)
 
     def _tell_known(self) -> None:
         """Say which pods may still have something on the node, once that is known."""
