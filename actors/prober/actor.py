@@ -10,6 +10,7 @@ import random
 import time
 from typing import TypedDict, cast
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from actors.kube import codec
@@ -164,7 +165,7 @@ class Prober(Actor):
             return
         before, track.streak = track.streak, decide(track.streak, outcome, track.kind, track.probe)
         if outcome.result == "failure":
-            self.log.debug("%s probe of %s failed: %s", track.kind, "/".join(key[:2]), outcome.text)
+            self._record_failure(known, track, outcome.text)
         if track.streak.result is not before.result or track.streak.held is not before.held:
             self._report(known, track, outcome.text)
         if track.open(started=_started(known, track)):
@@ -214,6 +215,17 @@ class Prober(Actor):
         whose = Labels(container=name, pod=meta.name, namespace=meta.namespace, pod_uid=meta.uid)
         self.metrics.count("prober_probe_total", result=result, probe_type=kind, **whose)
         self.metrics.observe("prober_probe_duration_seconds", took, probe_type=kind, **whose)
+
+    def _record_failure(self, known: _Known, track: Track, text: str) -> None:
+        """An event each time, as the reference; the event client joins those that are alike."""
+        meta, name = known.pod.metadata, track.container.name
+        lists = (("initContainers", known.pod.spec.initContainers), ("containers", known.pod.spec.containers))
+        kind = next(kind for kind, containers in lists if any(each.name == name for each in containers))
+        event = RecordEvent(
+            kind="Pod", namespace=meta.namespace, name=meta.name, uid=meta.uid, type="Warning", reason="Unhealthy",
+            message=f"{_TYPES[track.kind]} probe failed: {text}"[:1024], field=f"spec.{kind}{{{name}}}",
+        )  # fmt: skip
+        self.tell("api_clients/event_client", event)
 
     # -- what is told ---------------------------------------------------------------------------------------------
     def _report(self, known: _Known, track: Track, text: str = "") -> None:

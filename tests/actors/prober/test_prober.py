@@ -7,6 +7,7 @@ import json
 import random
 import time
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.cri.errors import Unavailable
 from actors.cri.model import ExecResult
@@ -137,6 +138,10 @@ async def test_a_container_that_never_starts_is_reported_to_its_worker():
         await harness.advance(21.0)
         assert verdicts(harness) == [("startup", "c1", False)]
         assert harness.sent(ProbeVerdict)[0].message == "said"
+        events = harness.sent(RecordEvent, "api_clients/event_client")
+        assert [(e.reason, e.message, e.field) for e in events] == [
+            ("Unhealthy", "Startup probe failed: said", "spec.containers{a}")
+        ] * 3
 
 
 async def test_a_probe_that_errs_is_tried_three_times_and_changes_nothing():
