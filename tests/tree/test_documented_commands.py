@@ -1,0 +1,144 @@
+"""Every command that the documents show is run, in their order: against a tree that has just been started.
+
+`make` targets are only read (`make -n`): what they run is what the tests of their own run. `start` is judged, not run:
+the fixture has started. What does not end by itself is right when it still runs, and ends when it is told to.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.tree
+ROOT = Path(__file__).parents[2]
+SUPERVISE = [sys.executable, "-m", "actors.command"]
+DOCUMENTS = ("README.md", "docs/running.md", "docs/supervision.md", "docs/architecture.md")
+GO_ON_SECONDS = 1.5
+ENDLESS = {"top", "--follow", "-f", "demo"}
+
+
+def commands(document: str) -> list[str]:
+    blocks = re.findall(r"^```console\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert all(line.startswith("# ") for line in lines), lines
+    return [line.removeprefix("# ") for line in lines]
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+class Node:
+    """An agent without a runtime, in a directory of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root, self.log = directory / "root", directory / "agent.log"
+        config = {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "failCgroupV1": False,
+            "failSwapOn": False,
+            "cgroupsPerQOS": False,
+            "enforceNodeAllocatable": [],
+            "podLogsDir": str(directory / "logs"),
+            "healthzPort": free_port(),
+            "port": free_port(),
+        }
+        self.config = directory / "config.yaml"
+        self.config.write_text(json.dumps(config))
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            return
+        flags = [f"--config={self.config}", f"--root-dir={self.root}", f"--log-file={self.log}"]
+        endpoint = f"--container-runtime-endpoint=unix://{self.root}/none.sock"
+        with self.log.open("ab") as out:
+            command = [*SUPERVISE, "start", *flags, endpoint, "--hostname-override=documents"]
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
+        end = time.monotonic() + 30
+        while self.run("status").returncode != 0:
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < end, self.log.read_text()
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """`supervise` with these words, for this agent."""
+        place = [] if words[0] in ("policy", "config", "demo") else [f"--root-dir={self.root}"]
+        given = [word for word in words if not word.startswith("--root-dir")]
+        process = subprocess.Popen(
+            [*SUPERVISE, *given, *place], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        endless = ENDLESS & set(words)
+        try:
+            out, _ = process.communicate(timeout=GO_ON_SECONDS if endless else 30)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=10)
+            return subprocess.CompletedProcess(words, 0 if endless else 124, out)
+        return subprocess.CompletedProcess(words, process.returncode, out)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    made = Node(tmp_path_factory.mktemp("documents"))
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def as_tested(words: list[str]) -> list[str]:
+    """The documented `supervise` command as it can be tried: start is judged."""
+    if words[0] != "start":
+        return words
+    if policy := [word.removeprefix("--policy=") for word in words if word.startswith("--policy=")]:
+        return ["policy", "check", *policy]
+    return ["config", "check", *words[1:], "--fail-cgroupv1=false"]
+
+
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if (ROOT / name).exists()])
+def test_every_command_of_a_document_does_what_it_says(document: str, node: Node) -> None:
+    for command in commands(document):
+        program, *words = shlex.split(command)
+        if program == "make":
+            shown = subprocess.run(
+                ["make", "-n", *words], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30
+            )
+            assert shown.returncode == 0, f"{command}: {shown.stderr}"
+            continue
+        assert program in ("supervise", ".venv/bin/supervise"), command
+        node.start()
+        done = node.run(*as_tested(words))
+        assert done.returncode == 0, f"{document}: {command}: {done.stdout}"
+        assert words[0] == "logs" or done.stdout.strip(), f"{command} says nothing"
+
+
+def test_each_subcommand_is_shown_somewhere() -> None:
+    text = subprocess.run(
+        [*SUPERVISE, "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    ).stdout
+    known = set(re.findall(r"^    (\w+)", text, re.M))
+    shown = {shlex.split(line)[1] for name in DOCUMENTS for line in commands(name) if "supervise" in line}
+    assert known - shown <= {"demo"}, "demo is what `make run` runs"
