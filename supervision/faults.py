@@ -114,6 +114,6 @@ class Faults:
             passed = min(seconds, self._clock() - began)
             wanted = int(passed * rate * _MIB)
             # not zeros: those would share one page until they are written to
-            self._leaked.append(bytearray(b"\x01" * (wanted - done)))
+            self._leaked.append(bytearray(b"\x01") * (wanted - done))
             done = wanted
             await asyncio.sleep(_LEAK_STEP_SECONDS)

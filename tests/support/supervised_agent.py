@@ -13,8 +13,9 @@ from typing import Any
 
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
+from supervision.spec import walk
 from tests.support.stage_process import ROOT_DIR, StageProcess, stage_running
-from tests.support.supervised import APPLICATION
+from tests.support.supervised import APPLICATION, tree
 
 
 class Agent:
@@ -73,4 +74,7 @@ def agent(
     (home / "policy.yaml").write_text(json.dumps({"version": 1, "actors": actors or {}}))
     (home / "with").write_text(extra)
     with stage_running(APPLICATION, home / "run", ready=ready) as stage:
+        if ready:
+            # a tree is ready without those that are not permanent
+            stage.wait_running(*(name for name, _, _ in walk(tree(extra))))
         yield Agent(home, stage)

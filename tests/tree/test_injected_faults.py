@@ -16,7 +16,7 @@ from tests.support.supervised import Work, Worked
 from tests.support.supervised_agent import agent
 
 pytestmark = pytest.mark.tree
-QUICK_HEARTBEAT = {"a": {"heartbeat_seconds": 1, "memory_mib": 60}}
+QUICK_HEARTBEAT = {"a": {"heartbeat_seconds": 2, "memory_mib": 60}}
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ QUICK_HEARTBEAT = {"a": {"heartbeat_seconds": 1, "memory_mib": 60}}
         (["exception"], "exception", 70, "InjectedFault"),
         (["hang"], "hang", "SIGKILL", "in _hang"),
         (["stop"], "hang", "SIGKILL", "stopped by a signal"),
-        (["leak", "--rate", "200"], "memory", "SIGKILL", "more than the 60 MiB allowed"),
+        (["leak", "--rate", "50"], "memory", "SIGKILL", "more than the 60 MiB allowed"),
     ],
 )
 def test_a_fault_that_ends_the_actor_is_healed_and_recorded_once(

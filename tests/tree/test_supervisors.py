@@ -218,8 +218,8 @@ def test_silence_for_the_heartbeat_is_a_hang_and_zero_means_never(tmp_path: Path
 
 def test_the_memory_ceiling_is_kept_and_zero_means_none(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"memory_mib": 40}, "b": {"memory_mib": 0}}) as found:
-        found.inject("b", "leak", rate=100, seconds=1)
-        found.inject("a", "leak", rate=100, seconds=1)
+        found.inject("b", "leak", rate=50, seconds=2)
+        found.inject("a", "leak", rate=50, seconds=2)
         found.stage.wait_running("a", incarnation=2)
         (incident,) = found.incidents()
         assert (incident.actor, incident.cause) == ("a", "memory")
