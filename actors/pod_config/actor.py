@@ -24,6 +24,7 @@ from .errors import ManifestError, whole
 from .file_source import FileSource
 from .handover import Handover
 from .http_source import FetchError, UrlSource, fetch
+from .kept import KeptPods
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .merge import Candidate, choose, operations
 from .messages import GetSources, PodPoisons, SourcePods, Sources, SourceState
@@ -48,6 +49,7 @@ class PodConfig(Actor):
     def __init__(self) -> None:
         super().__init__()
         self._files: FileSource | None = None
+        self._kept: KeptPods | None = None
         self._url: UrlSource | None = None
         self._api: list[Candidate] | None = None
         self._watch: DirectoryWatch | None = None
@@ -69,8 +71,13 @@ class PodConfig(Actor):
         config = self.agent.config
         if config.staticPodPath:
             self._files = FileSource(config.staticPodPath, self._file_origin, self._read_large)
+            self._kept = KeptPods(f"{self.agent.state_dir}/pod_config/kept.json")
+            self._files.restored = self._kept.load()
             self._follow()
             self._files.scan()
+            self._files.restored = {
+                path: kept for path, kept in self._files.restored.items() if path in self._files.pending
+            }
             self.every(config.fileCheckFrequency, self._list, jitter=0.05)
         if config.staticPodURL:
             self._url = UrlSource(config.staticPodURL)
@@ -326,6 +333,9 @@ class PodConfig(Actor):
     def _report(self, duplicates: list[str]) -> None:
         """Log what is newly wrong; count what is wrong."""
         errors = (self._files.errors() if self._files else []) + duplicates
+        if self._kept is not None and self._files is not None:
+            self._kept.save(self._files.kept())
+            errors += [self._kept.problem] if self._kept.problem else []
         for text in errors:
             if text not in self._errors:
                 self.log.error("static pod: %s", text)

@@ -14,6 +14,7 @@ import msgspec
 
 from .document import MAX_BYTES
 from .errors import ManifestError, whole
+from .kept import Kept
 from .manifest import Origin, StaticPod, read_manifest
 
 LARGE_BYTES = 64 << 10
@@ -54,6 +55,8 @@ class FileSource:
         """Some file was passed over because it may still be being written: look again soon."""
         self.error = ""
         """Why the path itself cannot be read; what was there before is kept."""
+        self.restored: dict[str, Kept] = {}
+        """What bad files gave before this actor started."""
         self._origin, self._defer = origin, defer
 
     # -- looking --------------------------------------------------------------------------------------------------
@@ -127,7 +130,11 @@ class FileSource:
 
     def _fail(self, path: str, stamp: tuple[int, ...], error: ManifestError) -> None:
         self.pending.discard(path)
-        self._entry(path, stamp).errors = [f"{path}: {text}" for text in error.texts()]
+        entry = self._entry(path, stamp)
+        entry.errors = [f"{path}: {text}" for text in error.texts()]
+        known = self.restored.pop(path, None)
+        if entry.pod is None and known is not None:
+            entry.pod, entry.changed_ns = known.pod, known.changed_ns
 
     def _entry(self, path: str, stamp: tuple[int, ...]) -> ManifestFile:
         entry = self.files.setdefault(path, ManifestFile())
@@ -139,6 +146,11 @@ class FileSource:
     def pods(self) -> list[tuple[str, ManifestFile]]:
         """Files that give a pod, sorted by path."""
         return [(path, file) for path, file in sorted(self.files.items()) if file.pod is not None]
+
+    def kept(self) -> dict[str, Kept]:
+        """Bad files that count with the pod they gave before."""
+        bad = {path: file for path, file in self.files.items() if file.errors}
+        return {path: Kept(file.pod, file.changed_ns) for path, file in bad.items() if file.pod is not None}
 
     def errors(self) -> list[str]:
         texts: Iterable[str] = (text for _, file in sorted(self.files.items()) for text in file.errors)

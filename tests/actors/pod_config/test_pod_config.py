@@ -32,7 +32,11 @@ def manifest(name: str = "web", image: str = "busybox", extra: str = "") -> str:
 
 def started(path: str = "", standalone: bool = True, **config: object) -> Harness:
     agent = Agent(
-        config=KubeletConfiguration(staticPodPath=path, **config), node_name="n1", workers=2, standalone=standalone
+        root_dir=f"{path}.root",
+        config=KubeletConfiguration(staticPodPath=path, **config),
+        node_name="n1",
+        workers=2,
+        standalone=standalone,
     )
     return Harness(PodConfig, name="pod_config", context=agent)
 
@@ -159,6 +163,33 @@ async def test_a_file_that_goes_bad_keeps_its_pod_and_says_what_is_wrong(tmp_pat
         file.write_text(manifest(image="busybox:2"))
         await world.becomes({"web-n1": "busybox:2"})
         assert await errors_of(harness) == []
+
+
+async def test_a_restart_does_not_lose_the_pod_of_a_file_that_went_bad(tmp_path):
+    path = tmp_path / "manifests"
+    path.mkdir()
+    file = path / "web.yaml"
+    file.write_text(manifest())
+    kept = tmp_path / "manifests.root" / "troupelet" / "pod_config" / "kept.json"
+    async with started(str(path)) as harness:
+        (first,) = [pod for message in harness.sent(DesiredPods) for pod in message.pods]
+        assert not kept.exists()
+        file.write_text("no: pod\n")
+        await harness.wait(kept.exists)
+    for _ in range(2):
+        async with started(str(path)) as harness:
+            assert [pod for message in harness.sent(DesiredPods) for pod in message.pods] == [first]
+            assert await errors_of(harness)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    file.unlink()
+    async with started(str(path)) as harness:
+        assert World(harness).pods() == {}
+        assert not kept.exists()
+    kept.write_text("{")
+    file.write_text("no: pod\n")
+    async with started(str(path)) as harness:
+        assert World(harness).pods() == {}
+        assert kept.with_name("kept.json.damaged").exists()
 
 
 async def test_one_bad_file_does_not_keep_others_out(tmp_path):
