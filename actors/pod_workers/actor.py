@@ -239,9 +239,13 @@ class Worker(Actor):
         name, namespace = (boxes[0].pod_name, boxes[0].pod_namespace) if boxes else ("", "")
         runtime = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)
         driver = self.drivers.get(uid)
-        if driver is None or driver.pod is None:
+        return self.with_messages(runtime, driver.pod if driver is not None else None)
+
+    def with_messages(self, runtime: PodRuntime, pod: Pod | None) -> PodRuntime:
+        """The same with the last words of the containers that have ended, where the pod is known."""
+        if pod is None:
             return runtime
-        return observing.with_messages(runtime, driver.pod, self.agent.pod_dir(uid), self.agent.pod_logs_dir)
+        return observing.with_messages(runtime, pod, self.agent.pod_dir(runtime.uid), self.agent.pod_logs_dir)
 
     async def _sandbox(self, sandbox: Sandbox) -> Sandbox | None:
         try:

@@ -97,7 +97,7 @@ class PodDriver:
     def seen(self, runtime: PodRuntime) -> None:
         """The runtime changed, as the PLEG saw it; older than our own look: ignored."""
         if self.runtime is None or runtime.at > self.runtime.at:
-            self.runtime = runtime
+            self.runtime = self.worker.with_messages(runtime, self.pod)
             self.poke()
 
     def verdict(self, container_id: str, kind: str, success: bool) -> None:
@@ -125,13 +125,14 @@ class PodDriver:
         while self.stage is not Stage.FINISHED:
             await self._sleep()
             self._due = None
+            failures = self._failures
             try:
                 await self._step()
             except Left:
                 self.poke()
             except (CriError, AskError) as error:
                 self._again(str(error))
-            else:
+            if self._failures == failures:
                 self._failures = 0
             self.publish()
 
