@@ -36,6 +36,8 @@ _TOLD: dict[Stage, Told] = {
 def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
     """Everything that is known of the pod."""
     runtime = driver.runtime
+    if driver.stage is Stage.REJECTED and runtime is not None and not runtime.containers:
+        runtime = None  # it never had anything here
     return PodObserved(
         driver.uid,
         driver.data,
