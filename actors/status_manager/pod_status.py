@@ -97,6 +97,9 @@ def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: P
     phase = pod_phase(observation.pod, by_name, ended=ended, initialized=initialized)
     if phase in TERMINAL and not ended:
         return old.phase or "Running"
+    if ended and phase not in TERMINAL:
+        # a static pod that no file has any more: it goes as it was
+        return old.phase or phase
     return phase
 
 

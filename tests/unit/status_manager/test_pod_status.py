@@ -188,6 +188,13 @@ def test_a_container_of_a_never_restarted_pod_cannot_come_back():
     assert look(pod_of(NEVER), ran(id="other"), before=before) == before
 
 
+def test_a_static_pod_that_is_removed_goes_in_the_phase_that_it_was_in():
+    pod = pod_of(annotations={"kubernetes.io/config.source": "file"})
+    pending, running = look(pod), look(pod, ran())
+    assert look(pod, stage="terminated", before=pending).phase == "Pending"
+    assert look(pod, ran(code=137), stage="terminated", before=running).phase == "Running"
+
+
 def test_the_reason_stays_while_the_phase_stays():
     before = look(pod_of(), stage="rejected", runtime=None, reason="OutOfcpu", message="not enough")
     after = look(pod_of(), stage="rejected", runtime=None, before=before)
