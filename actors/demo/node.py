@@ -25,6 +25,7 @@ from actors.status_manager.messages import GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import GetTree, Tree
+from supervision.stage.lock import AlreadyRunning, Lock
 
 from .layout import MANAGED, NODE_PORT, POD, Layout, configuration, flags, rendered
 
@@ -147,13 +148,11 @@ class Node:
             left += cleanup.purge(instance, (f"{self.layout.cgroup}/kubepods", self.layout.cgroup))
         left += cleanup.unmount_below(self.layout.root)
         _unlink_links(agent.container_logs_dir, self.layout.root)
-        for directory in (self.layout.root, agent.run_dir):
-            if any(_mounts_below(directory)):
-                left.append(directory)  # never delete what lies on the other side of a mount
-                continue
-            shutil.rmtree(directory, ignore_errors=True)
-            left += [directory] if os.path.exists(directory) else []
-        return left
+        left += _remove_run_dir(Path(agent.run_dir))
+        if any(_mounts_below(self.layout.root)):
+            return [*left, self.layout.root]  # never delete what lies on the other side of a mount
+        shutil.rmtree(self.layout.root, ignore_errors=True)
+        return [*left, self.layout.root] if os.path.exists(self.layout.root) else left
 
     # -- asked from outside -----------------------------------------------------------------------------------------
     def _answers(self) -> bool:
@@ -196,6 +195,19 @@ def supervise(*words: str) -> list[str]:
     """The command line of `supervise`, of the environment that this runs in."""
     script = Path(sys.executable).with_name("supervise")
     return [str(script) if script.exists() else "supervise", *words]
+
+
+def _remove_run_dir(directory: Path) -> list[str]:
+    """Under its lock: a stage that was killed has a janitor, who is at work there for a moment yet."""
+    if not directory.exists():
+        return []
+    try:
+        lock = Lock(directory)
+    except AlreadyRunning as error:
+        return [f"{directory} ({error})"]
+    shutil.rmtree(directory, ignore_errors=True)
+    lock.release()
+    return []
 
 
 def _changed(path: Path) -> float:

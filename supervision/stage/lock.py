@@ -61,4 +61,8 @@ class Lock:
 
 
 def _exists(pid: int) -> bool:
-    return pid > 0 and os.path.exists(f"/proc/{pid}")
+    """Whether it runs: one that nobody has reaped yet is gone."""
+    try:
+        return pid > 0 and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

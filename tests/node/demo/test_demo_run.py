@@ -1,0 +1,139 @@
+"""What `make run` runs, for real: a pod on containers, faults while it speaks, and nothing left at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.config.places import run_dir_of, state_dir_of
+from actors.container_runtime import cleanup
+from actors.container_runtime.errors import MissingPrograms
+from actors.container_runtime.host import look
+from actors.container_runtime.instance import Instance
+from actors.container_runtime.processes import commands
+from actors.demo.layout import POD, Layout
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
+ROOT = Path(__file__).parents[3]
+DEADLINE_SECONDS = 90.0
+
+
+class Demo:
+    """`supervise demo` in a process of its own."""
+
+    def __init__(self, root: Path, *words: str) -> None:
+        self.out = root.parent / "out"
+        self.root = root
+        with self.out.open("wb") as out:
+            command = [sys.executable, "-m", "actors.command", "demo", f"--root-dir={root}", *words]
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
+
+    def text(self) -> str:
+        return self.out.read_text()
+
+    def lines(self) -> list[int]:
+        """Numbers of the lines that the pod has said."""
+        return [int(number) for number in re.findall(rf"{POD} \| hello from .*, line (\d+)", self.text())]
+
+    def wait_for_lines(self, count: int) -> None:
+        end = time.monotonic() + DEADLINE_SECONDS
+        while len(self.lines()) < count:
+            assert self.process.poll() is None, self.text()
+            assert time.monotonic() < end, self.text()
+            time.sleep(0.1)
+
+    def supervise(self, *words: str) -> str:
+        command = [sys.executable, "-m", "actors.command", *words, f"--root-dir={self.root}"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30).stdout
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(DEADLINE_SECONDS)
+
+
+def traces(root: Path) -> dict[str, list[str]]:
+    """What a demo in this directory has on the host, by kind; nothing should be left of it."""
+    instance = Instance(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd")
+    mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(root) in line]
+    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True, timeout=10).stdout
+    rules = subprocess.run(["iptables-save"], capture_output=True, text=True, check=False, timeout=10).stdout
+    cgroup = Layout(str(root)).cgroup.lstrip("/")
+    found = {
+        "directories": [path for path in (str(root), instance.state, run_dir_of(str(root))) if os.path.exists(path)],
+        "processes": [" ".join(argv) for _, argv in commands() if any(str(root) in word for word in argv)],
+        "shims": [" ".join(argv) for _, argv in commands() if instance.socket in argv],
+        "mounts": mounts,
+        "bridge": [line for line in links.splitlines() if instance.network in line],
+        "rules": [line for line in rules.splitlines() if instance.network in line],
+        "cgroups": [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/{cgroup}")],
+        "links": [
+            str(path) for path in Path("/var/log/containers").glob("*") if os.readlink(path).startswith(f"{root}/")
+        ],
+    }
+    return {kind: values for kind, values in found.items() if values}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED: real containers need root")
+    try:
+        look(str(tmp_path))
+    except MissingPrograms as error:
+        pytest.skip(f"NOT TESTED: {error}")
+    root = tmp_path / "demo"
+    yield root
+    for pid, argv in commands():  # only where a test failed
+        if f"--root-dir={root}" in argv:
+            os.kill(pid, signal.SIGKILL)
+    directory = Layout(str(root))
+    cleanup.purge(
+        Instance(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd"),
+        (f"{directory.cgroup}/kubepods", directory.cgroup),
+    )
+
+
+def test_a_pod_speaks_the_tree_is_shown_and_nothing_is_left(root: Path) -> None:
+    demo = Demo(root, "--once")
+    assert demo.process.wait(DEADLINE_SECONDS) == 0, demo.text()
+    text = demo.text()
+    assert re.search(rf"pod {POD} is Running after \d+\.\d s", text)
+    assert re.search(r"pleg +\d+ +running", text)
+    assert demo.lines()
+    assert text.endswith("nothing is left\n")
+    assert traces(root) == {}
+
+
+def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path) -> None:
+    demo = Demo(root)
+    demo.wait_for_lines(1)
+    for actor in ("pleg", "pod_workers/worker/0", "pod_workers/worker/1", "container_runtime", "root"):
+        demo.supervise("inject", actor, "crash")
+    demo.wait_for_lines(len(demo.lines()) + 3)
+    assert demo.lines() == list(range(1, len(demo.lines()) + 1)), "the container was not restarted"
+    assert "pleg" in demo.supervise("incidents")
+    assert demo.end() == 0, demo.text()
+    assert demo.text().endswith("nothing is left\n")
+    assert traces(root) == {}
+
+
+def test_what_a_killed_demo_left_is_removed_by_the_next_one(root: Path) -> None:
+    first = Demo(root)
+    first.wait_for_lines(1)
+    first.end(signal.SIGKILL)
+    second = Demo(root, "--once")
+    assert second.process.wait(DEADLINE_SECONDS) == 1
+    assert f"an agent runs in {root} already" in second.text()
+    stage = next(pid for pid, argv in commands() if "start" in argv and f"--root-dir={root}" in argv)
+    os.kill(stage, signal.SIGKILL)
+    third = Demo(root, "--once")
+    assert third.process.wait(DEADLINE_SECONDS) == 0, third.text()
+    assert traces(root) == {}
