@@ -72,10 +72,13 @@ def _read_list(document: dict[str, Any], origin: Origin) -> list[StaticPod]:
 def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
     errors = [FieldError(name, "required") for name in ("apiVersion", "kind") if not plain.get(name)]
     errors += shape_errors(plain, Pod)
-    if errors:
-        raise ManifestError(errors)
-    pod = codec.decode_pod(codec.encode(fill(msgspec.json.decode(codec.encode(plain)))))
-    errors = pod_errors(pod)
+    try:
+        pod = codec.decode_pod(codec.encode(fill(msgspec.json.decode(codec.encode(plain)))))
+    except (codec.ObjectError, TypeError, AttributeError, KeyError, ValueError):
+        if errors:
+            raise ManifestError(errors) from None  # values of the wrong kind hide what else may be wrong
+        raise
+    errors += pod_errors(pod)
     if not origin.allow_references:
         errors += reference_errors(pod)
     if errors:
