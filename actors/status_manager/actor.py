@@ -80,6 +80,9 @@ class StatusManager(Actor):
             self._forget(message.uid)
             return
         known = self._pods.get(message.uid)
+        if known is None and not message.pod:
+            # left over in the runtime, and no source has ever told of it: there is nothing to show
+            return
         if known is None:
             known = self._pods[message.uid] = _Known(message, codec.decode_pod(message.pod))
         elif not self._take(known, message):
@@ -93,6 +96,8 @@ class StatusManager(Actor):
     def _take(known: _Known, message: PodObserved) -> bool:
         """Take a newer observation; one of an older look at the runtime is not."""
         before = known.seen
+        if not message.pod:
+            message = msgspec.structs.replace(message, pod=before.pod)
         if message.runtime is None:
             message = msgspec.structs.replace(message, runtime=before.runtime)
         elif before.runtime is not None and message.runtime.at < before.runtime.at:

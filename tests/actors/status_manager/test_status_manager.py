@@ -82,6 +82,17 @@ async def test_a_worker_that_has_not_asked_the_runtime_yet_takes_nothing_back(tm
         assert (await pods(harness))[0]["status"]["phase"] == "Running"
 
 
+async def test_a_pod_that_no_source_has_is_not_shown_and_one_that_lost_its_source_stays_as_it_was(tmp_path):
+    async with started(tmp_path) as harness:
+        orphan = seen(stage="terminating")
+        orphan = PodObserved("u", b"", orphan.stage, runtime=orphan.runtime)
+        await harness.deliver(orphan)
+        assert await pods(harness) == []
+        await harness.deliver(seen())
+        await harness.deliver(orphan)
+        assert (await pods(harness))[0]["metadata"]["name"] == "p"
+
+
 async def test_a_pod_that_is_gone_is_forgotten(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
