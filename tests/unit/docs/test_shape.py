@@ -10,6 +10,7 @@ import pytest
 
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.pod_workers.table import TRANSITIONS
 from actors.tree import tree
 from supervision.spec import ChildSpec, walk
 
@@ -73,3 +74,22 @@ def test_the_tree_in_the_readme_is_the_tree_in_the_code():
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+def test_the_life_of_a_pod_in_the_documents_is_the_table_in_the_code():
+    (drawn,) = re.findall(r"^```mermaid\n(.*?)^```", (ROOT / "docs/architecture.md").read_text(), re.M | re.S)
+    steps = [
+        f"    {stage.value} --> {after.value}: {event.value}\n"
+        for stage, events in TRANSITIONS.items()
+        for event, after in events.items()
+    ]
+    assert drawn == "".join(["stateDiagram-v2\n", *steps])
+
+
+@pytest.mark.parametrize("document", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"], ids=relative)
+def test_what_a_document_refers_to_is_there(document: Path):
+    text = document.read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (document.parent / link).exists()] == []
+    paths = re.findall(r"`((?:actors|supervision|etc|proto|tests)/[\w/.]+)`", text)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
