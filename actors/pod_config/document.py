@@ -162,7 +162,7 @@ class _Builder:
 
     def _close(self) -> None:
         frame = self._stack.pop()
-        if isinstance(frame.value, dict) and "<<" in frame.value:
+        if isinstance(frame.value, dict) and _MERGE in frame.value:
             frame.value = _merged(frame.value)
         if frame.anchor:
             self._anchors[frame.anchor] = (frame.value, self._nodes - frame.nodes + 1, _depth(frame.value))
@@ -192,9 +192,10 @@ class _Builder:
 
     def _key(self, event: Any) -> None:
         frame = self._stack[-1]
-        if event.value in frame.value:
+        key = _MERGE if event.value == "<<" and event.implicit[0] else event.value
+        if key in frame.value:
             raise _at(event, f"key {event.value!r} is given twice")
-        frame.key = event.value
+        frame.key = key
 
     def _place(self, value: Any) -> None:
         if not self._stack:
@@ -206,6 +207,10 @@ class _Builder:
         elif frame.key is not None:
             frame.value[frame.key] = value
             frame.key = None
+
+
+_MERGE = "\0<<"
+"""The key `<<` written plainly; in quotes it is a key as any other."""
 
 
 def _at(event: Any, text: str) -> ManifestError:
@@ -223,7 +228,7 @@ def _depth(value: Any) -> int:
 
 def _merged(value: dict[str, Any]) -> dict[str, Any]:
     """The mapping with what `<<` refers to; its own keys win, then earlier ones of the list."""
-    sources = value.pop("<<")
+    sources = value.pop(_MERGE)
     merged: dict[str, Any] = {}
     for source in reversed(sources if isinstance(sources, list) else [sources]):
         if not isinstance(source, dict):
