@@ -1,7 +1,7 @@
-"""The three clients in standalone mode: they hold no connection, say so, and log what they would have sent.
+"""The three clients without an API server: they hold no connection, say so, and log what they would have sent.
 
-Joined to a cluster each has a connection, limits and timeouts of its own; until the agent can join (`--kubeconfig`), it
-refuses to start with one rather than run pods that nobody scheduled.
+Joined to a cluster each is to have a connection, limits and timeouts of its own. The agent cannot join yet: started with
+`--kubeconfig` it runs its static pods, as while the server is away, registers no node, and warns of that.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ from .messages import ClientState, GetClientState, RecordEvent
 
 class _Client(Actor):
     async def on_start(self) -> None:
-        self.log.info("standalone: no API server")
+        if cast(Agent, self.context).standalone:
+            self.log.info("standalone: no API server")
+        else:
+            self.log.warning("joining a cluster is not built yet: the API server of --kubeconfig is not asked")
 
     @on(GetClientState)
     def on_get_state(self, message: GetClientState, sender: Address) -> ClientState:
-        return ClientState(self.name, "standalone" if cast(Agent, self.context).standalone else "joined")
+        return ClientState(self.name, "standalone" if cast(Agent, self.context).standalone else "unjoined")
 
 
 class KubeClient(_Client):

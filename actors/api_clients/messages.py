@@ -12,10 +12,10 @@ class GetClientState(Message, frozen=True):
 
 
 class ClientState(Message, frozen=True):
-    """`standalone`: no kubeconfig was given, so nobody is asked."""
+    """`standalone`: no kubeconfig was given, so nobody is asked. `unjoined`: one was, and nobody is asked either."""
 
     client: str
-    mode: Literal["standalone", "joined"]
+    mode: Literal["standalone", "unjoined"]
     server: str = ""
 
 

@@ -22,6 +22,15 @@ def test_each_says_that_it_stands_alone(client):
     asyncio.run(story())
 
 
+def test_with_a_kubeconfig_each_warns_that_it_is_not_used(caplog):
+    async def story() -> None:
+        async with Harness(KubeClient, name="api_clients/x", context=Agent(standalone=False)) as harness:
+            assert await harness.deliver(GetClientState()) == ClientState("api_clients/x", "unjoined")
+
+    asyncio.run(story())
+    assert "joining a cluster is not built yet" in caplog.text
+
+
 def test_an_event_is_a_line_of_the_log_and_a_number(caplog):
     event = RecordEvent(kind="Pod", namespace="d", name="p", type="Warning", reason="BackOff", message="again")
 
