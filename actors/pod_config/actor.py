@@ -24,6 +24,7 @@ from .errors import ManifestError, whole
 from .file_source import FileSource
 from .handover import Handover
 from .http_source import FetchError, UrlSource, fetch
+from .in_hand import InHand
 from .kept import KeptPods
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .merge import Candidate, choose, operations
@@ -72,6 +73,7 @@ class PodConfig(Actor):
         if config.staticPodPath:
             self._files = FileSource(config.staticPodPath, self._file_origin, self._read_large)
             self._kept = KeptPods(f"{self.agent.state_dir}/pod_config/kept.json")
+            self._files.hand = InHand(f"{self.agent.run_dir}/pod_config.hand")
             self._files.restored = self._kept.load()
             self._follow()
             self._files.scan()

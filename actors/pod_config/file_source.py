@@ -14,6 +14,7 @@ import msgspec
 
 from .document import MAX_BYTES
 from .errors import ManifestError, whole
+from .in_hand import LIMIT, InHand
 from .kept import Kept
 from .manifest import Origin, StaticPod, read_manifest
 
@@ -55,6 +56,7 @@ class FileSource:
         """Some file was passed over because it may still be being written: look again soon."""
         self.error = ""
         """Why the path itself cannot be read; what was there before is kept."""
+        self.hand = InHand("")
         self.restored: dict[str, Kept] = {}
         """What bad files gave before this actor started."""
         self._origin, self._defer = origin, defer
@@ -107,15 +109,25 @@ class FileSource:
             self._entry(path, stamp)
             self.pending.add(path)
             self._defer(path)
+        elif self.hand.refuses(path, stamp):
+            self._fail(
+                path, stamp, whole(f"reading it ended the agent's reader {LIMIT} times: skipped until it changes")
+            )
         else:
-            try:
-                pods = read_manifest(_content(path), self._origin(path))
-            except OSError as error:
-                self._fail(path, (), whole(str(error.strerror)))
-            except ManifestError as error:
-                self._fail(path, stamp, error)
-            else:
-                self.loaded(path, pods[0], stamp)
+            self.hand.take(path, stamp)
+            self._read_here(path, stamp)
+            # not when something unexpected was raised: then it is found in hand by the next incarnation
+            self.hand.put_down()
+
+    def _read_here(self, path: str, stamp: tuple[int, ...]) -> None:
+        try:
+            pods = read_manifest(_content(path), self._origin(path))
+        except OSError as error:
+            self._fail(path, (), whole(str(error.strerror)))
+        except ManifestError as error:
+            self._fail(path, stamp, error)
+        else:
+            self.loaded(path, pods[0], stamp)
 
     def loaded(self, path: str, pod: StaticPod, stamp: tuple[int, ...] = ()) -> None:
         """The file gave this pod. Without `stamp`: as it was when it was deferred."""

@@ -15,6 +15,7 @@ from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.kube.codec import decode_pod
 from actors.kube.pods import worker_of
 from actors.pod_config.actor import PodConfig
+from actors.pod_config.manifest import read_manifest
 from actors.pod_config.messages import GetSources, PodPoisons, SourcePods
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation
 from supervision.harness import Harness
@@ -33,6 +34,7 @@ def manifest(name: str = "web", image: str = "busybox", extra: str = "") -> str:
 def started(path: str = "", standalone: bool = True, **config: object) -> Harness:
     agent = Agent(
         root_dir=f"{path}.root",
+        run_dir=f"{path}.run",
         config=KubeletConfiguration(staticPodPath=path, **config),
         node_name="n1",
         workers=2,
@@ -193,6 +195,29 @@ async def test_a_restart_does_not_lose_the_pod_of_a_file_that_went_bad(tmp_path)
     async with started(str(path)) as harness:
         assert World(harness).pods() == {}
         assert kept.with_name("kept.json.damaged").exists()
+
+
+async def test_a_manifest_that_ends_the_reader_three_times_is_skipped_until_it_changes(tmp_path, monkeypatch):
+    path = tmp_path / "manifests"
+    path.mkdir()
+    (tmp_path / "manifests.run").mkdir()
+    (path / "a.yaml").write_text(manifest("evil"))
+    (path / "b.yaml").write_text(manifest())
+
+    def read(data: bytes, origin: object) -> list:
+        if b"evil" in data:
+            raise MemoryError
+        return read_manifest(data, origin)
+
+    monkeypatch.setattr("actors.pod_config.file_source.read_manifest", read)
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            await started(str(path)).__aenter__()
+    async with started(str(path)) as harness:
+        assert World(harness).pods() == {"web-n1": "busybox"}
+        assert "skipped until it changes" in (await errors_of(harness))[0]
+        (path / "a.yaml").write_text(manifest("good"))
+        await World(harness).becomes({"web-n1": "busybox", "good-n1": "busybox"})
 
 
 async def test_one_bad_file_does_not_keep_others_out(tmp_path):
