@@ -1,7 +1,7 @@
 """The three clients without an API server: they hold no connection, say so, and log what they would have sent.
 
-Joined to a cluster each is to have a connection, limits and timeouts of its own. The agent cannot join yet: started with
-`--kubeconfig` it runs its static pods, as while the server is away, registers no node, and warns of that.
+Joined to a cluster each is to have a connection, limits and timeouts of its own. The agent cannot join yet: started
+with `--kubeconfig` it runs its static pods, as while the server is away, registers no node, and warns of that.
 """
 
 from __future__ import annotations
