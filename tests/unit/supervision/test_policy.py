@@ -38,7 +38,7 @@ def problems(tmp_path: Path, text: str, **options: Any) -> list[str]:
 
 
 def test_the_file_that_is_installed_is_valid_and_gives_the_proposed_intensities() -> None:
-    found = load(ETC, TREE)
+    found = load(ETC, TREE, also_known=["container_runtime"])
     limits = {name: (policy.max_restarts, policy.period_seconds) for name, policy in found.items()}
     assert limits == {
         "root": (3, 600),

@@ -1,0 +1,40 @@
+"""The agent's tree and the policy file that comes with it fit each other."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config.places import default_policy_file
+from actors.tree import OPTIONAL, PRELOAD, tree
+from supervision.actor import Actor
+from supervision.policy import load
+from supervision.spec import ChildSpec, walk
+
+FULL = tree(Agent(config=KubeletConfiguration(readOnlyPort=10255)), ChildSpec(name="container_runtime", program=("x",)))
+
+
+def test_the_policy_file_fits_the_tree_with_and_without_its_optional_boxes():
+    assert set(load(Path(default_policy_file()), tree(Agent()), OPTIONAL)) < set(
+        load(Path(default_policy_file()), FULL, ())
+    )
+
+
+@pytest.mark.parametrize("spec", [spec for _, _, spec in walk(FULL) if spec.actor], ids=lambda spec: spec.name)
+def test_every_box_names_an_actor_that_is_there(spec):
+    module, _, name = spec.actor.partition(":")
+    assert issubclass(getattr(import_module(module), name), Actor)
+
+
+@pytest.mark.parametrize("module", PRELOAD)
+def test_everything_that_is_preloaded_can_be_imported(module):
+    assert import_module(module)
+
+
+def test_each_worker_is_a_box_of_its_own():
+    names = [name for name, _, _ in walk(tree(Agent(workers=3))) if name.startswith("pod_workers/worker/")]
+    assert names == ["pod_workers/worker/0", "pod_workers/worker/1", "pod_workers/worker/2"]
