@@ -134,5 +134,5 @@ $(VENV)/.installed $(VENV)/.installed-dev: pyproject.toml
 	fi
 	[ -x $(VENV)/bin/pip ] || { echo "making $(VENV)"; $(PYTHON3) -m venv --clear $(VENV); }
 	echo "installing what pyproject.toml names into $(VENV)"
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 --editable '.[$(EXTRAS)]'
 	touch $@
