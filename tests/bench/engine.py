@@ -138,7 +138,8 @@ def _kills(stage: StageProcess) -> dict[str, float]:
     return {"kill_to_answering_ms_p50": statistics.median(times), "kill_to_answering_ms_max": max(times)}
 
 
-def main() -> None:
+def measure() -> dict[str, float]:
+    """All of it; about half a minute."""
     with tempfile.TemporaryDirectory() as directory:
         began = time.perf_counter()
         stage = StageProcess("tests.bench.engine:application", Path(directory) / "run")
@@ -148,24 +149,33 @@ def main() -> None:
             result["fork_to_ready_ms"] = _forked_to_ready(stage)
             for what in ("round_trip", "pipelined"):
                 result |= stage.ask(Measure(what), Measured, "driver", timeout=120).values
-            pids = stage.processes()
-            time.sleep(1)
-            actors = [stage.pid(f"echo{n}") for n in range(2, COUNT)]
-            result["pss_kib_per_actor"] = statistics.median(_pss(pid) for pid in actors)
-            result["pss_kib_total"] = sum(_pss(pid) for pid in (*pids, stage.process.pid))
-            everybody = [*pids, stage.process.pid]
-            before = _ticks(everybody)
-            time.sleep(IDLE_SECONDS)
-            ticks = _ticks(everybody) - before
-            result["idle_cpu_percent"] = 100 * ticks / os.sysconf("SC_CLK_TCK") / IDLE_SECONDS
+            result |= _footprint(stage)
             result |= _kills(stage)
         finally:
             stage.process.terminate()
             began = time.perf_counter()
             stage.wait_end(30)
             result["stop_ms"] = (time.perf_counter() - began) * 1e3
-        json.dump({key: round(value, 2) for key, value in result.items()}, sys.stdout, indent=2)
-        print()
+    return result
+
+
+def _footprint(stage: StageProcess) -> dict[str, float]:
+    time.sleep(1)
+    everybody = [*stage.processes(), stage.process.pid]
+    actors = [stage.pid(f"echo{n}") for n in range(2, COUNT)]
+    result = {
+        "pss_kib_per_actor": statistics.median(_pss(pid) for pid in actors),
+        "pss_kib_total": sum(_pss(pid) for pid in everybody),
+    }
+    before = _ticks(everybody)
+    time.sleep(IDLE_SECONDS)
+    ticks = _ticks(everybody) - before
+    return result | {"idle_cpu_percent": 100 * ticks / os.sysconf("SC_CLK_TCK") / IDLE_SECONDS}
+
+
+def main() -> None:
+    json.dump({key: round(value, 2) for key, value in measure().items()}, sys.stdout, indent=2)
+    print()
 
 
 def _forked_to_ready(stage: StageProcess) -> float:

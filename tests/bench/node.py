@@ -1,0 +1,212 @@
+"""A whole agent on a runtime of its own, as `supervise start` runs it, and what is asked of it from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from actors.config.places import default_policy_file, run_dir_of
+from actors.linux.cgroup_tree import find
+from supervision.client import Client
+from supervision.errors import AskError
+from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree
+from tests.support.runtime import RealRuntime
+from tests.support.stage_process import ROOT_DIR
+
+START_SECONDS: Final = 30.0
+STOP_SECONDS: Final = 60.0
+ANSWER_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 0.004
+
+
+class NotInTime(Exception):
+    """What was waited for did not come; the text says what."""
+
+
+class Node:
+    """The agent, started and stopped as often as one likes; its pods outlive it."""
+
+    def __init__(self, runtime: RealRuntime) -> None:
+        self.runtime, self.home = runtime, runtime.base / "agent"
+        self.manifests, self.log = self.home / "manifests", self.home / "log"
+        self.healthz_port, self.port = _free_port(), _free_port()
+        self.cgroup = f"{runtime.cgroup_parent}/kubepods"
+        self._process: subprocess.Popen[bytes] | None = None
+        self.manifests.mkdir(parents=True)
+        Path(self.home, "config.json").write_text(json.dumps(self._configuration()))
+        Path(self.home, "policy.yaml").write_text(_lenient(Path(default_policy_file()).read_text()))
+
+    def _configuration(self) -> dict[str, object]:
+        return {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "staticPodPath": str(self.manifests),
+            "podLogsDir": str(self.home / "logs"),
+            "cgroupRoot": self.runtime.cgroup_parent,
+            "containerRuntimeEndpoint": self.runtime.endpoint,
+            "failCgroupV1": False,
+            "failSwapOn": False,
+            "maxPods": 250,
+            "healthzPort": self.healthz_port,
+            "port": self.port,
+        }
+
+    # -- its life -------------------------------------------------------------------------------------------------
+    def start(self) -> float:
+        """Start it; seconds until /healthz answered ok."""
+        flags = [f"--root-dir={self.home}/root", f"--config={self.home}/config.json"]
+        flags += [f"--policy={self.home}/policy.yaml", "--hostname-override=bench"]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        began = time.perf_counter()
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "actors.command", "start", *flags],
+                cwd=ROOT_DIR,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._until(self.healthy, START_SECONDS, "/healthz ok")
+        return time.perf_counter() - began
+
+    def wait_whole(self, seconds: float = START_SECONDS) -> None:
+        """Until every actor is in service."""
+        self._until(lambda: self.tree().state == "ready", seconds, "every actor in service")
+
+    def stop(self) -> float:
+        """An orderly stop, pods go on; seconds that it took."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0.0
+        began = time.perf_counter()
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        return time.perf_counter() - began
+
+    def remove(self) -> None:
+        """Stop it and take away what is not below the runtime's directory."""
+        self.stop()
+        shutil.rmtree(self._run_dir, ignore_errors=True)
+
+    @property
+    def stage_pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def _run_dir(self) -> Path:
+        return Path(run_dir_of(f"{self.home}/root"))
+
+    # -- asked ----------------------------------------------------------------------------------------------------
+    def healthy(self) -> bool:
+        """Whether /healthz says ok."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.healthz_port), timeout=ANSWER_SECONDS) as sock:
+                sock.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+                return b" 200 " in sock.recv(4096).split(b"\r\n", 1)[0]
+        except OSError:
+            return False
+
+    def serves(self) -> bool:
+        """Whether the main server takes connections."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=ANSWER_SECONDS).close()
+        except OSError:
+            return False
+        return True
+
+    def client(self) -> Client:
+        """Raises AskError while there is no agent."""
+        return Client(self._run_dir)
+
+    def tree(self) -> Tree:
+        """Raises NotInTime."""
+        try:
+            client = self.client()
+        except AskError as error:
+            raise NotInTime(str(error)) from None
+        try:
+            return client.ask(GetTree(), Tree, timeout=ANSWER_SECONDS)
+        except AskError as error:
+            raise NotInTime(str(error)) from None
+        finally:
+            client.close()
+
+    def actors(self) -> dict[str, ActorState]:
+        return {actor.name: actor for actor in self.tree().actors}
+
+    def in_service(self, client: Client, name: str, after: int) -> bool:
+        """Whether an incarnation later than `after` answers, and serves if it is a server."""
+        try:
+            answer = client.ask(GetMetrics(), MetricsSnapshot, name=name, timeout=ANSWER_SECONDS)
+        except AskError:
+            return False
+        if answer.incarnation <= after:
+            return False
+        if name == "http_servers/healthz_server":
+            return self.healthy()
+        return name != "http_servers/node_server" or self.serves()
+
+    # -- pods -----------------------------------------------------------------------------------------------------
+    def write(self, name: str, text: str) -> float:
+        """Put a manifest in by rename; when that was, seconds since 1970."""
+        new = self.manifests / f".{name}.new"
+        new.write_text(text)
+        at = time.time()
+        new.rename(self.manifests / f"{name}.yaml")
+        return at
+
+    def withdraw(self, name: str) -> float:
+        at = time.time()
+        Path(self.manifests, f"{name}.yaml").unlink()
+        return at
+
+    def traces(self) -> set[str]:
+        """Directories of pods: their files and their cgroups."""
+        pods = Path(self.home, "root", "pods")
+        found = {one.name for one in pods.iterdir()} if pods.exists() else set()
+        tree = find()
+        for tier in ("", "/burstable", "/besteffort"):
+            found |= {name for name in tree.children(self.cgroup + tier) if name.startswith("pod")}
+        return found
+
+    def last_words(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+
+    def _until(self, condition: Callable[[], bool], seconds: float, what: str) -> None:
+        end = time.perf_counter() + seconds
+        while True:
+            try:
+                if condition():
+                    return
+            except NotInTime:
+                pass
+            if time.perf_counter() > end or (self._process is not None and self._process.poll() is not None):
+                raise NotInTime(f"not within {seconds:g} s: {what}; the agent's last words:\n{self.last_words()}")
+            time.sleep(POLL_SECONDS)
+
+
+def _lenient(policy: str) -> str:
+    """The policy that comes with the agent, but that no supervisor gives up: everything is killed in a row."""
+    return policy.replace("max_restarts: 5", "max_restarts: 1000").replace("max_restarts: 3", "max_restarts: 1000")
+
+
+def _free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
