@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import pytest
 
 from actors.config.places import run_dir_of, state_dir_of
@@ -20,6 +21,8 @@ from actors.container_runtime.host import look
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.processes import commands
 from actors.demo.layout import POD, Layout
+from proto import podresources_pb2 as api
+from proto import podresources_pb2_grpc as stubs
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[3]
@@ -81,6 +84,13 @@ def traces(root: Path) -> dict[str, list[str]]:
     return {kind: values for kind, values in found.items() if values}
 
 
+def pods_with_resources(root: Path) -> dict[str, list[str]]:
+    """Containers of each pod, as a monitor of the node is told."""
+    with grpc.insecure_channel(f"unix://{root}/pod-resources/kubelet.sock") as channel:
+        answer = stubs.PodResourcesListerStub(channel).List(api.ListPodResourcesRequest(), timeout=10)
+    return {pod.name: [container.name for container in pod.containers] for pod in answer.pod_resources}
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
@@ -120,6 +130,7 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
     demo.wait_for_lines(len(demo.lines()) + 3)
     assert demo.lines() == list(range(1, len(demo.lines()) + 1)), "the container was not restarted"
     assert "pleg" in demo.supervise("incidents")
+    assert pods_with_resources(root) == {POD: ["hello"]}
     assert demo.end() == 0, demo.text()
     assert demo.text().endswith("nothing is left\n")
     assert traces(root) == {}
