@@ -1,6 +1,6 @@
 """What to do next for a pod that is to run, given what the runtime has of it. Pure: the heart of the agent.
 
-Order (reference notes 8.2, 60, 61): the sandbox; init containers one at a time, sidecars among them kept running; then
+Order, as in the reference: the sandbox; init containers one at a time, sidecars among them kept running; then
 the regular containers, which do not wait for each other; ephemeral ones once.
 """
 

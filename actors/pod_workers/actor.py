@@ -43,7 +43,7 @@ from .starting import Maker
 from .table import Stage
 
 PODS_AT_ONCE = 4
-"""Starts at the same time, all workers together: more only adds to each one's latency (measured, testbed notes)."""
+"""Starts at the same time, all workers together: more only adds to each one's latency (measured)."""
 KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config")
 TRACE_SECONDS = 30.0
 SWEEP_SECONDS = 60.0

@@ -1,6 +1,6 @@
 """Ending containers: in which order, with how much grace. The plan is pure; a coroutine carries it out.
 
-Reference notes 8.5, 61, 62: regular containers at the same time; sidecars after them, last one first; preStop hooks all
+As the reference does: regular containers at the same time; sidecars after them, last one first; preStop hooks all
 begin at once and their time is taken off the grace; at least two seconds are left for SIGTERM. What is needed stands in
 the containers' annotations, so a pod that nobody remembers ends as well as any other.
 """

@@ -1,4 +1,4 @@
-"""Which dead containers and sandboxes of a pod are removed. Pure (reference notes 11)."""
+"""Which dead containers and sandboxes of a pod are removed. Pure."""
 
 from __future__ import annotations
 

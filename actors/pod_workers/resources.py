@@ -1,4 +1,4 @@
-"""What the runtime is told of cpu and memory (reference: subsystem notes 8.7; KEP-753 for sidecars). Pure."""
+"""What the runtime is told of cpu and memory (formulas of the reference; KEP-753 for sidecars). Pure."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ async def restart_scenario(root):
 
 
 async def orphan_scenario(root):
-    """USER_PROBLEMS 12: something of the host is still mounted in the directory of a pod that nobody knows."""
+    """Something of the host is still mounted in the directory of a pod that nobody knows."""
     precious = root / "precious"
     (precious / "inner").mkdir(parents=True)
     (precious / "data").write_text("keep me")
