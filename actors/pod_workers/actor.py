@@ -99,7 +99,7 @@ class Worker(Actor):
     def _reaffirm(self) -> None:
         """A new container manager knows of nobody on the node: what was admitted stays so, and is counted first."""
         for uid, driver in self.drivers.items():
-            if driver.admitted:
+            if driver.in_ledger:
                 self.tell("container_manager", AdmitPod(uid, driver.data, running=True), deadline=30.0)
 
     # -- what is wanted -------------------------------------------------------------------------------------------
@@ -160,6 +160,8 @@ class Worker(Actor):
             self.journal.crashed(self.key(driver))
             raise
         self.drivers.pop(driver.uid, None)
+        if driver.wanted_again:
+            self._want(driver.uid, driver.wanted_again)
         self._tell_known()
 
     @staticmethod

@@ -1,0 +1,82 @@
+"""Whether a pod may run here: names, sysctls, resources, and its volumes on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
+from actors.kube.pod import Pod
+from actors.kube.pods import is_static
+from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted
+from supervision.actor import AskError
+
+from .ending import alive
+from .starting import PodPlace
+from .syncing import decide
+from .sysctls import forbidden
+from .table import Event
+
+if TYPE_CHECKING:
+    from .driver import PodDriver
+
+ADMIT_SECONDS = 10.0
+VOLUME_SECONDS = 130.0
+SAME_NAME_SECONDS = 0.3
+
+
+async def admit(driver: PodDriver) -> None:
+    """Find out whether the pod may run, and have its volumes made meanwhile."""
+    pod = driver.the_pod()
+    if driver.runtime is None:
+        driver.runtime = await driver.worker.look(driver.uid)
+    if is_static(pod) and not driver.runtime.sandboxes and await driver.worker.namesake_runs(pod):
+        # an edited static pod has a new UID: never two of one name at once
+        driver.at(time.time() + SAME_NAME_SECONDS)
+        return
+    if driver.runtime.sandboxes and decide(driver, driver.runtime).done:
+        driver.go(Event.LEAVE)  # it has run to its end before this incarnation
+        return
+    reason = forbidden(pod, driver.worker.agent.config.allowedUnsafeSysctls)
+    if reason:
+        refuse(driver, "SysctlForbidden", reason)
+        return
+    volumes = asyncio.ensure_future(mount(driver, pod))
+    try:
+        question = AdmitPod(driver.uid, driver.data, running=bool(alive(driver.runtime)))
+        answer = await driver.unless_leaving(driver.ask("container_manager", question, ADMIT_SECONDS))
+        if isinstance(answer, PodRejected):
+            refuse(driver, answer.reason, answer.message)
+            return
+        if not isinstance(answer, PodAdmitted):
+            raise AskError(f"container_manager answered {type(answer).__name__}")
+        driver.in_ledger = True
+        paths = await driver.unless_leaving(volumes)
+    finally:
+        if not volumes.done():
+            volumes.cancel()
+    if paths is None:
+        return
+    driver.place = PodPlace(cgroup_parent=answer.cgroup_parent, volumes=paths)
+    driver.go(Event.ADMITTED)
+
+
+def refuse(driver: PodDriver, reason: str, message: str) -> None:
+    driver.reason = (reason, f"Pod was rejected: {message}")
+    driver.worker.event(driver, "Warning", reason, message)
+    driver.go(Event.REFUSED)
+
+
+async def mount(driver: PodDriver, pod: Pod) -> dict[str, str] | None:
+    """Host paths of the volumes; None when they are not there yet."""
+    if not pod.spec.volumes:
+        return {}
+    answer = await driver.ask("volume_manager", MountVolumes(driver.uid, driver.data), VOLUME_SECONDS)
+    if isinstance(answer, VolumesMounted):
+        return answer.paths
+    text = answer.message if isinstance(answer, VolumesFailed) else f"answered {type(answer).__name__}"
+    driver.worker.event(driver, "Warning", "FailedMount", text)
+    driver.wait_for_all("ContainerCreating", text)
+    driver.again(text)
+    return None

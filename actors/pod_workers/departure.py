@@ -1,0 +1,93 @@
+"""Ends a pod: its containers, then what it held, then its last traces."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from actors.container_manager.messages import PodReleased, ReleasePod, StopCounting
+from actors.cri.model import PodRuntime
+from actors.kube.pod import Pod
+from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
+
+from . import files, garbage
+from .ending import alive, end_all, plan
+from .table import Event
+
+if TYPE_CHECKING:
+    from .driver import PodDriver
+
+RELEASE_SECONDS = 10.0
+VOLUME_SECONDS = 130.0
+
+
+async def terminate(driver: PodDriver) -> None:
+    """End every container, then the sandboxes, until the runtime agrees that all are gone."""
+    runtime = await driver.look()
+    if driver.pod is not None and alive(runtime):
+        driver.worker.event(driver, "Normal", "Killing", "Stopping all containers of the pod")
+    await stop_all(driver, runtime, driver.pod, driver.kill.grace_seconds if driver.kill else None)
+    runtime = await driver.look()
+    if alive(runtime) or any(sandbox.ready for sandbox in runtime.sandboxes):
+        driver.again("the runtime still has running containers or a sandbox of it")
+        return
+    driver.waiting = {}
+    driver.go(Event.STOPPED)
+
+
+async def stop_all(driver: PodDriver, runtime: PodRuntime, pod: Pod | None, grace: int | None = None) -> None:
+    endings = [plan(ran, pod, grace) for ran in alive(runtime)]
+    errors = await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
+    if errors:
+        raise errors[0]
+    ready = [sandbox.id for sandbox in runtime.sandboxes if sandbox.ready]
+    await asyncio.gather(*(driver.worker.client.stop_pod_sandbox(sandbox_id) for sandbox_id in ready))
+
+
+async def clean(driver: PodDriver) -> None:
+    """Give back resources, volumes and the cgroup."""
+    driver.worker.tell("container_manager", StopCounting(driver.uid))
+    answer = await driver.ask("volume_manager", UnmountVolumes(driver.uid), VOLUME_SECONDS)
+    if not isinstance(answer, VolumesUnmounted):
+        text = answer.message if isinstance(answer, VolumesFailed) else type(answer).__name__
+        driver.worker.event(driver, "Warning", "FailedUnmount", text)
+        driver.again(f"volumes: {text}")
+        return
+    released = await driver.ask("container_manager", ReleasePod(driver.uid), RELEASE_SECONDS)
+    if isinstance(released, PodReleased) and released.message:
+        driver.worker.log.info("pod %s: its cgroup: %s", driver.label, released.message)
+    driver.in_ledger = False
+    driver.go(Event.CLEANED)
+
+
+async def rest(driver: PodDriver) -> None:
+    """Keep the last instance of each container for as long as a source has the pod; then leave no trace."""
+    if not (driver.removed or driver.pod is None):
+        await collect(driver, keep=1)
+        return
+    runtime = await driver.look()
+    client = driver.worker.client
+    await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
+    for sandbox in runtime.sandboxes:
+        await client.remove_pod_sandbox(sandbox.id)
+    name, namespace = (
+        (driver.pod.metadata.name, driver.pod.metadata.namespace) if driver.pod else (runtime.name, runtime.namespace)
+    )
+    await driver.worker.remove_traces(driver.uid, namespace, name)
+    driver.go(Event.FORGOTTEN)
+
+
+async def collect(driver: PodDriver, keep: int) -> None:
+    """Remove dead containers and sandboxes that nobody needs any more."""
+    runtime, pod = driver.runtime, driver.pod
+    if runtime is None or pod is None:
+        return
+    dead, client, agent = garbage.dead_containers(runtime, keep), driver.worker.client, driver.worker.agent
+    sandboxes = garbage.dead_sandboxes(runtime, keep_newest=True)
+    for ran in dead:
+        await client.remove_container(ran.id)
+        files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
+    for sandbox in sandboxes:
+        await client.remove_pod_sandbox(sandbox.id)
+    if dead or sandboxes:
+        await driver.look()

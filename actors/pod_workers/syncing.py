@@ -1,0 +1,180 @@
+"""Brings a running pod nearer to what it should be: one decision, what it asks for, a look, and again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from actors.cri.model import Container, PodRuntime
+from actors.image_manager.messages import ImageReady
+from actors.kube.pod import Pod
+from actors.kube.pods import find_container
+from actors.status_manager.messages import Waiting
+
+from . import files
+from .actions import Actions, Backoff, Start, compute, earliest
+from .departure import collect, stop_all
+from .ending import end_all, plan
+from .starting import StartFailed
+from .table import Event
+
+if TYPE_CHECKING:
+    from .driver import PodDriver
+
+RETRY_SECONDS = 1.0
+ROUNDS = 20
+"""More decisions than that in one go would be a loop: the rest waits for the next wake."""
+
+
+async def sync(driver: PodDriver) -> None:
+    """Do what is to be done, look, and again, until nothing is."""
+    for _ in range(ROUNDS):
+        if driver.must_leave():
+            driver.go(Event.LEAVE)
+            return
+        runtime = await driver.look() if driver.stale or driver.runtime is None else driver.runtime
+        actions = decide(driver, runtime)
+        note_backoffs(driver, actions)
+        if actions.done:
+            driver.go(Event.LEAVE)
+            return
+        if not await perform(driver, actions):
+            break
+        await driver.look()
+        driver.publish()
+    await collect(driver, keep=1)
+
+
+def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
+    """What is to be done now; written down first which pod is in hand."""
+    worker = driver.worker
+    with worker.journal.hand(worker.key(driver)):
+        return compute(driver.the_pod(), runtime, driver.verdicts, time.time(), worker.maximum_backoff)
+
+
+def note_backoffs(driver: PodDriver, actions: Actions) -> None:
+    due = earliest(actions.backoff)
+    if due:
+        driver.at(due)
+    names = {backoff.name for backoff in actions.backoff}
+    for backoff in actions.backoff:
+        if driver.waiting.get(backoff.name, Waiting("")).reason != "CrashLoopBackOff":
+            driver.worker.event(driver, "Warning", "BackOff", f"Back-off restarting failed container {backoff.name}")
+        driver.waiting[backoff.name] = Waiting("CrashLoopBackOff", backoff_text(driver, backoff))
+    for name in [
+        name for name, why in driver.waiting.items() if why.reason == "CrashLoopBackOff" and name not in names
+    ]:
+        del driver.waiting[name]
+
+
+def backoff_text(driver: PodDriver, backoff: Backoff) -> str:
+    pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
+    return f"back-off {pause}s restarting failed container={backoff.name} pod={driver.label}"
+
+
+async def perform(driver: PodDriver, actions: Actions) -> bool:
+    """Carry out; whether anything was done that changes the runtime."""
+    pod, runtime = driver.the_pod(), driver.runtime or PodRuntime(uid=driver.uid)
+    if actions.kill_pod:
+        await stop_all(driver, runtime, pod)
+    if actions.kill:
+        endings = [plan(kill.container, pod, None, kill.probe) for kill in actions.kill]
+        for kill in actions.kill:
+            driver.worker.event(driver, "Normal", "Killing", kill.why, kill.container.name)
+        await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
+        return True
+    if not (actions.create_sandbox or actions.start or actions.resume):
+        return False
+    if not driver.worker.network_ready and not pod.spec.hostNetwork and actions.create_sandbox:
+        driver.wait_for_all("ContainerCreating", f"network is not ready: {driver.worker.runtime_message}")
+        driver.at(time.time() + RETRY_SECONDS)
+        return False
+    images = {
+        start.container.name: asyncio.ensure_future(driver.worker.maker.image(pod, start.container))
+        for start in actions.start
+    }
+    try:
+        return await start(driver, pod, actions, images)
+    finally:
+        for image in images.values():
+            if not image.done():
+                image.cancel()
+            elif not image.cancelled():
+                image.exception()
+
+
+async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str, asyncio.Task[ImageReady]]) -> bool:
+    async with driver.worker.maker.slots:
+        if actions.create_sandbox:
+            try:
+                await driver.worker.maker.sandbox(pod, actions.attempt, driver.place)
+            except StartFailed as failure:
+                driver.stale = True
+                driver.worker.event(driver, "Warning", "FailedCreatePodSandBox", failure.message)
+                driver.wait_for_all("ContainerCreating", failure.message)
+                driver.again(failure.message)
+                return False
+            await driver.look()
+        for ran in actions.resume:
+            await resume(driver, pod, ran)
+        results = [await begin(driver, pod, start, images[start.container.name]) for start in actions.start]
+    return actions.create_sandbox or bool(actions.resume) or any(results)
+
+
+async def resume(driver: PodDriver, pod: Pod, ran: Container) -> None:
+    container = find_container(pod, ran.name)
+    if container is None or driver.runtime is None:
+        return
+    ips = driver.runtime.sandboxes[0].ips
+    try:
+        await driver.worker.maker.begin(pod, container, ran.id, ran.restart_count, ips)
+    except StartFailed as failure:
+        failed(driver, container.name, failure)
+
+
+async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[ImageReady]) -> bool:
+    """Start one container; whether the runtime was changed."""
+    name, began = start.container.name, time.monotonic()
+    count = start.restart_count
+    if not count:
+        # the runtime may have forgotten what its logs still show
+        count = files.highest_log_number(driver.worker.agent.pod_logs_dir, pod, name) + 1
+        start = Start(start.container, count, start.init)
+    try:
+        found = await driver.unless_leaving(image)
+        assert driver.runtime is not None  # noqa: S101 - looked at before
+        container_id, complaint = await driver.worker.maker.container(pod, start, found, driver.runtime, driver.place)
+    except StartFailed as failure:
+        failed(driver, name, failure)
+        return failure.reason in ("RunContainerError", "CreateContainerError")
+    driver.waiting.pop(name, None)
+    driver.worker.metrics.observe(
+        "kubelet_runtime_operations_duration_seconds", time.monotonic() - began, operation_type="start"
+    )
+    driver.worker.event(driver, "Normal", "Started", f"Container {name} started", name)
+    if complaint:
+        await hook_failed(driver, pod, name, container_id, complaint)
+    return True
+
+
+async def hook_failed(driver: PodDriver, pod: Pod, name: str, container_id: str, complaint: str) -> None:
+    """A container whose postStart hook failed is ended, as if it had failed itdriver."""
+    driver.worker.event(driver, "Warning", "FailedPostStartHook", complaint, name)
+    runtime = await driver.look()
+    ran = next((one for one in runtime.containers if one.id == container_id), None)
+    if ran is not None:
+        await end_all(driver.worker.client, pod, [plan(ran, pod)], driver.ip(), driver.say)
+    driver.waiting[name] = Waiting("PostStartHookError", complaint)
+
+
+def failed(driver: PodDriver, name: str, failure: StartFailed) -> None:
+    driver.stale = True  # what it left in the runtime, if anything, counts for the next try
+    known = driver.waiting.get(name)
+    driver.waiting[name] = Waiting(failure.reason, failure.message)
+    if known is None or known.reason != failure.reason:
+        driver.worker.event(driver, "Warning", "Failed", failure.message, name)
+    if failure.retry:
+        driver.at(time.time() + failure.retry)
+    else:
+        driver.again(failure.message)
