@@ -21,4 +21,6 @@ def container_hash(container: Container) -> str:
     text = json.dumps(picked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     for char in "<>&":  # Go's encoder escapes these
         text = text.replace(char, f"\\u{ord(char):04x}")
-    return f"{fnv1a_32(text.encode()):x}"
+    # the reference hashes not these bytes, but how its dump library prints a slice of them
+    dumped = f"([]uint8)[{' '.join(map(str, text.encode()))}]"
+    return f"{fnv1a_32(dumped.encode()):x}"

@@ -1,0 +1,51 @@
+"""Pauses between restarts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.cri.model import Container, ContainerState
+from actors.pod_workers.restarts import pause_after, start_not_before
+
+
+def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0) -> Container:
+    return Container(
+        id=str(count),
+        name="a",
+        pod_uid="u",
+        state=ContainerState.EXITED,
+        started_ns=int((ended - ran_seconds) * 1e9),
+        finished_ns=int(ended * 1e9),
+        annotations={"io.kubernetes.container.restartCount": str(count)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "pause"), [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 300), (7, 300), (500, 300)]
+)
+def test_the_first_restart_is_at_once_then_ten_seconds_doubling(count, pause):
+    assert pause_after(count, 300.0) == pause
+
+
+def test_a_lower_maximum_lowers_the_first_pause_too():
+    assert [pause_after(count, 3.0) for count in (1, 2)] == [3.0, 3.0]
+
+
+def test_the_pause_counts_from_the_end_of_the_last_run():
+    assert start_not_before([dead(2)], 300.0) == 1020.0
+
+
+def test_a_long_run_begins_anew():
+    assert start_not_before([dead(9, ran_seconds=601)], 300.0) == 0.0
+    assert start_not_before([dead(9), dead(8, ran_seconds=601)], 300.0) == 1010.0
+
+
+def test_nothing_dead_nothing_to_wait_for():
+    assert start_not_before([], 300.0) == 0.0
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 300))
+def test_a_pause_is_never_over_the_maximum(count, maximum):
+    assert 0 <= pause_after(count, maximum) <= maximum
