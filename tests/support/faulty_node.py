@@ -1,0 +1,161 @@
+"""A whole agent that is injured, and what is looked at meanwhile: its containers, its health, its incidents."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from actors.cri.client import CriClient
+from actors.cri.errors import Unavailable
+from actors.cri.model import Container, ContainerState
+from supervision.incidents import Incident, read
+from supervision.protocol import Done, Fault, Inject
+from tests.bench.node import Node, NotInTime
+from tests.bench.pods import manifest
+from tests.support.runtime import RealRuntime
+
+T = TypeVar("T")
+SECONDS = 40.0
+HEARTBEAT_SECONDS = 3
+"""Shorter than the default of 10 s, so that many hangs can be tested; the mechanism is the same."""
+RUNTIME_SECONDS = 15.0
+"""So long the runtime may be away while it is started again."""
+NODE_NAME = "bench"
+
+
+class FaultyNode(Node):
+    """An agent on a private containerd, with a policy that never gives up and finds a hang soon."""
+
+    def __init__(self, runtime: RealRuntime) -> None:
+        super().__init__(runtime)
+        policy = Path(self.home, "policy.yaml")
+        text = policy.read_text()
+        assert "heartbeat_seconds: 10\n" in text
+        policy.write_text(text.replace("heartbeat_seconds: 10\n", f"heartbeat_seconds: {HEARTBEAT_SECONDS}\n"))
+
+    # -- faults -----------------------------------------------------------------------------------------------------
+    def inject(self, name: str, fault: Fault, **options: Any) -> None:
+        client = self.client()
+        try:
+            done = client.ask(Inject(name=name, fault=fault, **options), Done, timeout=5.0)
+        finally:
+            client.close()
+        assert done.error == "", done.error
+
+    def incidents(self) -> list[Incident]:
+        return read(Path(self.home, "root", "troupelet", "incidents.jsonl")).incidents
+
+    def incidents_of(self, name: str) -> list[Incident]:
+        return [incident for incident in self.incidents() if incident.actor == name]
+
+    def wait_replaced(self, name: str, incarnation: int, seconds: float = SECONDS) -> None:
+        """Until a later incarnation answers, and everything else is in service."""
+        client = self.client()
+        try:
+            self.until(lambda: self.in_service(client, name, incarnation), f"{name} replaced", seconds)
+        finally:
+            client.close()
+        self.wait_whole()
+
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
+        self._until(condition, seconds, what)
+
+    def kill_stage(self) -> None:
+        """As kill -9 of the whole agent would."""
+        process, self._process = self._process, None
+        assert process is not None
+        process.kill()
+        process.wait()
+
+    # -- containers -------------------------------------------------------------------------------------------------
+    def ask_runtime(self, question: Callable[[CriClient], Awaitable[T]]) -> T:
+        async def ask() -> T:
+            client = CriClient(self.runtime.endpoint)
+            end = time.monotonic() + RUNTIME_SECONDS
+            try:
+                while True:
+                    try:
+                        return await question(client)
+                    except Unavailable:
+                        if time.monotonic() > end:
+                            raise
+                        await asyncio.sleep(0.05)
+            finally:
+                await client.close()
+
+        return asyncio.run(ask())
+
+    def containers(self) -> list[Container]:
+        return self.ask_runtime(lambda client: client.list_containers())
+
+    def running(self) -> dict[str, tuple[str, int]]:
+        """(id, restart count) of the running container of each pod, by the name of its manifest."""
+        return {
+            container.pod_name.removesuffix(f"-{NODE_NAME}"): (container.id, container.restart_count)
+            for container in self.containers()
+            if container.state is ContainerState.RUNNING
+        }
+
+    def add(self, *names: str) -> None:
+        for name in names:
+            self.write(name, manifest(name))
+
+    def wait_running(self, *names: str, seconds: float = SECONDS) -> None:
+        self.until(lambda: set(names) <= set(self.running()), f"running: {names}", seconds)
+
+    def wait_gone(self, *names: str, seconds: float = SECONDS) -> None:
+        """Until no container, in any state, and no sandbox of these pods is left."""
+
+        def there() -> set[str]:
+            sandboxes = self.ask_runtime(lambda client: client.list_pod_sandboxes())
+            found = {box.pod_name for box in sandboxes} | {container.pod_name for container in self.containers()}
+            return {name.removesuffix(f"-{NODE_NAME}") for name in found}
+
+        self.until(lambda: not set(names) & there(), f"gone: {names}", seconds)
+
+    def doubles(self) -> list[str]:
+        """Pods with more than one running container of a name: none, ever."""
+        seen: set[tuple[str, str]] = set()
+        found = []
+        for container in self.containers():
+            if container.state is ContainerState.RUNNING:
+                key = (container.pod_name, container.name)
+                found += [container.pod_name] if key in seen else []
+                seen.add(key)
+        return found
+
+
+class HealthWatch:
+    """Asks /healthz again and again; `longest` is the longest time without an ok."""
+
+    def __init__(self, node: Node) -> None:
+        self._node, self._stop = node, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.asked = 0
+        self.longest = 0.0
+
+    def _watch(self) -> None:
+        last = time.monotonic()
+        while not self._stop.is_set():
+            if self._node.healthy():
+                self.asked += 1
+                last = time.monotonic()
+            self.longest = max(self.longest, time.monotonic() - last)
+            time.sleep(0.01)
+
+    @contextmanager
+    def watching(self) -> Iterator[HealthWatch]:
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self._stop.set()
+            self._thread.join()
+
+
+__all__ = ["FaultyNode", "HealthWatch", "NotInTime"]
