@@ -43,7 +43,8 @@ from .starting import Maker
 from .table import Stage
 
 PODS_AT_ONCE = 4
-"""Starts at the same time, all workers together: more only adds to each one's latency (measured)."""
+"""Starts at the same time in one worker, so that pods which all hash to one are no slower for it; with more of them
+each only takes longer (measured)."""
 KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config")
 TRACE_SECONDS = 30.0
 SWEEP_SECONDS = 60.0
@@ -70,7 +71,7 @@ class Worker(Actor):
         self.client = CriClient(self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout))
         self.sync_seconds = float(config.syncFrequency)
         self.maximum_backoff = float(config.crashLoopBackOff.maxContainerRestartPeriod or 300)
-        self.maker = Maker(self, self.client, self.agent, max(1, -(-PODS_AT_ONCE // self.agent.workers) + 1))
+        self.maker = Maker(self, self.client, self.agent, PODS_AT_ONCE)
         self.journal = Journal(Path(self.agent.run_dir), self.name, time.time)
         if self.journal.victim:
             self.log.error("the last incarnation died with %s in hand", self.journal.victim)

@@ -55,15 +55,35 @@ class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
     volumes: dict[str, str] = {}
 
 
+class Turn:
+    """One pod's right to have something made now. Given up while it waits for what may take long: a pull, a hook."""
+
+    def __init__(self, slots: asyncio.Semaphore) -> None:
+        self._slots, self._held = slots, False
+
+    async def take(self) -> None:
+        if not self._held:
+            await self._slots.acquire()
+            self._held = True
+
+    def give_up(self) -> None:
+        if self._held:
+            self._held = False
+            self._slots.release()
+
+
 class Maker:
     """Starts sandboxes and containers for a worker; `slots` bounds how many pods at once."""
 
     def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
         self._actor, self._client, self._agent = actor, client, agent
-        self.slots = asyncio.Semaphore(slots)
+        self._slots = asyncio.Semaphore(slots)
         self._memory = total_memory()
         self._unified = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
         self.allocatable: dict[str, int] = {}
+
+    def turn(self) -> Turn:
+        return Turn(self._slots)
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
@@ -119,10 +139,10 @@ class Maker:
                 raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
 
     # -- containers -----------------------------------------------------------------------------------------------
-    async def container(
-        self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace
-    ) -> tuple[str, str]:
-        """Create and start one. Answers (its id, what its postStart hook complained of). Raises StartFailed."""
+    async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace) -> str:
+        """Create and start one; its id. Raises StartFailed."""
+        if not runtime.sandboxes:
+            raise StartFailed("CreateContainerError", "its sandbox is gone")
         sandbox = runtime.sandboxes[0]
         try:
             parts = await self._parts(pod, start, image, sandbox.ips, place)
@@ -138,10 +158,11 @@ class Maker:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
             raise StartFailed("CreateContainerError", str(error)) from None
-        return container_id, await self.begin(pod, start.container, container_id, start.restart_count, sandbox.ips)
+        await self.begin(pod, start.container, container_id, start.restart_count)
+        return container_id
 
-    async def begin(self, pod: Pod, container: Container, container_id: str, count: int, ips: list[str]) -> str:
-        """Start a container that was created. Raises StartFailed. Answers what the postStart hook complained of."""
+    async def begin(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
+        """Start a container that was created. Raises StartFailed."""
         try:
             await self._client.start_container(container_id)
         except CriError as error:
@@ -152,9 +173,9 @@ class Maker:
             files.make_log_link(links, agent.pod_logs_dir, pod, container.name, container_id, log)
         except OSError as error:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
-        return await self._post_start(container, container_id, ips)
 
-    async def _post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
+    async def post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
+        """Run its hook, however long that takes. Answers what it complained of."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""

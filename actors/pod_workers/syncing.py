@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from actors.cri.model import Container, PodRuntime
 from actors.image_manager.messages import ImageReady
+from actors.kube.container import Container as Specified
 from actors.kube.pod import Pod
 from actors.kube.pods import find_container
 from actors.status_manager.messages import Waiting
@@ -16,7 +17,7 @@ from . import files
 from .actions import Actions, Backoff, Start, compute, earliest
 from .departure import collect, stop_all
 from .ending import end_all, plan
-from .starting import StartFailed
+from .starting import StartFailed, Turn
 from .table import Event
 
 if TYPE_CHECKING:
@@ -105,7 +106,9 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
 
 
 async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str, asyncio.Task[ImageReady]]) -> bool:
-    async with driver.worker.maker.slots:
+    turn = driver.worker.maker.turn()
+    try:
+        await turn.take()
         if actions.create_sandbox:
             try:
                 await driver.worker.maker.sandbox(pod, actions.attempt, driver.place)
@@ -117,23 +120,27 @@ async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str,
                 return False
             await driver.look()
         for ran in actions.resume:
-            await resume(driver, pod, ran)
-        results = [await begin(driver, pod, start, images[start.container.name]) for start in actions.start]
+            await resume(driver, pod, ran, turn)
+        results = [await begin(driver, pod, start, images[start.container.name], turn) for start in actions.start]
+    finally:
+        turn.give_up()
     return actions.create_sandbox or bool(actions.resume) or any(results)
 
 
-async def resume(driver: PodDriver, pod: Pod, ran: Container) -> None:
+async def resume(driver: PodDriver, pod: Pod, ran: Container, turn: Turn) -> None:
     container = find_container(pod, ran.name)
-    if container is None or driver.runtime is None:
+    if container is None:
         return
-    ips = driver.runtime.sandboxes[0].ips
+    await turn.take()
     try:
-        await driver.worker.maker.begin(pod, container, ran.id, ran.restart_count, ips)
+        await driver.worker.maker.begin(pod, container, ran.id, ran.restart_count)
     except StartFailed as failure:
         failed(driver, container.name, failure)
+        return
+    await post_start(driver, pod, container, ran.id, turn)
 
 
-async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[ImageReady]) -> bool:
+async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[ImageReady], turn: Turn) -> bool:
     """Start one container; whether the runtime was changed."""
     name, began = start.container.name, time.monotonic()
     count = start.restart_count
@@ -141,10 +148,13 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
         # the runtime may have forgotten what its logs still show
         count = files.highest_log_number(driver.worker.agent.pod_logs_dir, pod, name) + 1
         start = Start(start.container, count, start.init)
+    if not image.done():
+        turn.give_up()
     try:
         found = await driver.unless_leaving(image)
+        await turn.take()
         assert driver.runtime is not None  # noqa: S101 - looked at before
-        container_id, complaint = await driver.worker.maker.container(pod, start, found, driver.runtime, driver.place)
+        container_id = await driver.worker.maker.container(pod, start, found, driver.runtime, driver.place)
     except StartFailed as failure:
         failed(driver, name, failure)
         return failure.reason in ("RunContainerError", "CreateContainerError")
@@ -153,9 +163,19 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
         "kubelet_runtime_operations_duration_seconds", time.monotonic() - began, operation_type="start"
     )
     driver.worker.event(driver, "Normal", "Started", f"Container {name} started", name)
-    if complaint:
-        await hook_failed(driver, pod, name, container_id, complaint)
+    await post_start(driver, pod, start.container, container_id, turn)
     return True
+
+
+async def post_start(driver: PodDriver, pod: Pod, container: Specified, container_id: str, turn: Turn) -> None:
+    """Run the container's hook, if it has one, and end it when that fails."""
+    if container.lifecycle is None or container.lifecycle.postStart is None:
+        return
+    turn.give_up()
+    ips = driver.runtime.sandboxes[0].ips if driver.runtime and driver.runtime.sandboxes else []
+    complaint = await driver.worker.maker.post_start(container, container_id, ips)
+    if complaint:
+        await hook_failed(driver, pod, container.name, container_id, complaint)
 
 
 async def hook_failed(driver: PodDriver, pod: Pod, name: str, container_id: str, complaint: str) -> None:
