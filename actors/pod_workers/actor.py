@@ -59,6 +59,8 @@ class Worker(Actor):
         super().__init__()
         self.drivers: dict[str, PodDriver] = {}
         self._parked: dict[str, bytes] = {}
+        self._unclaimed: dict[str, PodRuntime] = {}
+        """What the runtime has of pods that no source has named yet; judged once all have spoken."""
         self._sources_ready = False
         self._runtime_known = False
         self._told: list[str] | None = None
@@ -113,6 +115,9 @@ class Worker(Actor):
             self._sources_ready = True
             for uid in (set(self.drivers) | set(self._parked)) - wanted:
                 self._remove(uid)
+            unclaimed, self._unclaimed = self._unclaimed, {}
+            for runtime in unclaimed.values():
+                self._seen(runtime)
             self._tell_known()
 
     @on(PodOperation)
@@ -206,7 +211,11 @@ class Worker(Actor):
         driver = self.drivers.get(runtime.uid)
         if driver is not None:
             driver.seen(runtime)
-        elif self._sources_ready and runtime.uid not in self._parked and (runtime.sandboxes or runtime.containers):
+        elif not (runtime.sandboxes or runtime.containers):
+            self._unclaimed.pop(runtime.uid, None)
+        elif not self._sources_ready:
+            self._unclaimed[runtime.uid] = runtime
+        elif runtime.uid not in self._parked:
             self.log.info(
                 "pod %s/%s (%s) is wanted by no source: it is ended", runtime.namespace, runtime.name, runtime.uid
             )
