@@ -1,0 +1,161 @@
+"""The image manager on a fake runtime: policies, joined pulls, backoff, collection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.cri.fake import FakeRuntime, Fault
+from actors.image_manager import actor as module
+from actors.image_manager.actor import ImageManager
+from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady
+from actors.pod_workers.messages import KnownPods
+from supervision.harness import Harness
+
+IMAGE = "registry.test/app:1"
+Story = Callable[[Harness, FakeRuntime], Awaitable[None]]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
+    runtime = FakeRuntime()
+    monkeypatch.setattr(module, "CriClient", lambda *_: runtime.client())
+    return runtime
+
+
+def tell(story: Story, fake: FakeRuntime, **config: Any) -> None:
+    async def run() -> None:
+        context = Agent(config=KubeletConfiguration(**config))
+        async with Harness(ImageManager, name="image_manager", context=context) as harness:
+            await story(harness, fake)
+
+    asyncio.run(run())
+
+
+def wanted(image: str = IMAGE, policy: str = "IfNotPresent", uid: str = "u") -> EnsureImage:
+    return EnsureImage(uid, "default", "p", "c", image, policy)
+
+
+def pulls(fake: FakeRuntime) -> int:
+    return len(fake.asked("PullImage"))
+
+
+def test_an_image_that_is_there_is_not_pulled_and_one_that_is_not_is(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        first = await harness.ask(wanted())
+        again = await harness.ask(wanted())
+        assert isinstance(first, ImageReady)
+        assert (first.pulled, again.pulled, first.image_ref == again.image_ref) == (True, False, True)
+        assert pulls(fake) == 1
+        await harness.ask(wanted(policy="Always"))
+        assert pulls(fake) == 2
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
+def add_image(fake: FakeRuntime, name: str) -> None:
+    """Put it into the registry that the fake pulls from."""
+    fake.images.registry[name] = 50_000_000
+
+
+def test_never_means_never(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        answer = await harness.ask(wanted(policy="Never"))
+        assert answer.reason == "ErrImageNeverPull"
+        assert pulls(fake) == 0
+
+    tell(story, fake)
+
+
+@pytest.mark.parametrize("image", ["Bad Name", "UPPER", ""])
+def test_a_name_that_is_none_is_told_without_asking_the_runtime(fake, image):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        assert (await harness.ask(wanted(image))).reason == "InvalidImageName"
+        assert fake.calls == []
+
+    tell(story, fake)
+
+
+def test_identical_pulls_are_one(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        fake.faults.add("PullImage", Fault(delay=0.1))
+        answers = await asyncio.gather(*(harness.ask(wanted(uid=f"u{n}")) for n in range(5)))
+        assert {type(answer) for answer in answers} == {ImageReady}
+        assert pulls(fake) == 1
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
+def test_a_cached_image_does_not_wait_behind_a_pull(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(wanted("registry.test/cached:1"))
+        fake.faults.add("PullImage", Fault(delay=3.0))
+        slow = asyncio.ensure_future(harness.ask(wanted(), timeout=10))
+        await asyncio.sleep(0.05)
+        cached = await asyncio.wait_for(harness.ask(wanted("registry.test/cached:1")), 1.0)
+        assert isinstance(cached, ImageReady)
+        assert not slow.done()
+        await slow
+
+    add_image(fake, IMAGE)
+    add_image(fake, "registry.test/cached:1")
+    tell(story, fake)
+
+
+def test_a_failed_pull_backs_off_and_is_forgotten_with_its_pod(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        first, second = (
+            await harness.ask(wanted("registry.test/none:1")),
+            await harness.ask(wanted("registry.test/none:1")),
+        )
+        assert isinstance(first, ImageFailed)
+        assert (first.reason, second.reason) == ("ErrImagePull", "ImagePullBackOff")
+        assert 9 < second.retry_seconds <= 10
+        assert pulls(fake) == 1
+        for worker in range(2):
+            await harness.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+        assert (await harness.ask(wanted("registry.test/none:1"))).reason == "ErrImagePull"
+
+    tell(story, fake)
+
+
+def test_the_runtime_away_is_no_reason_to_back_off(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        fake.faults.add("ImageStatus", Fault(error="UNAVAILABLE", times=1))
+        assert (await harness.ask(wanted())).reason == "ImageInspectError"
+        assert isinstance(await harness.ask(wanted()), ImageReady)
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
+def test_images_are_listed_biggest_first(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(wanted())
+        images = (await harness.deliver(GetImages())).images
+        assert [one.size_bytes for one in images] == sorted((one.size_bytes for one in images), reverse=True)
+        assert any(IMAGE in one.names for one in images)
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
+def test_a_full_disk_costs_unused_images_only(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(wanted())
+        harness.disposables["actors.image_manager.actor:disk_of"] = lambda path: [1000, 10]
+        harness.actor.thresholds = module.Thresholds(minimum_age=0.0)
+        await harness.actor.collect()
+        assert len(fake.asked("RemoveImage")) >= 1
+        left = (await harness.deliver(GetImages())).images
+        assert not any(IMAGE in one.names for one in left)
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
