@@ -1,0 +1,153 @@
+"""The PLEG on a fake runtime: the first look, changes, a slow pod, a runtime that is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from actors.config.agent import Agent
+from actors.cri.fake import FakeRuntime, Fault
+from actors.cri.model import ContainerState
+from actors.kube.pods import worker_of
+from actors.pleg import actor as module
+from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
+from actors.pleg.messages import GetRuntimePods, RelistPod
+from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
+from supervision.harness import Harness
+from supervision.protocol import Hello
+from tests.support.cri_configs import container_config, sandbox_config
+
+Story = Callable[[Harness, FakeRuntime], Awaitable[None]]
+WORKERS = ["pod_workers/worker/0", "pod_workers/worker/1"]
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
+    runtime = FakeRuntime("1.6")
+    monkeypatch.setattr(module, "CriClient", lambda *_, **__: runtime.client())
+    return runtime
+
+
+def tell(story: Story, fake: FakeRuntime) -> None:
+    async def run() -> None:
+        async with Harness(Pleg, name="pleg", context=Agent(workers=2)) as harness:
+            await harness.advance(0)  # the first look
+            await story(harness, fake)
+
+    asyncio.run(run())
+
+
+async def pod(fake: FakeRuntime) -> tuple[str, str, str]:
+    """(uid, sandbox id, container id) of a new pod that runs."""
+    client, sandbox = fake.client(), sandbox_config()
+    box = await client.run_pod_sandbox(sandbox)
+    container = await client.create_container(box, container_config(sandbox, ("sleep", "1000")), sandbox)
+    await client.start_container(container)
+    return sandbox.metadata.uid, box, container
+
+
+def changed(harness: Harness) -> list[tuple[str, PodRuntimeChanged]]:
+    return [(name, message) for name, message in harness.outbox if isinstance(message, PodRuntimeChanged)]
+
+
+def test_the_first_look_is_told_to_each_worker_of_its_own_pods(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        told = [(name, message) for name, message in harness.outbox if isinstance(message, RuntimePods)]
+        assert sorted(name for name, _ in told) == WORKERS
+        uids = {one.uid for _, message in told for one in message.pods}
+        assert len(uids) == 3
+        assert all(worker_of(one.uid, 2) == name for name, message in told for one in message.pods)
+
+    async def first() -> None:
+        for _ in range(3):
+            await pod(fake)
+
+    asyncio.run(first())
+    tell(story, fake)
+
+
+def test_a_new_pod_and_its_end_are_told_to_its_worker_with_the_whole_of_it(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        uid, _, container = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        (name, message) = changed(harness)[-1]
+        assert (name, message.uid) == (worker_of(uid, 2), uid)
+        assert [one.state for one in message.runtime.containers] == [ContainerState.RUNNING]
+        await fake.client().stop_container(container, 0)
+        await harness.advance(RELIST_SECONDS)
+        assert [one.state for one in changed(harness)[-1][1].runtime.containers] == [ContainerState.EXITED]
+
+    tell(story, fake)
+
+
+def test_nothing_is_said_while_nothing_changes(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        count, statuses = len(changed(harness)), len(fake.asked("ContainerStatus"))
+        await harness.advance(10 * RELIST_SECONDS)
+        assert (len(changed(harness)), len(fake.asked("ContainerStatus"))) == (count, statuses)
+
+    tell(story, fake)
+
+
+def test_a_runtime_that_is_away_is_told_and_nothing_is_called_gone(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        await pod(fake)
+        await harness.advance(STATUS_SECONDS)
+        count = len(changed(harness))
+        fake.faults.add("*", Fault(error="UNAVAILABLE"))
+        await harness.advance(2 * STATUS_SECONDS)
+        assert len(changed(harness)) == count
+        assert not harness.sent(RuntimeHealth)[-1].ready
+        fake.faults.clear()
+        await harness.advance(2 * STATUS_SECONDS)
+        assert harness.sent(RuntimeHealth)[-1].ready
+        assert len((await harness.deliver(GetRuntimePods())).pods) == 1
+
+    tell(story, fake)
+
+
+def test_one_pod_whose_status_hangs_holds_up_no_other(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        fake.faults.add("PodSandboxStatus", Fault(hang=True, times=1))
+        await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        other, _, _ = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        assert [message.uid for _, message in changed(harness)] == [other]
+
+    tell(story, fake)
+
+
+def test_a_worker_that_starts_is_told_everything_of_its_own(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        uid, _, _ = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        harness.outbox.clear()
+        name = worker_of(uid, 2)
+        await harness.deliver(Hello(name, 2), name)
+        (told,) = harness.sent(RuntimePods)
+        assert [one.uid for one in told.pods] == [uid]
+        assert harness.sent(RuntimeHealth)
+
+    tell(story, fake)
+
+
+def test_a_worker_can_have_one_pod_looked_at_now(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        uid, _, _ = await pod(fake)
+        await harness.deliver(RelistPod(uid))
+        await harness.settle()
+        assert [message.uid for _, message in changed(harness)] == [uid]
+
+    tell(story, fake)

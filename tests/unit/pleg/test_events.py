@@ -1,0 +1,54 @@
+"""What happened between two looks at the runtime."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.cri.model import ContainerState
+from actors.pleg.events import Event, EventType, Listed, events
+
+S, E = ContainerState, EventType
+
+
+def one(state: ContainerState | None) -> dict[str, Listed]:
+    return {} if state is None else {"c": Listed("u", state)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, S.RUNNING, [E.CONTAINER_STARTED]),
+        (None, S.EXITED, [E.CONTAINER_DIED]),
+        (S.CREATED, S.RUNNING, [E.CONTAINER_STARTED]),
+        (S.RUNNING, S.EXITED, [E.CONTAINER_DIED]),
+        (S.RUNNING, S.UNKNOWN, [E.CONTAINER_CHANGED]),
+        (S.RUNNING, S.RUNNING, []),
+        (S.EXITED, None, [E.CONTAINER_REMOVED]),
+        (S.RUNNING, None, [E.CONTAINER_DIED, E.CONTAINER_REMOVED]),
+    ],
+)
+def test_a_change_of_state_is_an_event(old, new, expected):
+    assert [event.type for event in events(one(old), one(new))] == expected
+
+
+worlds = st.dictionaries(
+    st.text("abc", min_size=1, max_size=2), st.builds(Listed, st.sampled_from("uv"), st.sampled_from(S))
+)
+
+
+@given(worlds, worlds)
+def test_events_are_of_what_differs_and_of_nothing_else(old, new):
+    named = {event.id for event in events(old, new)}
+    states = {key: (old.get(key) and old[key].state, new.get(key) and new[key].state) for key in {*old, *new}}
+    assert named == {key for key, (before, after) in states.items() if before != after}
+
+
+@given(worlds)
+def test_the_same_world_has_no_events(world):
+    assert events(world, world) == []
+
+
+def test_an_event_names_the_pod():
+    assert events({}, one(S.RUNNING)) == [Event("u", E.CONTAINER_STARTED, "c")]
