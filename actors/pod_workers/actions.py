@@ -17,7 +17,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import is_sidecar
 
 from .hashing import container_hash
-from .restarts import may_restart, start_not_before
+from .restarts import may_restart, next_row, start_not_before
 
 HASH = "io.kubernetes.container.hash"
 
@@ -41,7 +41,8 @@ class Kill(msgspec.Struct, frozen=True):
 class Start(msgspec.Struct, frozen=True):
     container: Container
     restart_count: int
-    init: bool = False
+    row: int = 0
+    """Which restart in a row without a long run between them it is (see restarts.py)."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -75,8 +76,7 @@ def compute(pod: Pod, runtime: PodRuntime, verdicts: Verdicts, now: float, maxim
     if replace:
         if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
             return Actions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
-        first = _first_init(pod)
-        starts = [first] if first else _fresh(pod, runtime)
+        starts = _first_init(pod, runtime) or _fresh(pod, runtime)
         return Actions(kill_pod=bool(runtime.sandboxes), create_sandbox=True, attempt=attempt, start=starts)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
     return _Plan(pod, runtime, here, verdicts, now, maximum_backoff).actions(attempt)
@@ -98,29 +98,42 @@ def judge_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, 
 
 def _worth_a_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
     """Whether anything would run in a new sandbox, now that the old one is gone."""
-    for container in pod.spec.containers:
-        last = runtime.newest(container.name)
-        if last is None or last.state is not ContainerState.EXITED:
-            # never run in full: it is lost with the sandbox, and only Never lets it be
-            if last is None or (container.restartPolicy or pod.spec.restartPolicy) != "Never":
-                return True
-        elif may_restart(pod, container, last.exit_code, init=False):
-            return True
-    return False
+    if not runtime.containers:
+        return True
+    if any(_failed_for_good(pod, container, runtime) for container in pod.spec.initContainers):
+        return False
+    return any(_runs_again(pod, container, runtime) for container in pod.spec.containers)
+
+
+def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
+    """Whether this init container has ended the pod."""
+    last = runtime.newest(container.name)
+    if last is None or last.state is not ContainerState.EXITED or last.exit_code == 0:
+        return False
+    return not may_restart(pod, container, last.exit_code, init=True)
+
+
+def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
+    """Whether this container would run in a new sandbox: one that never ended is lost with the old one, and only
+    Never lets it be."""
+    last = runtime.newest(container.name)
+    if last is None or last.state is not ContainerState.EXITED:
+        return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)
+    return may_restart(pod, container, last.exit_code, init=False)
 
 
 def _has_run(pod: Pod, runtime: PodRuntime) -> bool:
     return any(runtime.newest(container.name) is not None for container in pod.spec.containers)
 
 
-def _first_init(pod: Pod) -> Start | None:
-    return Start(pod.spec.initContainers[0], 0, init=True) if pod.spec.initContainers else None
+def _first_init(pod: Pod, runtime: PodRuntime) -> list[Start]:
+    return [_next(container, runtime) for container in pod.spec.initContainers[:1]]
 
 
-def next_count(container: str, runtime: PodRuntime) -> int:
-    """The restart count of the next instance: counting goes on over sandboxes."""
-    last = runtime.newest(container)
-    return last.restart_count + 1 if last is not None else 0
+def _next(container: Container, runtime: PodRuntime) -> Start:
+    """The next instance: counting goes on over sandboxes."""
+    last = runtime.newest(container.name)
+    return Start(container, last.restart_count + 1, next_row(last)) if last is not None else Start(container, 0)
 
 
 def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
@@ -130,7 +143,7 @@ def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
         last = runtime.newest(container.name)
         ended = last is not None and last.state is ContainerState.EXITED
         if last is None or not ended or may_restart(pod, container, last.exit_code, init=False):
-            starts.append(Start(container, next_count(container.name, runtime)))
+            starts.append(_next(container, runtime))
     return starts
 
 
@@ -152,6 +165,7 @@ class _Plan:
         return next((ran for ran in self.here if ran.name == name), None)
 
     def actions(self, attempt: int) -> Actions:
+        self._ephemeral()
         failed, initialized = self._init()
         if failed:
             return Actions(kill_pod=True, done=True, attempt=attempt)
@@ -161,8 +175,6 @@ class _Plan:
             done = not any(kept)
             if done:
                 self.start, self.resume, self.backoff = [], [], []
-            else:
-                self._ephemeral()
         return Actions(
             kill_pod=done,
             attempt=attempt,
@@ -188,14 +200,14 @@ class _Plan:
             elif last is None:
                 # a later one has run: this one was collected
                 if not self._later_init_ran(container):
-                    self._start(container, init=True)
+                    self._start(container)
                     return False, False
             elif last.state is ContainerState.EXITED and last.exit_code == 0:
                 continue
             elif last.state is ContainerState.EXITED:
                 if not may_restart(self.pod, container, last.exit_code, init=True):
                     return True, False
-                self._start(container, init=True)
+                self._start(container)
                 return False, False
             else:
                 self._odd(last) or self._unhealthy(last)
@@ -210,7 +222,7 @@ class _Plan:
     def _sidecar(self, container: Container, last: Ran | None) -> bool:
         """Keep a sidecar running; whether it is started, so that the next may go on."""
         if last is None or last.state is ContainerState.EXITED:
-            self._start(container, init=True)
+            self._start(container)
             return False
         if last.state is not ContainerState.RUNNING:
             self._odd(last)
@@ -225,7 +237,8 @@ class _Plan:
         last = self.newest(container.name)
         if last is None:
             older = self.runtime.newest(container.name)
-            if older is None or may_restart(self.pod, container, older.exit_code, init=False):
+            ended = older is not None and older.state is ContainerState.EXITED
+            if older is None or not ended or may_restart(self.pod, container, older.exit_code, init=False):
                 self._start(container)
                 return True
             return False
@@ -251,6 +264,8 @@ class _Plan:
         for container in self.pod.spec.ephemeralContainers:
             if self.runtime.newest(container.name) is None:
                 self.start.append(Start(container, 0))
+            elif (last := self.newest(container.name)) is not None and last.state is ContainerState.CREATED:
+                self.resume.append(last)
 
     # -- shared -----------------------------------------------------------------------------------------------------
     def _changed(self, container: Container, last: Ran) -> bool:
@@ -277,14 +292,14 @@ class _Plan:
         self.kill.append(Kill(last, f"Container {last.name} is in state {last.state}, try killing it before restart"))
         return True
 
-    def _start(self, container: Container, *, init: bool = False) -> None:
+    def _start(self, container: Container) -> None:
         """Start it now, or say until when it has to wait."""
-        history = [ran for ran in self.runtime.containers if ran.name == container.name]
-        until = start_not_before(history, self.maximum)
-        if until > self.now:
-            self.backoff.append(Backoff(container.name, until, history[0]))
+        last = self.runtime.newest(container.name)
+        until = start_not_before(last, self.maximum)
+        if last is not None and until > self.now:
+            self.backoff.append(Backoff(container.name, until, last))
         else:
-            self.start.append(Start(container, next_count(container.name, self.runtime), init))
+            self.start.append(_next(container, self.runtime))
 
 
 def earliest(backoffs: Iterable[Backoff]) -> float:

@@ -13,6 +13,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import grace_period
 from proto import cri_pb2 as cri
 
+from .actions import Start
 from .environment import ConfigError
 from .expansion import expand, expand_all
 from .hashing import container_hash
@@ -41,9 +42,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """cgroup v2 files that the runtime is to write."""
 
 
-def container_config(pod: Pod, container: Container, restart_count: int, parts: Parts) -> cri.ContainerConfig:
+def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
     """ContainerConfig. Another incarnation, or the Go kubelet, recognises the container by what is written here."""
-    limits = parts.limits
+    limits, container, restart_count = parts.limits, start.container, start.restart_count
     config = cri.ContainerConfig(
         metadata=cri.ContainerMetadata(name=container.name, attempt=restart_count),
         image=cri.ImageSpec(image=parts.image_ref, user_specified_image=container.image),
@@ -53,7 +54,7 @@ def container_config(pod: Pod, container: Container, restart_count: int, parts: 
         envs=[cri.KeyValue(key=key, value=value.encode()) for key, value in parts.environment.items()],
         mounts=parts.mounts,
         labels={**identity(pod), known.CONTAINER_NAME_LABEL: container.name},
-        annotations=container_annotations(pod, container, restart_count),
+        annotations=container_annotations(pod, start),
         log_path=log_path(container.name, restart_count),
         stdin=container.stdin,
         stdin_once=container.stdinOnce,
@@ -73,11 +74,13 @@ def container_config(pod: Pod, container: Container, restart_count: int, parts: 
     return config
 
 
-def container_annotations(pod: Pod, container: Container, restart_count: int) -> dict[str, str]:
+def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
     """Enough to end the container of a pod that nobody remembers."""
+    container = start.container
     found = {
         known.CONTAINER_HASH: container_hash(container),
-        known.CONTAINER_RESTART_COUNT: str(restart_count),
+        known.CONTAINER_RESTART_COUNT: str(start.restart_count),
+        known.CONTAINER_RESTARTS_IN_A_ROW: str(start.row),
         known.CONTAINER_TERMINATION_MESSAGE_PATH: container.terminationMessagePath,
         known.CONTAINER_TERMINATION_MESSAGE_POLICY: container.terminationMessagePolicy,
         known.POD_TERMINATION_GRACE_PERIOD: str(grace_period(pod)),

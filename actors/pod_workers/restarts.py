@@ -1,15 +1,15 @@
 """When a container that ended is started again: the policy, and the pause before it. Pure.
 
-The pause is derived from the containers' own history in the runtime, so that it goes on after a restart of the agent.
+Each container carries in an annotation how many restarts in a row led to it, so that the pauses go on as they were
+after a restart of the agent. One that another agent made has its restart count instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState
 from actors.kube.container import Container
+from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.kube.pod import Pod
 from actors.kube.pods import is_sidecar
 
@@ -40,24 +40,23 @@ def pause_after(count: int, maximum: float) -> float:
     return min(maximum, min(FIRST_SECONDS, maximum) * 2.0 ** min(count - 1, 30))
 
 
-def crashes_in_a_row(history: Sequence[Ran], restart_count: int) -> int:
-    """How many restarts came without a long run between them.
-
-    `history`: the dead containers of this name that the runtime still has, newest first (usually one or two; older ones
-    are collected, so beyond them the restart count has to do).
-    """
-    for age, ran in enumerate(history):
-        if ran.started_ns and ran.finished_ns - ran.started_ns > RESET_SECONDS * 1e9:
-            return age
-    return restart_count
+def row_of(last: Ran) -> int:
+    """How many restarts without a long run between them led to this run, itself included when it was no long one."""
+    if last.started_ns and last.finished_ns - last.started_ns > RESET_SECONDS * 1e9:
+        return 0
+    text = last.annotations.get(CONTAINER_RESTARTS_IN_A_ROW, "")
+    return int(text) if text.isdigit() else last.restart_count
 
 
-def start_not_before(history: Sequence[Ran], maximum: float) -> float:
-    """Seconds since 1970 at which the next instance may start; 0: at once."""
-    dead = [ran for ran in history if ran.state is ContainerState.EXITED]
-    if not dead:
+def next_row(last: Ran) -> int:
+    """Of the instance that follows."""
+    return row_of(last) + 1
+
+
+def start_not_before(last: Ran | None, maximum: float) -> float:
+    """Seconds since 1970 at which the instance after this one may start; 0: at once."""
+    if last is None or last.state is not ContainerState.EXITED:
         return 0.0
-    count = crashes_in_a_row(dead, dead[0].restart_count)
-    ended = dead[0].finished_ns or dead[0].created_ns
-    pause = pause_after(count, maximum)
+    pause = pause_after(row_of(last), maximum)
+    ended = last.finished_ns or last.created_ns
     return ended / 1e9 + pause if pause else 0.0

@@ -146,7 +146,7 @@ class Maker:
         sandbox = runtime.sandboxes[0]
         try:
             parts = await self._parts(pod, start, image, sandbox.ips, place)
-            config = container_config(pod, start.container, start.restart_count, parts)
+            config = container_config(pod, start, parts)
             target = self._target(start.container, runtime)
             if target:
                 config.linux.security_context.namespace_options.pid = cri.TARGET

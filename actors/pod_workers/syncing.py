@@ -147,7 +147,7 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
     if not count:
         # the runtime may have forgotten what its logs still show
         count = files.highest_log_number(driver.worker.agent.pod_logs_dir, pod, name) + 1
-        start = Start(start.container, count, start.init)
+        start = Start(start.container, count, start.row)
     if not image.done():
         turn.give_up()
     try:

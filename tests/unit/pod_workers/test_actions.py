@@ -154,6 +154,37 @@ def test_a_complete_pod_gets_no_new_sandbox(policy, code, done):
     assert (actions.done, actions.create_sandbox) == (done, not done)
 
 
+def gone_box(number: int = 0) -> tuple[Sandbox, ...]:
+    return (box(number, ready=False),)
+
+
+def test_a_pod_whose_init_container_failed_for_good_is_not_begun_again():
+    wanted = pod("a", init=(Container(name="i1"),), policy="Never")
+    actions = do(wanted, ran("i1", S.EXITED, exit_code=1), boxes=gone_box())
+    assert (actions.done, actions.create_sandbox) == (True, False)
+
+
+@pytest.mark.parametrize("state", [S.EXITED, S.CREATED, S.UNKNOWN])
+def test_with_never_nothing_is_started_again_after_a_sandbox_was_lost(state):
+    wanted = pod("a", init=(Container(name="i1"),), policy="Never")
+    assert do(wanted, ran("a", state), ran("i1", S.EXITED), boxes=gone_box()).done
+
+
+def test_with_never_a_sandbox_that_was_lost_before_anything_ran_is_replaced():
+    assert do(pod("a", policy="Never"), boxes=gone_box()).create_sandbox
+
+
+def test_init_containers_run_again_in_a_new_sandbox_and_their_counts_go_on():
+    wanted = pod("a", init=(Container(name="i1"),))
+    actions = do(wanted, ran("a", S.EXITED, count=1), ran("i1", S.EXITED, count=2), boxes=gone_box(1))
+    assert starts(actions) == [("i1", 3)]
+
+
+def test_what_was_lost_while_it_was_being_made_is_made_in_the_new_sandbox():
+    lost = ran("a", S.CREATED, sandbox_id="s0")
+    assert starts(do(pod("a", policy="OnFailure"), lost, boxes=(box(1), box(0, ready=False)))) == [("a", 1)]
+
+
 def test_a_pod_of_the_host_network_needs_no_address():
     sandbox = Sandbox(id="s0", pod_uid="u", pod_name="p", pod_namespace="d", ready=True, host_network=True)
     assert not do(pod("a", hostNetwork=True), ran("a"), boxes=(sandbox,)).create_sandbox
@@ -172,6 +203,16 @@ def test_an_ephemeral_container_starts_once_and_never_again():
     wanted = pod("a", ephemeralContainers=[Container(name="debug", image="i")])
     assert starts(do(wanted, ran("a"))) == [("debug", 0)]
     assert starts(do(wanted, ran("debug", S.EXITED), ran("a"))) == []
+
+
+def test_an_ephemeral_container_does_not_wait_for_init_containers():
+    wanted = pod("a", init=(Container(name="i1"),), ephemeralContainers=[Container(name="debug", image="i")])
+    assert starts(do(wanted, ran("i1"))) == [("debug", 0)]
+
+
+def test_an_ephemeral_container_that_a_dead_incarnation_made_is_started():
+    wanted = pod("a", ephemeralContainers=[Container(name="debug", image="i")])
+    assert [one.id for one in do(wanted, ran("debug", S.CREATED), ran("a")).resume] == ["debug-0"]
 
 
 states = st.sampled_from(ContainerState)

@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.cri.model import Container, ContainerState
-from actors.pod_workers.restarts import pause_after, start_not_before
+from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.pod_workers.restarts import next_row, pause_after, start_not_before
 
 
-def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0) -> Container:
+def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, row: int | None = None) -> Container:
+    annotations = {"io.kubernetes.container.restartCount": str(count)}
+    if row is not None:
+        annotations[CONTAINER_RESTARTS_IN_A_ROW] = str(row)
     return Container(
         id=str(count),
         name="a",
@@ -18,7 +22,7 @@ def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0) -> Contain
         state=ContainerState.EXITED,
         started_ns=int((ended - ran_seconds) * 1e9),
         finished_ns=int(ended * 1e9),
-        annotations={"io.kubernetes.container.restartCount": str(count)},
+        annotations=annotations,
     )
 
 
@@ -34,16 +38,28 @@ def test_a_lower_maximum_lowers_the_first_pause_too():
 
 
 def test_the_pause_counts_from_the_end_of_the_last_run():
-    assert start_not_before([dead(2)], 300.0) == 1020.0
+    assert start_not_before(dead(2), 300.0) == 1020.0
 
 
 def test_a_long_run_begins_anew():
-    assert start_not_before([dead(9, ran_seconds=601)], 300.0) == 0.0
-    assert start_not_before([dead(9), dead(8, ran_seconds=601)], 300.0) == 1010.0
+    long = dead(9, ran_seconds=601, row=6)
+    assert start_not_before(long, 300.0) == 0.0
+    assert next_row(long) == 1
+
+
+def test_the_pause_goes_by_the_row_not_by_all_restarts_there_ever_were():
+    assert start_not_before(dead(9, row=1), 300.0) == 1010.0
+    assert next_row(dead(9, row=1)) == 2
+
+
+def test_without_our_annotation_the_restart_count_stands_in():
+    assert next_row(dead(4)) == 5
 
 
 def test_nothing_dead_nothing_to_wait_for():
-    assert start_not_before([], 300.0) == 0.0
+    assert start_not_before(None, 300.0) == 0.0
+    running = Container(id="1", name="a", pod_uid="u", state=ContainerState.RUNNING)
+    assert start_not_before(running, 300.0) == 0.0
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 300))
