@@ -12,7 +12,7 @@ from actors.kube.pods import is_static
 from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
 
-from .ending import alive
+from .ending import alive, unborn
 from .starting import PodPlace
 from .syncing import decide
 from .sysctls import forbidden
@@ -44,7 +44,7 @@ async def admit(driver: PodDriver) -> None:
         return
     volumes = asyncio.ensure_future(mount(driver, pod))
     try:
-        question = AdmitPod(driver.uid, driver.data, running=bool(alive(driver.runtime)))
+        question = AdmitPod(driver.uid, driver.data, running=bool(alive(driver.runtime) or unborn(driver.runtime)))
         answer = await driver.unless_leaving(driver.ask("container_manager", question, ADMIT_SECONDS))
         if isinstance(answer, PodRejected):
             refuse(driver, answer.reason, answer.message)

@@ -11,7 +11,7 @@ from actors.kube.pod import Pod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
 
 from . import files, garbage
-from .ending import alive, end_all, plan
+from .ending import alive, end_all, plan, unborn
 from .table import Event
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ VOLUME_SECONDS = 130.0
 async def terminate(driver: PodDriver) -> None:
     """End every container, then the sandboxes, until the runtime agrees that all are gone."""
     runtime = await driver.look()
+    await asyncio.gather(*(driver.worker.client.remove_container(ran.id) for ran in unborn(runtime)))
     if driver.pod is not None and alive(runtime):
         driver.worker.event(driver, "Normal", "Killing", "Stopping all containers of the pod")
     await stop_all(driver, runtime, driver.pod, driver.kill.grace_seconds if driver.kill else None)
@@ -62,8 +63,8 @@ async def clean(driver: PodDriver) -> None:
 
 async def rest(driver: PodDriver) -> None:
     """Keep the last instance of each container for as long as a source has the pod; then leave no trace."""
-    if not (driver.removed or driver.pod is None):
-        await collect(driver, keep=1)
+    if not driver.removed:
+        await collect(driver)
         return
     runtime = await driver.look()
     client = driver.worker.client
@@ -77,12 +78,13 @@ async def rest(driver: PodDriver) -> None:
     driver.go(Event.FORGOTTEN)
 
 
-async def collect(driver: PodDriver, keep: int) -> None:
+async def collect(driver: PodDriver) -> None:
     """Remove dead containers and sandboxes that nobody needs any more."""
     runtime, pod = driver.runtime, driver.pod
     if runtime is None or pod is None:
         return
-    dead, client, agent = garbage.dead_containers(runtime, keep), driver.worker.client, driver.worker.agent
+    client, agent = driver.worker.client, driver.worker.agent
+    dead = garbage.dead_containers(runtime, garbage.kept(agent.flags))
     sandboxes = garbage.dead_sandboxes(runtime, keep_newest=True)
     for ran in dead:
         await client.remove_container(ran.id)

@@ -49,7 +49,8 @@ class PodDriver:
         self.runtime: PodRuntime | None = runtime
         self.stale = False
         """The runtime may have more of it than `runtime` says."""
-        self.removed = False
+        self.removed = runtime is not None
+        """No source has it; an orphan of the runtime never had one."""
         self.kill: KillPod | None = None
         self.waiting: dict[str, Waiting] = {}
         self.verdicts = Verdicts()
@@ -122,6 +123,11 @@ class PodDriver:
             self.verdicts = verdicts
             self.poke()
 
+    @property
+    def unwanted(self) -> bool:
+        """No source has it, or the API server waits for its end to forget it."""
+        return self.removed or self.pod is None or self.pod.metadata.deletionTimestamp is not None
+
     def poke(self) -> None:
         """Look again now."""
         self._wake.set()
@@ -177,7 +183,7 @@ class PodDriver:
             await admission.admit(self)
         if self.stage is Stage.RUNNING:
             await syncing.sync(self)
-        if self.stage is Stage.REJECTED and self.removed:
+        if self.stage is Stage.REJECTED and self.unwanted:
             self.go(Event.LEAVE)
         if self.stage is Stage.TERMINATING:
             await departure.terminate(self)
@@ -191,7 +197,7 @@ class PodDriver:
         self.publish()
 
     def must_leave(self) -> bool:
-        if self.pod is None or self.removed or self.pod.metadata.deletionTimestamp is not None:
+        if self.pod is None or self.unwanted:
             return True
         if self.kill is not None:
             self.reason = (self.kill.reason, self.kill.message)

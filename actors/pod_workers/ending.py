@@ -41,7 +41,12 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 def alive(runtime: PodRuntime) -> list[Ran]:
     """The containers that may still have a process."""
-    return [ran for ran in runtime.containers if ran.state is not ContainerState.EXITED]
+    return [ran for ran in runtime.containers if ran.state in (ContainerState.RUNNING, ContainerState.UNKNOWN)]
+
+
+def unborn(runtime: PodRuntime) -> list[Ran]:
+    """The containers that were made and never started. A runtime does not stop these: they can only be removed."""
+    return [ran for ran in runtime.containers if ran.state is ContainerState.CREATED]
 
 
 def grace_of(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = "") -> int:
@@ -70,7 +75,7 @@ def plan(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = ""
     if container is not None:
         pre_stop, ports = container.lifecycle.preStop if container.lifecycle else None, container.ports
     else:
-        pre_stop, ports = _annotated_hook(ran), []
+        pre_stop, ports = _annotated_hook(ran), _annotated_ports(ran)
     return Ending(ran=ran, grace=grace_of(ran, pod, override, probe), pre_stop=pre_stop, ports=ports)
 
 
@@ -80,6 +85,13 @@ def _annotated_hook(ran: Ran) -> LifecycleHandler | None:
         return decode(text.encode(), LifecycleHandler) if text else None
     except ObjectError:
         return None
+
+
+def _annotated_ports(ran: Ran) -> list[ContainerPort]:
+    try:
+        return msgspec.json.decode(ran.annotations.get(known.CONTAINER_PORTS, "[]"), type=list[ContainerPort])
+    except msgspec.DecodeError:
+        return []
 
 
 def waves(pod: Pod | None, endings: Sequence[Ending]) -> list[list[Ending]]:
@@ -120,7 +132,7 @@ async def _end(client: CriClient, ending: Ending, hook: asyncio.Future[None], be
     await hook
     left = round(ending.grace - (time.monotonic() - began))
     try:
-        await client.stop_container(ending.ran.id, max(MIN_GRACE_SECONDS if ending.grace else 0, left))
+        await client.stop_container(ending.ran.id, max(MIN_GRACE_SECONDS, left))
     except CriError as error:
         return error
     return None

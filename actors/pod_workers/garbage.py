@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState, PodRuntime, Sandbox
 
 
+def kept(flags: Mapping[str, Any]) -> int:
+    """How many dead instances of a container stay: at least the last one, whose log and exit code users want; -1 for
+    all (--maximum-dead-containers-per-container)."""
+    most = int(flags.get("maximum-dead-containers-per-container", 1))
+    return most if most < 0 else max(1, most)
+
+
 def dead_containers(runtime: PodRuntime, keep: int) -> list[Ran]:
-    """Dead containers beyond the `keep` newest dead ones of each name; `runtime.containers` is newest first."""
+    """Dead containers beyond the `keep` newest of each name (-1: none); `runtime.containers` is newest first."""
+    if keep < 0:
+        return []
     seen: dict[str, int] = {}
     found = []
     for ran in runtime.containers:

@@ -44,7 +44,7 @@ async def sync(driver: PodDriver) -> None:
             break
         await driver.look()
         driver.publish()
-    await collect(driver, keep=1)
+    await collect(driver)
 
 
 def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
