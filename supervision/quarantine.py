@@ -109,6 +109,12 @@ class Journal:
         yield
         self._put_down()
 
+    def blame(self, key: str) -> None:
+        """The actor is about to end because of this key, though by now another may be in hand. Raises OSError."""
+        self._crashes = self._crashes.add(_fitting(key), self._clock(), self._policy)
+        self._save()
+        self._put_down()
+
     def is_parked(self, key: str) -> bool:
         return self.crashes_on(key) >= self._policy.crashes
 

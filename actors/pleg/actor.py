@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
 from typing import cast
 
 from actors.config.agent import Agent
 from actors.cri.client import CriClient
-from actors.cri.errors import CriError, NotFound, Unimplemented
+from actors.cri.errors import CriError, Unimplemented
+from actors.cri.looking import look
 from actors.cri.model import Container, PodRuntime, Sandbox
-from actors.kube.names import POD_UID_LABEL
 from actors.kube.pods import worker_of
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
 from supervision.actor import Actor, Address, on
@@ -148,26 +147,8 @@ class Pleg(Actor):
         self._world = {key: thing for key, thing in (self._world or {}).items() if thing.uid != uid}
 
     async def _status(self, uid: str) -> PodRuntime:
-        at, labels = time.time(), {POD_UID_LABEL: uid}
         async with self._calls:
-            sandboxes, containers = await asyncio.gather(
-                self.client.list_pod_sandboxes(labels), self.client.list_containers(labels)
-            )
-            boxes = await asyncio.gather(*(self._sandbox(sandbox) for sandbox in sandboxes))
-            ran = await asyncio.gather(*(self._container(container) for container in containers))
-        return assemble(uid, [s for s in boxes if s is not None], [c for c in ran if c is not None], at)
-
-    async def _sandbox(self, sandbox: Sandbox) -> Sandbox | None:
-        try:
-            return await self.client.pod_sandbox_status(sandbox.id)
-        except NotFound:
-            return None
-
-    async def _container(self, container: Container) -> Container | None:
-        try:
-            return await self.client.container_status(container.id, container.sandbox_id)
-        except NotFound:
-            return None
+            return await look(self.client, uid)
 
     def _report(self, runtime: PodRuntime) -> None:
         if self._relisted_at and runtime.uid:
@@ -208,15 +189,3 @@ class Pleg(Actor):
             except CriError:
                 pass
             await asyncio.sleep(EVENTS_RETRY_SECONDS)
-
-
-def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
-    """One pod's part of the runtime, newest first."""
-    boxes = sorted(sandboxes, key=lambda sandbox: sandbox.created_ns, reverse=True)
-    ran = sorted(containers, key=lambda container: container.created_ns, reverse=True)
-    name, namespace = "", ""
-    if boxes:
-        name, namespace = boxes[0].pod_name, boxes[0].pod_namespace
-    elif ran:
-        name, namespace = ran[0].pod_name, ran[0].pod_namespace
-    return PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)

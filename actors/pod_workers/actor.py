@@ -6,8 +6,9 @@ Until all sources have reported, nothing is ended or removed.
 
 from __future__ import annotations
 
-import asyncio
+import random
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -16,19 +17,19 @@ from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources
 from actors.cri.client import CriClient
-from actors.cri.errors import NotFound
-from actors.cri.model import Container, PodRuntime, Sandbox
+from actors.cri.looking import look
+from actors.cri.model import PodRuntime
 from actors.kube.codec import ObjectError, decode_pod
-from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
+from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.kube.pod import Pod
 from actors.pod_config.messages import PodPoisons
 from actors.status_manager.messages import PodObserved, Waiting
 from supervision.actor import Actor, Address, AskError, on
+from supervision.quarantine import Journal, QuarantinePolicy
 
 from . import files, observing, sweeping
 from .driver import PodDriver
 from .ending import alive
-from .journal import LIMIT, Journal
 from .messages import (
     DesiredPods,
     KillPod,
@@ -45,6 +46,7 @@ from .table import Stage
 PODS_AT_ONCE = 4
 """Starts at the same time in one worker, so that pods which all hash to one are no slower for it; with more of them
 each only takes longer (measured)."""
+QUARANTINE = QuarantinePolicy()
 KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config")
 TRACE_SECONDS = 30.0
 SWEEP_SECONDS = 60.0
@@ -55,8 +57,16 @@ class Worker(Actor):
 
     feeders = ("pod_config", "pleg", "prober")
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        runtime: CriClient | None = None,
+        clock: Callable[[], float] = time.time,
+        rng: random.Random | None = None,
+    ) -> None:
+        """`clock`: seconds since 1970."""
         super().__init__()
+        self._runtime, self.clock = runtime, clock
+        self.rng = rng or random.Random()  # noqa: S311 - spreads load
         self.drivers: dict[str, PodDriver] = {}
         self._parked: dict[str, bytes] = {}
         self._unclaimed: dict[str, PodRuntime] = {}
@@ -70,13 +80,15 @@ class Worker(Actor):
     async def on_start(self) -> None:
         self.agent = cast(Agent, self.context)
         config = self.agent.config
-        self.client = CriClient(self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout))
+        self.client = self._runtime or CriClient(
+            self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout)
+        )
         self.sync_seconds = float(config.syncFrequency)
         self.maximum_backoff = float(config.crashLoopBackOff.maxContainerRestartPeriod or 300)
         self.maker = Maker(self, self.client, self.agent, PODS_AT_ONCE)
-        self.journal = Journal(Path(self.agent.run_dir), self.name, time.time)
-        if self.journal.victim:
-            self.log.error("the last incarnation died with %s in hand", self.journal.victim)
+        self.journal = Journal(Path(self.agent.run_dir) / "quarantine" / self.name, QUARANTINE, self.clock)
+        if self.journal.died_on:
+            self.log.error("the last incarnation died with %s in hand", self.journal.died_on)
         self.start_task(self._learn_allocatable(), "allocatable")
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.2)
 
@@ -135,7 +147,7 @@ class Worker(Actor):
 
     def _want(self, uid: str, data: bytes) -> None:
         key = _key(uid, data)
-        if self.journal.parked(key):
+        if self.journal.is_parked(key):
             self._park(uid, data)
             return
         self._parked.pop(uid, None)
@@ -148,7 +160,9 @@ class Worker(Actor):
         self._driver(uid).want(pod, data)
 
     def _remove(self, uid: str) -> None:
-        self._parked.pop(uid, None)
+        if self._parked.pop(uid, None) is not None:
+            # ended by what the runtime knows of it: what its source said is not touched again
+            self._driver(uid, PodRuntime(uid=uid)).poke()
         if uid in self.drivers:
             self.drivers[uid].remove()
 
@@ -163,7 +177,7 @@ class Worker(Actor):
         try:
             await driver.run()
         except Exception:
-            self.journal.crashed(self.key(driver))
+            self.journal.blame(self.key(driver))
             raise
         self.drivers.pop(driver.uid, None)
         if driver.wanted_again:
@@ -178,14 +192,15 @@ class Worker(Actor):
     def _park(self, uid: str, data: bytes) -> None:
         """Leave a pod alone that was in hand when three incarnations died; its containers go on as they are."""
         if uid not in self._parked:
-            self.log.error("pod %s is parked: its last %d handlings ended this worker", uid, LIMIT)
-            self.tell("pod_config", PodPoisons(uid, LIMIT))
+            self.log.error("pod %s is parked: its last %d handlings ended this worker", uid, QUARANTINE.crashes)
+            self.tell("pod_config", PodPoisons(uid, QUARANTINE.crashes))
         self._parked[uid] = data
         self._tell_parked(uid)
 
     def _tell_parked(self, uid: str) -> None:
         data = self._parked[uid]
-        text = f"the agent's worker ended {LIMIT} times while it handled this pod; it is left alone until it changes"
+        times = QUARANTINE.crashes
+        text = f"the agent's worker ended {times} times while it handled this pod; it is left alone until it changes"
         try:
             names = [container.name for container in decode_pod(data).spec.containers]
         except ObjectError:
@@ -238,18 +253,7 @@ class Worker(Actor):
     # -- for the drivers ------------------------------------------------------------------------------------------
     async def look(self, uid: str) -> PodRuntime:
         """All that the runtime has of a pod, asked now. Raises CriError."""
-        at, labels = time.time(), {POD_UID_LABEL: uid}
-        sandboxes, containers = await asyncio.gather(
-            self.client.list_pod_sandboxes(labels), self.client.list_containers(labels)
-        )
-        whole = await asyncio.gather(
-            asyncio.gather(*(self._sandbox(sandbox) for sandbox in sandboxes)),
-            asyncio.gather(*(self._container(container) for container in containers)),
-        )
-        boxes = sorted((s for s in whole[0] if s is not None), key=lambda s: s.created_ns, reverse=True)
-        ran = sorted((c for c in whole[1] if c is not None), key=lambda c: c.created_ns, reverse=True)
-        name, namespace = (boxes[0].pod_name, boxes[0].pod_namespace) if boxes else ("", "")
-        runtime = PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)
+        runtime = await look(self.client, uid, self.clock)
         driver = self.drivers.get(uid)
         return self.with_messages(runtime, driver.pod if driver is not None else None)
 
@@ -258,18 +262,6 @@ class Worker(Actor):
         if pod is None:
             return runtime
         return observing.with_messages(runtime, pod, self.agent.pod_dir(runtime.uid), self.agent.pod_logs_dir)
-
-    async def _sandbox(self, sandbox: Sandbox) -> Sandbox | None:
-        try:
-            return await self.client.pod_sandbox_status(sandbox.id)
-        except NotFound:
-            return None
-
-    async def _container(self, container: Container) -> Container | None:
-        try:
-            return await self.client.container_status(container.id, container.sandbox_id)
-        except NotFound:
-            return None
 
     async def namesake_runs(self, pod: Pod) -> bool:
         """Whether another pod of this name has a ready sandbox or a live container. Raises CriError."""
@@ -314,7 +306,7 @@ class Worker(Actor):
         """Remove logs of pods that nobody knows any more, once everybody who could know them has spoken."""
         if self._sources_ready and self._runtime_known:
             try:
-                for path in sweeping.sweep(self.agent, {*self.drivers, *self._parked}, self.name, time.time()):
+                for path in sweeping.sweep(self.agent, {*self.drivers, *self._parked}, self.name, self.clock()):
                     self.log.info("removed the logs of a pod that is gone: %s", path)
             except OSError as error:
                 self.log.warning("logs of pods that are gone stay: %s", error)

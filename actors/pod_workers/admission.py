@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
@@ -33,7 +32,7 @@ async def admit(driver: PodDriver) -> None:
         driver.runtime = await driver.worker.look(driver.uid)
     if is_static(pod) and not driver.runtime.sandboxes and await driver.worker.namesake_runs(pod):
         # an edited static pod has a new UID: never two of one name at once
-        driver.at(time.time() + SAME_NAME_SECONDS)
+        driver.at(driver.worker.clock() + SAME_NAME_SECONDS)
         return
     if driver.runtime.sandboxes and decide(driver, driver.runtime).done:
         driver.go(Event.LEAVE)  # it has run to its end before this incarnation

@@ -8,8 +8,6 @@ incarnation; what it asks of the runtime is found again there.
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -150,13 +148,16 @@ class PodDriver:
             self.publish()
 
     async def _sleep(self) -> None:
-        resync = self.worker.sync_seconds * (1 + 0.5 * random.random())  # noqa: S311 - spreads the load
-        timeout = resync if self._due is None else max(0.0, min(resync, self._due - time.time()))
-        try:
-            async with asyncio.timeout(timeout):
+        """Until there is news, something is due, or the pod has not been looked at for long."""
+        pause = self.worker.sync_seconds * (1 + 0.5 * self.worker.rng.random())
+        if self._due is not None:
+            pause = min(pause, self._due - self.worker.clock())
+        if pause > 0:
+            timer = self.worker.after(pause, self.poke)
+            try:
                 await self._wake.wait()
-        except TimeoutError:
-            pass
+            finally:
+                timer.cancel()
         self._wake.clear()
 
     def again(self, why: str, seconds: float = 0.0) -> None:
@@ -164,7 +165,7 @@ class PodDriver:
         self._failures += 1
         pause = seconds or min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (self._failures - 1))
         self.worker.log.info("pod %s: tried again in %.1f s: %s", self.label, pause, why)
-        self.at(time.time() + pause)
+        self.at(self.worker.clock() + pause)
 
     def at(self, when: float) -> None:
         self._due = when if self._due is None else min(self._due, when)
@@ -205,7 +206,7 @@ class PodDriver:
         limit = self.pod.spec.activeDeadlineSeconds
         if limit is not None and self.runtime is not None and self.runtime.sandboxes:
             began = min(sandbox.created_ns for sandbox in self.runtime.sandboxes) / 1e9
-            if time.time() >= began + limit:
+            if self.worker.clock() >= began + limit:
                 self.reason = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
                 return True
             self.at(began + limit)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .driver import PodDriver
 
 RETRY_SECONDS = 1.0
+TOLD_SECONDS = 5.0
+"""After a failed pull its reason stands for so long; then users are told that the next try waits."""
 ROUNDS = 20
 """More decisions than that in one go would be a loop: the rest waits for the next wake."""
 
@@ -51,7 +53,7 @@ def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
     """What is to be done now; written down first which pod is in hand."""
     worker = driver.worker
     with worker.journal.hand(worker.key(driver)):
-        return compute(driver.the_pod(), runtime, driver.verdicts, time.time(), worker.maximum_backoff)
+        return compute(driver.the_pod(), runtime, driver.verdicts, worker.clock(), worker.maximum_backoff)
 
 
 def note_backoffs(driver: PodDriver, actions: Actions) -> None:
@@ -89,7 +91,7 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
         return False
     if not driver.worker.network_ready and not pod.spec.hostNetwork and actions.create_sandbox:
         driver.wait_for_all("ContainerCreating", f"network is not ready: {driver.worker.runtime_message}")
-        driver.at(time.time() + RETRY_SECONDS)
+        driver.at(driver.worker.clock() + RETRY_SECONDS)
         return False
     images = {
         start.container.name: asyncio.ensure_future(driver.worker.maker.image(pod, start.container))
@@ -195,6 +197,7 @@ def failed(driver: PodDriver, name: str, failure: StartFailed) -> None:
     if known is None or known.reason != failure.reason:
         driver.worker.event(driver, "Warning", "Failed", failure.message, name)
     if failure.retry:
-        driver.at(time.time() + failure.retry)
+        # looked at sooner, so that users are told that it waits, and why
+        driver.at(driver.worker.clock() + min(failure.retry, TOLD_SECONDS))
     else:
         driver.again(failure.message)

@@ -132,3 +132,14 @@ def test_it_is_bounded_and_a_key_is_parked_exactly_after_three_in_the_window(
         expected = {k for k, times in history.items() if sum(now - t <= 100 for t in times) >= 3}
         assert set(crashes.parked(now, policy)) == expected
         assert len(small.times) <= 4
+
+
+def test_a_key_can_be_blamed_after_another_was_taken_in_hand(tmp_path):
+    journal = Journal(tmp_path, POLICY, Clock())
+    with pytest.raises(ZeroDivisionError), journal.hand("other"):
+        _ = 1 / 0
+    journal.blame("pod-1")
+    journal.close()
+    journal = Journal(tmp_path, POLICY, Clock())
+    assert (journal.died_on, journal.crashes_on("pod-1"), journal.crashes_on("other")) == ("", 1, 0)
+    journal.close()

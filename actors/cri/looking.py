@@ -1,0 +1,53 @@
+"""All that the runtime has of one pod."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+from actors.kube.names import POD_UID_LABEL
+
+from .client import CriClient
+from .errors import NotFound
+from .model import Container, PodRuntime, Sandbox
+
+
+async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.time) -> PodRuntime:
+    """Lists, then asks for the status of each sandbox and container; what goes meanwhile is left out. Raises CriError.
+
+    `at` is when it began: what is newer than that may be missing.
+    """
+    at, labels = clock(), {POD_UID_LABEL: uid}
+    listed = await asyncio.gather(client.list_pod_sandboxes(labels), client.list_containers(labels))
+    boxes, ran = await asyncio.gather(
+        asyncio.gather(*(_sandbox(client, sandbox) for sandbox in listed[0])),
+        asyncio.gather(*(_container(client, container) for container in listed[1])),
+    )
+    return assemble(uid, [s for s in boxes if s is not None], [c for c in ran if c is not None], at)
+
+
+async def _sandbox(client: CriClient, sandbox: Sandbox) -> Sandbox | None:
+    try:
+        return await client.pod_sandbox_status(sandbox.id)
+    except NotFound:
+        return None
+
+
+async def _container(client: CriClient, container: Container) -> Container | None:
+    try:
+        return await client.container_status(container.id, container.sandbox_id)
+    except NotFound:
+        return None
+
+
+def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
+    """One pod's part of the runtime, newest first."""
+    boxes = sorted(sandboxes, key=lambda sandbox: sandbox.created_ns, reverse=True)
+    ran = sorted(containers, key=lambda container: container.created_ns, reverse=True)
+    name, namespace = "", ""
+    if boxes:
+        name, namespace = boxes[0].pod_name, boxes[0].pod_namespace
+    elif ran:
+        name, namespace = ran[0].pod_name, ran[0].pod_namespace
+    return PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)
