@@ -52,6 +52,9 @@ class PodDriver:
         self.kill: KillPod | None = None
         self.waiting: dict[str, Waiting] = {}
         self.verdicts = Verdicts()
+        self.held: dict[str, float] = {}
+        """What could not be made (a container by its name, the sandbox by '') and until when it is not tried again,
+        whatever wakes the driver meanwhile."""
         self.place = PodPlace(cgroup_parent="")
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
@@ -79,6 +82,7 @@ class PodDriver:
         if self.removed:
             self._leaving.clear()
         self.pod, self.data, self.removed = pod, data, False
+        self.held = {}
         if pod.metadata.deletionTimestamp is not None:
             self._leaving.set()
         self.poke()
@@ -160,12 +164,14 @@ class PodDriver:
                 timer.cancel()
         self._wake.clear()
 
-    def again(self, why: str, seconds: float = 0.0) -> None:
-        """Try again: after the time given, or one that grows with each failure in a row."""
+    def again(self, why: str) -> float:
+        """Try again after a time that grows with each failure in a row; answers when that is."""
         self._failures += 1
-        pause = seconds or min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** (self._failures - 1))
+        pause: float = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** min(self._failures - 1, 10))
         self.worker.log.info("pod %s: tried again in %.1f s: %s", self.label, pause, why)
-        self.at(self.worker.clock() + pause)
+        when = self.worker.clock() + pause
+        self.at(when)
+        return when
 
     def at(self, when: float) -> None:
         self._due = when if self._due is None else min(self._due, when)

@@ -6,6 +6,8 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from actors.cri.model import Container, PodRuntime
 from actors.image_manager.messages import ImageReady
 from actors.kube.container import Container as Specified
@@ -37,7 +39,7 @@ async def sync(driver: PodDriver) -> None:
             driver.go(Event.LEAVE)
             return
         runtime = await driver.look() if driver.stale or driver.runtime is None else driver.runtime
-        actions = decide(driver, runtime)
+        actions = without_held(driver, decide(driver, runtime))
         note_backoffs(driver, actions)
         if actions.done:
             driver.go(Event.LEAVE)
@@ -54,6 +56,19 @@ def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
     worker = driver.worker
     with worker.journal.hand(worker.key(driver)):
         return compute(driver.the_pod(), runtime, driver.verdicts, worker.clock(), worker.maximum_backoff)
+
+
+def without_held(driver: PodDriver, actions: Actions) -> Actions:
+    """The same without what failed a moment ago."""
+    now = driver.worker.clock()
+    driver.held = {name: until for name, until in driver.held.items() if until > now}
+    if not driver.held:
+        return actions
+    driver.at(min(driver.held.values()))
+    if actions.create_sandbox and "" in driver.held:
+        return Actions()
+    start = [one for one in actions.start if one.container.name not in driver.held]
+    return msgspec.structs.replace(actions, start=start)
 
 
 def note_backoffs(driver: PodDriver, actions: Actions) -> None:
@@ -118,7 +133,7 @@ async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str,
                 driver.stale = True
                 driver.worker.event(driver, "Warning", "FailedCreatePodSandBox", failure.message)
                 driver.wait_for_all("ContainerCreating", failure.message)
-                driver.again(failure.message)
+                driver.held[""] = driver.again(failure.message)
                 return False
             await driver.look()
         for ran in actions.resume:
@@ -198,6 +213,7 @@ def failed(driver: PodDriver, name: str, failure: StartFailed) -> None:
         driver.worker.event(driver, "Warning", "Failed", failure.message, name)
     if failure.retry:
         # looked at sooner, so that users are told that it waits, and why
-        driver.at(driver.worker.clock() + min(failure.retry, TOLD_SECONDS))
+        driver.held[name] = driver.worker.clock() + min(failure.retry, TOLD_SECONDS)
+        driver.at(driver.held[name])
     else:
-        driver.again(failure.message)
+        driver.held[name] = driver.again(failure.message)

@@ -1,0 +1,286 @@
+"""A worker on a fake runtime: pods come up, stay up, and are adopted as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.api_clients.messages import RecordEvent
+from actors.container_manager.messages import AdmitPod, PodRejected
+from actors.cri.fake import Fault
+from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.pod_workers.messages import ProbeVerdict
+from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
+from tests.support.driven import Driven, container, pod
+
+
+async def test_a_pod_comes_up_in_its_cgroup_with_its_labels(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        (sandbox,) = node.fake.world.sandboxes.values()
+        assert sandbox.config.linux.cgroup_parent == "/kubepods/podu"
+        (made,) = node.containers("a")
+        assert made.config.labels["io.kubernetes.pod.uid"] == "u"
+        await node.settled()
+        observed = node.observed()
+        assert (observed.stage, observed.waiting, observed.sandbox_ready) == ("running", {}, True)
+
+
+async def test_once_up_nothing_more_is_asked_of_the_runtime(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        calls = len(node.fake.calls)
+        await node.want(pod())
+        await node.pass_time(300)
+        assert len(node.fake.calls) == calls
+
+
+async def test_init_containers_come_one_after_the_other_before_the_rest(tmp_path):
+    inits = [container("i1"), container("i2")]
+    async with Driven(tmp_path) as node:
+        await node.want(pod(initContainers=inits))
+        await node.until(lambda: node.running("i1"))
+        assert node.containers("i2") == []
+        await node.end("i1")
+        await node.until(lambda: node.running("i2"))
+        assert node.containers("a") == []
+        await node.end("i2")
+        await node.until(lambda: node.running("a"))
+
+
+async def test_a_sidecar_goes_on_while_the_others_come_up(tmp_path):
+    inits = [container("side", restartPolicy="Always"), container("i2")]
+    async with Driven(tmp_path) as node:
+        await node.want(pod(initContainers=inits))
+        await node.until(lambda: node.running("i2"))
+        await node.end("i2")
+        await node.until(lambda: node.running("a"))
+        assert node.running("side")
+
+
+async def test_a_container_that_crashes_again_and_again_waits_longer_each_time(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.end("a", 1)
+        await node.until(lambda: node.running("a"), "the first restart, at once")
+        for count, pause in ((1, 10), (2, 20), (3, 40)):
+            await node.end("a", 1)
+            assert node.waiting() == "CrashLoopBackOff"
+            await node.pass_time(pause - 1)
+            assert not node.running("a"), f"{pause} s are not over"
+            await node.pass_time(1)
+            await node.until(lambda: node.running("a"), f"restart {count + 1}")
+            assert max(node.attempts("a")) == count + 1
+        assert node.waiting() == ""
+
+
+async def test_only_the_last_dead_instance_and_its_log_are_kept(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        for _ in range(4):
+            await node.until(lambda: node.running("a"))
+            await node.settled()
+            await node.end("a", 1)
+            await node.pass_time(300)
+        assert node.attempts("a") == [3, 4]
+
+
+async def test_another_incarnation_adopts_what_runs_and_counts_on(tmp_path):
+    async with Driven(tmp_path) as first:
+        await first.want(pod())
+        await first.until(lambda: first.running("a"))
+        await first.end("a", 1)
+        await first.until(lambda: first.running("a"))
+        await first.settled()
+    made = (first.asked("RunPodSandbox"), first.asked("CreateContainer"))
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        await second.sources(pod())
+        await second.first_look()
+        await second.settled()
+        assert (second.asked("RunPodSandbox"), second.asked("CreateContainer")) == made
+        assert second.asked("StopContainer") == 0
+        await second.end("a", 1)
+        assert second.waiting() == "CrashLoopBackOff", "the pause goes by the crashes before"
+        await second.pass_time(10)
+        await second.until(lambda: second.running("a"))
+        assert max(second.attempts("a")) == 2
+
+
+async def test_a_container_that_a_dead_incarnation_made_is_started_not_made_again(tmp_path):
+    async with Driven(tmp_path) as first:
+        first.fake.faults.add("StartContainer", Fault(hang=True))
+        await first.want(pod())
+        await first.until(lambda: first.asked("StartContainer") == 1)
+    first.fake.faults.clear()
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        await second.sources(pod())
+        await second.until(lambda: second.running("a"))
+        assert second.asked("CreateContainer") == 1
+
+
+async def test_a_lost_sandbox_is_made_anew_with_everything_in_it(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        (box,) = node.fake.world.sandboxes
+        await node.fake.client().stop_pod_sandbox(box)
+        await node.relist()
+        await node.until(lambda: node.running("a"))
+        assert node.asked("RunPodSandbox") == 2
+        assert max(node.attempts("a")) == 1
+
+
+async def test_a_container_without_a_healthy_liveness_probe_is_replaced(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        (made,) = node.containers("a")
+        await node.harness.deliver(ProbeVerdict("u", "a", made.id, "liveness", False, "no answer"))
+        await node.until(lambda: node.attempts("a")[-1:] == [1] and node.running("a"))
+
+
+async def test_a_changed_image_replaces_the_container_only(tmp_path):
+    two = [container("a"), container("b")]
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=two))
+        await node.until(lambda: node.running("b"))
+        await node.settled()
+        await node.want(pod(containers=[{**two[0], "image": "busybox:2"}, two[1]]))
+        node.fake.images.here["docker.io/library/busybox:2"] = 1
+        await node.until(lambda: 1 in node.attempts("a"))
+        assert node.attempts("b") == [0]
+        assert node.asked("RunPodSandbox") == 1
+
+
+# -- what is not to be had at once ------------------------------------------------------------------------------------
+async def test_a_pod_that_may_not_run_here_is_refused_and_leaves_nothing(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(AdmitPod, lambda asked: PodRejected(asked.uid, "OutOfcpu", "no cpu left"))
+        await node.sources(pod())
+        await node.first_look()
+        await node.until(lambda: node.stage() == "rejected")
+        assert (node.observed().reason, node.observed().message) == ("OutOfcpu", "Pod was rejected: no cpu left")
+        assert node.asked("RunPodSandbox") == 0
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+
+
+async def test_an_image_that_cannot_be_pulled_is_said_then_waited_for(tmp_path):
+    failures = [ImageFailed("busybox", "ErrImagePull", "no such image", retry_seconds=10.0)]
+    failures.append(ImageFailed("busybox", "ImagePullBackOff", "Back-off", retry_seconds=5.0))
+    async with Driven(tmp_path) as node:
+        node.answer(EnsureImage, lambda asked: failures.pop(0) if failures else ImageReady(asked.image, asked.image))
+        await node.want(pod())
+        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.settled()
+        assert node.waiting() == "ErrImagePull"
+        await node.pass_time(5)
+        assert node.waiting() == "ImagePullBackOff"
+        await node.pass_time(5)
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        assert node.waiting() == ""
+
+
+async def test_a_pod_waits_for_its_volumes(tmp_path):
+    volumes = [{"name": "data", "emptyDir": {}}]
+    answers = [VolumesFailed("u", "no space left")]
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda asked: answers.pop() if answers else VolumesMounted(asked.uid, {"data": "/x"}))
+        await node.want(pod(volumes=volumes))
+        await node.until(lambda: not answers)
+        await node.settled()
+        assert (node.waiting(), node.observed().waiting["a"].message) == ("ContainerCreating", "no space left")
+        assert [one.reason for one in node.harness.sent(RecordEvent) if one.type == "Warning"] == ["FailedMount"]
+        await node.pass_time(1)
+        await node.until(lambda: node.running("a"))
+
+
+async def test_without_a_network_only_pods_of_the_hosts_start(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.health(network=False, message="cni plugin not initialized")
+        await node.want(pod())
+        await node.want(pod("h", "host", hostNetwork=True, containers=[container("h")]))
+        await node.until(lambda: node.running("h"))
+        assert not node.running("a")
+        assert "cni plugin not initialized" in node.observed().waiting["a"].message
+        await node.health()
+        await node.until(lambda: node.running("a"))
+
+
+async def test_a_runtime_that_is_away_is_asked_again(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("*", Fault(error="UNAVAILABLE", times=2))
+        await node.want(pod())
+        await node.until(lambda: node.asked("ListPodSandbox") >= 1)
+        for _ in range(5):
+            await node.pass_time(10)
+        await node.until(lambda: node.running("a"))
+        assert node.attempts("a") == [0]
+
+
+@pytest.mark.parametrize("method", ["RunPodSandbox", "CreateContainer"])
+async def test_what_was_made_though_the_answer_was_lost_is_adopted(tmp_path, method):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add(method, Fault(answer_lost=True, times=1))
+        await node.want(pod())
+        await node.settled()
+        for _ in range(3):
+            await node.pass_time(10)
+        await node.until(lambda: node.running("a"))
+        assert (len(node.fake.world.sandboxes), node.attempts("a")) == (1, [0])
+
+
+async def test_one_pod_whose_sandbox_hangs_holds_up_no_other(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=1))
+        await node.want(pod("slow", "slow"))
+        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+
+
+async def test_a_command_that_is_not_there_is_an_error_of_its_container_only(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=[container("a", ["/missing"]), container("b")]))
+        await node.until(lambda: node.running("b"))
+        await node.settled()
+        assert node.waiting() == "RunContainerError"
+        await node.pass_time(30)
+        assert node.waiting() in ("RunContainerError", "CrashLoopBackOff")
+        assert node.attempts("b") == [0]
+
+
+# -- pods that come to an end by themselves ---------------------------------------------------------------------------
+async def test_a_complete_pod_gives_back_what_it_had_and_keeps_its_remains(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(restartPolicy="Never"))
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        await node.end("a")
+        await node.until(lambda: any(isinstance(asked, UnmountVolumes) for _, asked in node.harness.asks))
+        await node.settled()
+        assert node.stage() == "terminated"
+        runtime = node.observed().runtime
+        assert runtime is not None
+        assert [one.exit_code for one in runtime.containers] == [0]
+
+
+async def test_a_complete_pod_is_not_run_again_by_another_incarnation(tmp_path):
+    async with Driven(tmp_path) as first:
+        await first.want(pod(restartPolicy="OnFailure"))
+        await first.until(lambda: first.running("a"))
+        await first.settled()
+        await first.end("a")
+        await first.until(lambda: first.stage() == "terminated")
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        await second.sources(pod(restartPolicy="OnFailure"))
+        await second.first_look()
+        await second.until(lambda: second.stage() == "terminated")
+        await second.pass_time(300)
+        assert (second.asked("RunPodSandbox"), second.asked("CreateContainer")) == (1, 1)

@@ -1,0 +1,183 @@
+"""A pod worker on a fake runtime, its neighbours played by the test, time in the test's hand.
+
+async with Driven(tmp_path) as node:
+    await node.want(pod())
+    await node.until(lambda: node.running("a"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.container_manager.messages import (
+    AdmitPod,
+    GetNodeResources,
+    NodeResources,
+    PodAdmitted,
+    PodReleased,
+    ReleasePod,
+)
+from actors.cri.fake import FakeRuntime
+from actors.cri.fake.world import Container as FakeContainer
+from actors.cri.looking import look
+from actors.image_manager.messages import EnsureImage, ImageReady
+from actors.kube.codec import decode_pod, encode
+from actors.kube.pod import Pod
+from actors.pod_workers.actor import Worker
+from actors.pod_workers.messages import (
+    DesiredPods,
+    PodOperation,
+    PodRuntimeChanged,
+    RuntimeHealth,
+    RuntimePods,
+    WantedPod,
+)
+from actors.status_manager.messages import PodObserved
+from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesMounted, VolumesUnmounted
+from proto import cri_pb2 as cri
+from supervision.harness import Harness, VirtualClock
+
+NAME = "pod_workers/worker/0"
+BEGAN = 1_700_000_000.0
+FOREVER = ["sh", "-c", "trap 'exit 0' TERM; serve"]
+TICK = 0.001
+
+
+def pod(uid: str = "u", name: str = "p", **spec: Any) -> Pod:
+    """A pod with one container that runs until it is told to end; `spec` as JSON."""
+    whole = {"containers": [container("a")], **spec}
+    metadata = {"name": name, "namespace": "default", "uid": uid, **whole.pop("metadata", {})}
+    return decode_pod(msgspec.json.encode({"metadata": metadata, "spec": whole}))
+
+
+def container(name: str, command: list[str] | None = None, **more: Any) -> dict[str, Any]:
+    return {"name": name, "image": "busybox", "command": command or FOREVER, **more}
+
+
+class Driven:
+    """One worker, from its start to its end. A second one on the same `fake` and `clock` is its next incarnation."""
+
+    def __init__(
+        self, home: Path, fake: FakeRuntime | None = None, clock: VirtualClock | None = None, **config: Any
+    ) -> None:
+        self.home, self.clock = home, clock or VirtualClock(BEGAN)
+        self.fake = fake or FakeRuntime(clock_ns=lambda: round(self.clock() * 1e9))
+        settings = KubeletConfiguration(podLogsDir=f"{home}/logs", **config)
+        self.agent = Agent(
+            config=settings,
+            root_dir=f"{home}/root",
+            run_dir=f"{home}/run",
+            container_logs_dir=f"{home}/links",
+            node_ip="192.0.2.1",
+            workers=1,
+        )
+        arguments = {"runtime": self.fake.client(), "clock": self.clock}
+        self.harness = Harness(Worker, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
+        resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
+        self.answer(GetNodeResources, resources)
+        self.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}"))
+        self.answer(ReleasePod, lambda asked: PodReleased(asked.uid))
+        self.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": f"{home}/data"}))
+        self.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
+        self.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+
+    def answer(self, question: type[Any], answer: Any) -> None:
+        self.harness.answer(question, answer)
+
+    async def __aenter__(self) -> Driven:
+        await self.harness.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.harness.__aexit__(kind, error, traceback)
+
+    @property
+    def worker(self) -> Worker:
+        actor = self.harness.actor
+        assert isinstance(actor, Worker)
+        return actor
+
+    # -- what its neighbours tell it --------------------------------------------------------------------------------
+    async def want(self, wanted: Pod) -> None:
+        await self.harness.deliver(PodOperation("set", wanted.metadata.uid, encode(wanted)))
+
+    async def remove(self, uid: str = "u") -> None:
+        await self.harness.deliver(PodOperation("remove", uid))
+
+    async def sources(self, *pods: Pod, ready: bool = True) -> None:
+        wanted = [WantedPod(pod.metadata.uid, encode(pod)) for pod in pods]
+        await self.harness.deliver(DesiredPods(wanted, ready))
+
+    async def first_look(self) -> None:
+        """What the PLEG says first: everything there is."""
+        uids = {one.config.metadata.uid for one in self.fake.world.sandboxes.values()}
+        pods = [await look(self.fake.client(), uid, self.clock) for uid in sorted(uids)]
+        await self.harness.deliver(RuntimePods(pods, self.clock()))
+
+    async def relist(self, uid: str = "u") -> None:
+        """What the PLEG says when this pod changed."""
+        await self.pass_time(TICK)
+        runtime = await look(self.fake.client(), uid, self.clock)
+        await self.harness.deliver(PodRuntimeChanged(uid, runtime))
+        await self.settled()
+
+    async def health(self, *, ready: bool = True, network: bool = True, message: str = "") -> None:
+        await self.harness.deliver(RuntimeHealth(ready, network, message))
+
+    # -- time -------------------------------------------------------------------------------------------------------
+    async def pass_time(self, seconds: float) -> None:
+        await self.harness.advance(seconds)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Until everything that can happen now has happened."""
+        for _ in range(20):
+            await self.harness.settle()
+            await asyncio.sleep(0)
+
+    async def until(self, condition: Callable[[], bool], what: str = "condition") -> None:
+        await self.harness.wait(condition, what)
+
+    # -- what there is ------------------------------------------------------------------------------------------------
+    def containers(self, name: str) -> list[FakeContainer]:
+        """Oldest first."""
+        found = [one for one in self.fake.world.containers.values() if one.config.metadata.name == name]
+        return sorted(found, key=lambda one: one.config.metadata.attempt)
+
+    def running(self, name: str) -> bool:
+        return any(one.state == cri.CONTAINER_RUNNING for one in self.containers(name))
+
+    def attempts(self, name: str) -> list[int]:
+        return [one.config.metadata.attempt for one in self.containers(name)]
+
+    def asked(self, method: str) -> int:
+        return len(self.fake.asked(method))
+
+    async def end(self, name: str, exit_code: int = 0, uid: str = "u") -> None:
+        """The process of its newest instance ends, and the PLEG notices."""
+        self.fake.finish(self.containers(name)[-1].id, exit_code)
+        await self.relist(uid)
+
+    def observed(self, uid: str = "u") -> PodObserved:
+        """What was last said of the pod."""
+        return [one for one in self.harness.sent(PodObserved, "status_manager") if one.uid == uid][-1]
+
+    def stage(self, uid: str = "u") -> str:
+        """'' when nothing was said of the pod yet, `gone` when it was said to be."""
+        said = [one for one in self.harness.sent(PodObserved, "status_manager") if one.uid == uid]
+        return "" if not said else "gone" if said[-1].gone else said[-1].stage
+
+    def waiting(self, name: str = "a", uid: str = "u") -> str:
+        """The waiting reason of a container, '' for none."""
+        found = self.observed(uid).waiting.get(name)
+        return found.reason if found is not None else ""
