@@ -1,0 +1,203 @@
+"""A worker on a fake runtime: pods end with their grace, leave nothing, and nobody is ended too early."""
+
+from __future__ import annotations
+
+import os
+
+from actors.container_manager.messages import ReleasePod, StopCounting
+from actors.cri.fake import FakeRuntime, Fault
+from actors.image_manager.messages import EnsureImage
+from actors.kube.names import CONFIG_SOURCE
+from actors.pod_workers.messages import KillPod, KnownPods
+from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
+from proto import cri_pb2 as cri
+from supervision.harness import VirtualClock
+from tests.support.driven import BEGAN, Driven, container, pod
+
+STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
+
+
+def stopped_with(node: Driven) -> list[int]:
+    """The seconds each container was given."""
+    return [request.timeout for request in node.fake.asked("StopContainer")]
+
+
+async def up(node: Driven, *names: str, **spec: object) -> None:
+    await node.want(pod(**spec))
+    for name in names or ("a",):
+        await node.until(lambda name=name: node.running(name), f"{name} running")
+    await node.settled()
+
+
+async def test_a_removed_pod_ends_with_its_grace_and_leaves_nothing(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await up(node, terminationGracePeriodSeconds=7)
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert stopped_with(node) == [7]
+        assert (node.fake.world.containers, node.fake.world.sandboxes) == ({}, {})
+        assert [one.uid for one in node.harness.sent(StopCounting)] == ["u"]
+        asked = [type(question) for _, question in node.harness.asks]
+        assert asked.index(UnmountVolumes) < asked.index(ReleasePod)
+        assert os.listdir(tmp_path / "logs") == []
+        assert os.listdir(tmp_path / "links") == []
+        assert not node.worker.drivers
+        await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
+
+
+async def test_its_pre_stop_hook_runs_first(tmp_path):
+    hook = {"preStop": {"exec": {"command": ["true"]}}}
+    async with Driven(tmp_path) as node:
+        await up(node, containers=[container("a", lifecycle=hook)])
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        methods = [name for name, _ in node.fake.calls]
+        assert methods.index("ExecSync") < methods.index("StopContainer")
+
+
+async def test_sidecars_end_after_the_others_the_last_of_the_list_first(tmp_path):
+    inits = [container("s1", restartPolicy="Always"), container("s2", restartPolicy="Always")]
+    async with Driven(tmp_path) as node:
+        await up(node, "a", "s1", "s2", initContainers=inits)
+        names = {one.id: one.config.metadata.name for one in node.fake.world.containers.values()}
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert [names[request.container_id] for request in node.fake.asked("StopContainer")] == ["a", "s2", "s1"]
+
+
+async def test_a_pod_that_is_killed_says_why(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        await node.harness.deliver(KillPod("u", "Evicted", "the node was low on memory", 3))
+        await node.until(lambda: node.stage() == "terminated")
+        assert stopped_with(node) == [3]
+        assert (node.observed().reason, node.observed().message) == ("Evicted", "the node was low on memory")
+
+
+async def test_a_pod_that_was_active_for_too_long_is_ended(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, activeDeadlineSeconds=60)
+        await node.pass_time(59)
+        assert node.running("a")
+        await node.pass_time(1)
+        await node.until(lambda: node.stage() == "terminated")
+        assert node.observed().reason == "DeadlineExceeded"
+
+
+async def test_the_runtime_refusing_to_stop_is_asked_again(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=2))
+        await node.remove()
+        await node.settled()
+        assert (node.stage(), node.running("a")) == ("terminating", True)
+        for _ in range(3):
+            await node.pass_time(10)
+        await node.until(lambda: node.stage() == "gone")
+
+
+async def test_volumes_that_do_not_go_keep_the_cgroup_and_are_tried_again(tmp_path):
+    answers = [VolumesFailed("u", "target is busy")]
+    async with Driven(tmp_path) as node:
+        await up(node)
+        node.answer(UnmountVolumes, lambda asked: answers.pop() if answers else VolumesUnmounted(asked.uid))
+        await node.remove()
+        await node.until(lambda: not answers)
+        await node.settled()
+        assert not [one for _, one in node.harness.asks if isinstance(one, ReleasePod)]
+        await node.pass_time(1)
+        await node.until(lambda: node.stage() == "gone")
+
+
+async def test_a_container_that_was_made_and_never_started_does_not_hold_up_the_end(tmp_path):
+    async with Driven(tmp_path) as first:
+        first.fake.faults.add("StartContainer", Fault(hang=True))
+        await first.want(pod())
+        await first.until(lambda: first.asked("StartContainer") == 1)
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        await second.sources()
+        await second.first_look()
+        await second.until(lambda: second.stage() == "gone")
+        assert second.fake.world.containers == {}
+
+
+async def test_a_pod_removed_while_its_image_is_pulled_does_not_wait_for_it(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(EnsureImage, lambda asked: None)
+        await node.want(pod())
+        await node.until(lambda: node.asked("RunPodSandbox") == 1)
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+
+
+async def test_a_pod_put_back_while_it_ends_starts_anew(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        node.fake.faults.add("StopContainer", Fault(delay=0.2, times=1))
+        await node.remove()
+        await node.until(lambda: node.stage() == "terminating")
+        await node.want(pod())
+        await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the second life")
+        await node.settled()
+        assert node.stage() == "running"
+
+
+# -- orphans ----------------------------------------------------------------------------------------------------------
+async def left_behind(tmp_path) -> tuple[FakeRuntime, VirtualClock]:
+    """A runtime with a pod that runs, whose worker is gone."""
+    clock = VirtualClock(BEGAN)
+    fake = FakeRuntime(clock_ns=lambda: round(clock() * 1e9))
+    async with Driven(tmp_path, fake, clock) as node:
+        await up(node, terminationGracePeriodSeconds=9)
+    return fake, clock
+
+
+async def test_nobody_is_an_orphan_before_all_sources_have_spoken(tmp_path):
+    fake, clock = await left_behind(tmp_path)
+    async with Driven(tmp_path, fake, clock) as node:
+        await node.first_look()
+        await node.sources(ready=False)
+        await node.pass_time(600)
+        assert node.running("a")
+        assert node.asked("StopContainer") == 0
+        assert node.harness.sent(KnownPods) == []
+
+
+async def test_an_orphan_ends_with_the_grace_it_once_asked_for(tmp_path):
+    fake, clock = await left_behind(tmp_path)
+    async with Driven(tmp_path, fake, clock) as node:
+        await node.first_look()
+        await node.sources()
+        await node.until(lambda: node.stage() == "gone")
+        assert stopped_with(node) == [9]
+        assert (fake.world.containers, fake.world.sandboxes) == ({}, {})
+        assert os.listdir(tmp_path / "logs") == []
+
+
+async def test_an_orphan_whose_source_comes_back_while_it_ends_starts_anew(tmp_path):
+    fake, clock = await left_behind(tmp_path)
+    async with Driven(tmp_path, fake, clock) as node:
+        fake.faults.add("StopContainer", Fault(delay=0.2, times=1))
+        await node.first_look()
+        await node.sources()
+        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.want(pod())
+        await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the second life")
+
+
+# -- edits ------------------------------------------------------------------------------------------------------------
+async def test_an_edited_static_pod_waits_until_the_old_one_is_over(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod("old", metadata=STATIC))
+        await node.until(lambda: node.running("a"))
+        await node.want(pod("new", metadata=STATIC, containers=[container("b")]))
+        await node.pass_time(60)
+        assert node.containers("b") == []
+        await node.remove("old")
+        await node.until(lambda: node.stage("old") == "gone")
+        await node.pass_time(1)
+        await node.until(lambda: node.running("b"))
+        states = {one.state for one in node.containers("a")}
+        assert cri.CONTAINER_RUNNING not in states
