@@ -6,6 +6,7 @@ All below the agent's own directories, made without following links that a pod m
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from actors.cri.model import Container as Ran
@@ -28,6 +29,8 @@ def write_hosts(pod_dir: str, text: str) -> str:
     """Write the pod's /etc/hosts and answer its path. It keeps its inode, as it is bind-mounted."""
     path = f"{pod_dir}/etc-hosts"
     os.makedirs(pod_dir, 0o750, exist_ok=True)
+    if _tail(path, len(text.encode()) + 1) == text:
+        return path  # not emptied for a moment under the containers that have it
     with os.fdopen(os.open(path, _NEW, 0o644), "w") as file:
         file.write(text)
     os.chmod(path, 0o644)
@@ -113,11 +116,13 @@ def termination_message(file: str, log: str, *, fallback: bool) -> str:
 
 
 def _tail(path: str, most: int) -> str:
+    """The end of a regular file; '' for anything else, and for what cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                return ""
+            return os.pread(descriptor, most, max(0, about.st_size - most)).decode(errors="replace")
     except OSError:
         return ""
-    with os.fdopen(descriptor, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - most))
-        return file.read(most).decode(errors="replace")

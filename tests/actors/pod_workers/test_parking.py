@@ -1,0 +1,83 @@
+"""A pod that ends its worker again and again is left alone; its mates go on."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.cri.fake import FakeRuntime
+from actors.pod_config.messages import PodPoisons
+from actors.pod_workers import syncing
+from actors.pod_workers.actor import QUARANTINE
+from actors.pod_workers.messages import KnownPods
+from supervision.harness import VirtualClock
+from supervision.protocol import Hello
+from tests.support.driven import BEGAN, Driven, container, pod
+
+BAD, GOOD = pod("bad", "bad"), pod("good", "good", containers=[container("g")])
+
+
+class Poison(Exception):
+    """What a decision on the bad pod raises."""
+
+
+@pytest.fixture
+def poison(monkeypatch: pytest.MonkeyPatch) -> None:
+    decide = syncing.compute
+
+    def compute(wanted, *rest):
+        if wanted.metadata.uid == "bad" and wanted.spec.containers[0].image == "busybox":
+            raise Poison
+        return decide(wanted, *rest)
+
+    monkeypatch.setattr(syncing, "compute", compute)
+
+
+async def lives(home, fake: FakeRuntime, clock: VirtualClock) -> None:
+    async with Driven(home, fake, clock) as node:
+        await node.sources(BAD, GOOD)
+        await node.settled()
+
+
+async def poisoned(home) -> Driven:
+    """The incarnation after the last death."""
+    clock = VirtualClock(BEGAN)
+    fake = FakeRuntime(clock_ns=lambda: round(clock() * 1e9))
+    for _ in range(QUARANTINE.crashes):
+        with pytest.raises(Poison):
+            await lives(home, fake, clock)
+    return Driven(home, fake, clock)
+
+
+async def test_after_three_deaths_a_pod_is_left_alone_and_its_mates_run(tmp_path, poison):
+    async with await poisoned(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        await node.until(lambda: node.running("g"))
+        assert (node.waiting("a", "bad"), node.observed("bad").reason) == ("CrashLoopBackOff", "CrashLoop")
+        assert node.harness.sent(PodPoisons) == [PodPoisons("bad", QUARANTINE.crashes)]
+        node.harness.clear()
+        await node.harness.deliver(Hello("status_manager", 2))
+        assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
+
+
+async def test_what_a_parked_pod_has_on_the_node_stays_known(tmp_path, poison):
+    async with await poisoned(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        await node.first_look()
+        assert node.harness.sent(KnownPods)[-1].uids == ["bad", "good"]
+
+
+async def test_another_content_is_another_chance(tmp_path, poison):
+    async with await poisoned(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        node.fake.images.here["docker.io/library/other:latest"] = 1
+        await node.want(pod("bad", "bad", containers=[container("b", image="other")]))
+        await node.until(lambda: node.running("b"))
+
+
+async def test_a_parked_pod_that_is_removed_ends_by_what_the_runtime_knows(tmp_path, poison):
+    async with await poisoned(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        await node.first_look()
+        await node.remove("bad")
+        await node.until(lambda: node.stage("bad") == "gone")
+        assert node.harness.sent(KnownPods)[-1].uids == ["good"]
