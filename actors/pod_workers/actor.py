@@ -40,6 +40,7 @@ from .messages import (
     RuntimeHealth,
     RuntimePods,
 )
+from .node_support import read_apparmor
 from .starting import Maker
 from .table import Stage
 
@@ -85,6 +86,7 @@ class Worker(Actor):
         )
         self.sync_seconds = float(config.syncFrequency)
         self.maximum_backoff = float(config.crashLoopBackOff.maxContainerRestartPeriod or 300)
+        self.apparmor = read_apparmor()
         self.maker = Maker(self, self.client, self.agent, PODS_AT_ONCE)
         self.journal = Journal(Path(self.agent.run_dir) / "quarantine" / self.name, QUARANTINE, self.clock)
         if self.journal.died_on:

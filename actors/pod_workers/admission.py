@@ -12,6 +12,7 @@ from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesM
 from supervision.actor import AskError
 
 from .ending import alive, unborn
+from .node_support import Support, unsupported
 from .starting import PodPlace
 from .syncing import decide
 from .sysctls import forbidden
@@ -37,9 +38,9 @@ async def admit(driver: PodDriver) -> None:
     if driver.runtime.sandboxes and decide(driver, driver.runtime).done:
         driver.go(Event.LEAVE)  # it has run to its end before this incarnation
         return
-    reason = forbidden(pod, driver.worker.agent.config.allowedUnsafeSysctls)
+    reason, text = await judge(driver, pod)
     if reason:
-        refuse(driver, "SysctlForbidden", reason)
+        refuse(driver, reason, text)
         return
     volumes = asyncio.ensure_future(mount(driver, pod))
     try:
@@ -59,6 +60,16 @@ async def admit(driver: PodDriver) -> None:
         return
     driver.place = PodPlace(cgroup_parent=answer.cgroup_parent, volumes=paths)
     driver.go(Event.ADMITTED)
+
+
+async def judge(driver: PodDriver, pod: Pod) -> tuple[str, str]:
+    """Why this node must not run it: reason and message, '' when it may. Raises CriError."""
+    text = forbidden(pod, driver.worker.agent.config.allowedUnsafeSysctls)
+    if text:
+        return "SysctlForbidden", text
+    strict = pod.spec.securityContext.supplementalGroupsPolicy == "Strict"
+    groups = strict and (await driver.worker.client.status()).supplemental_groups_policy
+    return unsupported(pod, Support(apparmor=driver.worker.apparmor, strict_groups=groups))
 
 
 def refuse(driver: PodDriver, reason: str, message: str) -> None:

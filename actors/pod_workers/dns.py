@@ -20,6 +20,10 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
     options: list[str] = []
 
 
+NO_HOST_FILE = Dns(servers=["127.0.0.1"], searches=["."])
+"""For policy Default where resolvConf is ''."""
+
+
 def parse_resolv_conf(text: str) -> Dns:
     """What a resolv.conf says (resolv.conf(5)); the last `search` and `options` of each count."""
     servers, searches, options = [], [], []
@@ -38,11 +42,7 @@ def parse_resolv_conf(text: str) -> Dns:
 
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
     """Name resolution by the pod's policy and its dnsConfig, cut to what resolvers take."""
-    policy = pod.spec.dnsPolicy or "ClusterFirst"
-    if policy == "ClusterFirst" and pod.spec.hostNetwork:
-        policy = "Default"
-    if policy == "ClusterFirstWithHostNet":
-        policy = "ClusterFirst"
+    policy = policy_of(pod)
     if policy == "None":
         base = Dns()
     elif policy == "ClusterFirst" and cluster_servers:
@@ -52,6 +52,14 @@ def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain:
     else:
         base = host
     return _cut(_merge(pod, base))
+
+
+def policy_of(pod: Pod) -> str:
+    """None, Default, or ClusterFirst: what the policy comes to, given the pod's network."""
+    policy = pod.spec.dnsPolicy or "ClusterFirst"
+    if policy == "ClusterFirst" and pod.spec.hostNetwork:
+        return "Default"
+    return "ClusterFirst" if policy == "ClusterFirstWithHostNet" else policy
 
 
 def _merge(pod: Pod, base: Dns) -> Dns:

@@ -119,7 +119,7 @@ def _tail(path: str, most: int) -> str:
     """The end of a regular file; '' for anything else, and for what cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
+        with os.fdopen(descriptor, "rb"):
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode):
                 return ""

@@ -32,12 +32,15 @@ from .container_config import Parts, container_config, subpath, volume_mounts
 from .environment import ConfigError, Place, environment
 from .hooks import HookFailed, run_hook
 from .names import hostname, log_path
+from .node_support import beyond_us
 from .resources import limits
 from .sandbox_config import Surroundings, sandbox_config
 from .security import container_context
 
 ASK_SECONDS = 30.0
 IMAGE_SECONDS = 20.0
+IMAGE_TRIES = 3
+"""An image manager that is replaced meanwhile is no news for users: its next incarnation is asked."""
 
 
 class StartFailed(Exception):
@@ -92,15 +95,15 @@ class Maker:
         around = Surroundings(
             logs_dir=self._agent.pod_logs_dir,
             cgroup_parent=cgroup_parent,
-            dns=dns.pod_dns(pod, self._host_dns(), config.clusterDNS, config.clusterDomain),
+            dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
             cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
         )
         return sandbox_config(pod, attempt, around)
 
-    def _host_dns(self) -> dns.Dns:
+    def _host_dns(self, pod: Pod) -> dns.Dns:
         path = self._agent.config.resolvConf
         if path == "":
-            return dns.Dns()
+            return dns.NO_HOST_FILE if dns.policy_of(pod) == "Default" else dns.Dns()
         try:
             return dns.parse_resolv_conf(Path(path or "/etc/resolv.conf").read_text(errors="replace")[: 10 * 2**20])
         except OSError as error:
@@ -109,6 +112,8 @@ class Maker:
     async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> None:
         """Make the sandbox. Raises StartFailed."""
         try:
+            if lacking := beyond_us(pod):
+                raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             await self._client.run_pod_sandbox(self.sandbox_config(pod, attempt, place.cgroup_parent))
         except (CriError, ConfigError, OSError) as error:
@@ -126,10 +131,14 @@ class Maker:
             container.image,
             container.imagePullPolicy,
         )
+        failures = 0
         while True:
             try:
                 answer = await self._actor.ask("image_manager", question, Message, timeout=IMAGE_SECONDS)
             except AskError as error:
+                failures += 1
+                if failures < IMAGE_TRIES:
+                    continue
                 raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
             if isinstance(answer, ImageReady):
                 return answer

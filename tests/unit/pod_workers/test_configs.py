@@ -1,0 +1,191 @@
+"""Sandbox and container as the runtime is asked for them."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.kube.pod import Pod
+from actors.pod_workers.actions import Start
+from actors.pod_workers.container_config import Parts, container_config, subpath, volume_mounts
+from actors.pod_workers.dns import Dns
+from actors.pod_workers.environment import ConfigError
+from actors.pod_workers.hashing import container_hash
+from actors.pod_workers.resources import Limits, limits, oom_score, quota, shares
+from actors.pod_workers.sandbox_config import Surroundings, sandbox_config
+from proto import cri_pb2 as cri
+from tests.support.driven import container, pod
+
+AROUND = Surroundings(logs_dir="/logs", cgroup_parent="/kubepods/podu", dns=Dns(servers=["192.0.2.53"]))
+NO_LIMITS = Limits(cpu_shares=2, cpu_quota=0, cpu_period=100_000, memory_bytes=0, oom_score_adj=1000)
+GIB = 1 << 30
+
+
+def box(wanted: Pod, attempt: int = 0) -> cri.PodSandboxConfig:
+    return sandbox_config(wanted, attempt, AROUND)
+
+
+def made(wanted: Pod, environment: dict[str, str] | None = None, start: Start | None = None) -> cri.ContainerConfig:
+    parts = Parts(
+        image_ref="sha256:1",
+        environment=environment or {},
+        mounts=[],
+        limits=NO_LIMITS,
+        security=cri.LinuxContainerSecurityContext(privileged=True),
+        unified={"memory.oom.group": "1"},
+    )
+    return container_config(wanted, start or Start(wanted.spec.containers[0], 0), parts)
+
+
+def test_a_sandbox_carries_the_pods_identity_over_its_own_labels():
+    forged = {"labels": {"app": "x", "io.kubernetes.pod.uid": "forged"}, "annotations": {"note": "y"}}
+    config = box(pod(metadata=forged), 3)
+    assert (config.metadata.uid, config.metadata.attempt, config.log_directory) == ("u", 3, "/logs/default_p_u")
+    assert dict(config.labels) == {
+        "app": "x",
+        "io.kubernetes.pod.name": "p",
+        "io.kubernetes.pod.namespace": "default",
+        "io.kubernetes.pod.uid": "u",
+    }
+    assert dict(config.annotations) == {"note": "y"}
+    assert (config.hostname, config.linux.cgroup_parent) == ("p", "/kubepods/podu")
+    assert list(config.dns_config.servers) == ["192.0.2.53"]
+
+
+def test_host_ports_are_mapped_unless_the_network_is_the_hosts():
+    ports = [{"containerPort": 80, "hostPort": 8080, "protocol": "UDP", "hostIP": "192.0.2.1"}, {"containerPort": 81}]
+    containers = [container("a", ports=ports)]
+    (mapping,) = box(pod(containers=containers)).port_mappings
+    assert (mapping.protocol, mapping.container_port, mapping.host_port) == (cri.UDP, 80, 8080)
+    assert mapping.host_ip == "192.0.2.1"
+    host = box(pod(containers=containers, hostNetwork=True))
+    assert (list(host.port_mappings), host.hostname) == ([], "")
+
+
+def test_sysctls_go_by_dots():
+    sysctls = [{"name": "net/ipv4/tcp_syncookies", "value": "1"}]
+    assert dict(box(pod(securityContext={"sysctls": sysctls})).linux.sysctls) == {"net.ipv4.tcp_syncookies": "1"}
+
+
+def test_a_container_is_recognised_by_any_incarnation():
+    lifecycle = {"preStop": {"exec": {"command": ["bye"]}}}
+    wanted = pod(containers=[container("a", lifecycle=lifecycle, ports=[{"containerPort": 80, "name": "web"}])])
+    config = made(wanted, start=Start(wanted.spec.containers[0], 4, 2))
+    assert (config.metadata.name, config.metadata.attempt, config.log_path) == ("a", 4, "a/4.log")
+    assert config.labels["io.kubernetes.container.name"] == "a"
+    notes = dict(config.annotations)
+    assert notes["io.kubernetes.container.hash"] == container_hash(wanted.spec.containers[0])
+    assert (notes["io.kubernetes.container.restartCount"], notes[CONTAINER_RESTARTS_IN_A_ROW]) == ("4", "2")
+    assert json.loads(notes["io.kubernetes.container.preStopHandler"]) == {"exec": {"command": ["bye"]}}
+    assert json.loads(notes["io.kubernetes.container.ports"])[0]["containerPort"] == 80
+    assert notes["io.kubernetes.pod.terminationGracePeriod"] == "30"
+    assert "io.kubernetes.pod.deletionGracePeriod" not in notes
+
+
+def test_commands_and_arguments_see_the_environment():
+    wanted = pod(containers=[container("a", ["echo", "$(X)"], args=["$$(X)", "$(Y)"])])
+    config = made(wanted, {"X": "1"})
+    assert (list(config.command), list(config.args)) == (["echo", "1"], ["$(X)", "$(Y)"])
+    assert [(env.key, env.value) for env in config.envs] == [("X", b"1")]
+
+
+def test_limits_and_security_go_into_the_config():
+    config = made(pod())
+    assert config.linux.security_context.privileged
+    assert (config.linux.resources.oom_score_adj, config.linux.resources.cpu_shares) == (1000, 2)
+    assert dict(config.linux.resources.unified) == {"memory.oom.group": "1"}
+
+
+@pytest.mark.parametrize(
+    ("mount", "expected"),
+    [
+        ({"subPath": "a/b"}, "a/b"),
+        ({"subPathExpr": "$(NAME)/x"}, "n/x"),
+        ({}, ""),
+        ({"subPath": "/etc"}, None),
+        ({"subPath": "a/../../etc"}, None),
+        ({"subPathExpr": "$(EVIL)"}, None),
+        ({"subPathExpr": "$(UNKNOWN)"}, None),
+    ],
+)
+def test_a_sub_path_stays_in_its_volume(mount, expected):
+    (found,) = pod(
+        containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])]
+    ).spec.containers
+    environment = {"NAME": "n", "EVIL": "../../etc"}
+    if expected is None:
+        with pytest.raises(ConfigError):
+            subpath("p", found.volumeMounts[0], environment)
+    else:
+        assert subpath("p", found.volumeMounts[0], environment) == expected
+
+
+def mounts(*mounts: dict[str, object]) -> list[cri.Mount]:
+    (found,) = pod(containers=[container("a", volumeMounts=list(mounts))]).spec.containers
+    return volume_mounts(found, {"v": "/host/v"}, {1: "/host/sub"})
+
+
+def test_volumes_are_mounted_as_they_are_asked_for():
+    found = mounts(
+        {"name": "v", "mountPath": "/v", "readOnly": True, "mountPropagation": "HostToContainer"},
+        {"name": "v", "mountPath": "rel", "subPath": "x"},
+    )
+    assert [(one.container_path, one.host_path, one.readonly) for one in found] == [
+        ("/v", "/host/v", True),
+        ("/rel", "/host/sub", False),
+    ]
+    assert found[0].propagation == cri.PROPAGATION_HOST_TO_CONTAINER
+
+
+def test_a_mount_that_cannot_be_made_is_an_error():
+    with pytest.raises(ConfigError, match="no such volume"):
+        mounts({"name": "w", "mountPath": "/w"})
+    with pytest.raises(ConfigError, match="recursive"):
+        mounts({"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Enabled"})
+
+
+@pytest.mark.parametrize(("milli", "expected"), [(0, 2), (1, 2), (250, 256), (1000, 1024), (10**9, 262_144)])
+def test_cpu_shares(milli, expected):
+    assert shares(milli) == expected
+
+
+@pytest.mark.parametrize(("milli", "expected"), [(0, 0), (1, 1000), (500, 50_000), (2000, 200_000)])
+def test_cpu_quota(milli, expected):
+    assert quota(milli, 100_000) == expected
+
+
+def sized(**resources: dict[str, str]) -> dict[str, object]:
+    return container("a", resources=resources)
+
+
+@pytest.mark.parametrize(
+    ("containers", "spec", "expected"),
+    [
+        ([sized()], {}, 1000),
+        ([sized(limits={"cpu": "1", "memory": "1Gi"})], {}, -997),
+        ([sized(requests={"memory": "1Gi"})], {}, 750),
+        ([sized(requests={"memory": "4Gi"})], {}, 3),
+        ([sized(requests={"cpu": "1"})], {}, 999),
+        ([sized(requests={"memory": "1Gi"})], {"priorityClassName": "system-node-critical"}, -997),
+    ],
+)
+def test_the_more_memory_was_asked_for_the_later_it_is_killed(containers, spec, expected):
+    wanted = pod(containers=containers, **spec)
+    assert oom_score(wanted, wanted.spec.containers[0], 4 * GIB) == expected
+
+
+def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
+    side = container("s", restartPolicy="Always")
+    wanted = pod(containers=[sized(requests={"memory": "2Gi"})], initContainers=[side])
+    assert oom_score(wanted, wanted.spec.initContainers[0], 4 * GIB) == 500
+
+
+def test_without_quotas_there_is_none():
+    wanted = pod(containers=[sized(limits={"cpu": "1", "memory": "1Gi"})])
+    enforced = limits(wanted, wanted.spec.containers[0], 4 * GIB, enforce_quota=True, period_us=100_000)
+    assert (enforced.cpu_quota, enforced.cpu_shares, enforced.memory_bytes) == (100_000, 1024, GIB)
+    free = limits(wanted, wanted.spec.containers[0], 4 * GIB, enforce_quota=False, period_us=100_000)
+    assert msgspec.structs.replace(enforced, cpu_quota=0) == free
