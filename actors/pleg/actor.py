@@ -14,7 +14,7 @@ from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError, Unimplemented
 from actors.cri.looking import look
-from actors.cri.model import Container, PodRuntime, Sandbox
+from actors.cri.model import PodRuntime
 from actors.kube.pods import worker_of
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
 from supervision.actor import Actor, Address, on
@@ -26,6 +26,10 @@ RELIST_SECONDS = 1.0
 STATUS_SECONDS = 5.0
 EVENTS_RETRY_SECONDS = 5.0
 STATUS_CALLS_AT_ONCE = 16
+STATUS_DEADLINE_SECONDS = 20.0
+"""Shorter than that of a call, so that sandboxes that hang give their places to others."""
+FIRST_LOOK_SECONDS = 3.0
+"""So long the first look waits for what is slow; the workers are told of which pods nothing is known yet."""
 
 
 class Pleg(Actor):
@@ -34,7 +38,10 @@ class Pleg(Actor):
     def __init__(self) -> None:
         super().__init__()
         self._world: World | None = None
+        self._listed: set[str] = set()
+        """All pods of the last list; what is not in `_pods` has not told its status yet."""
         self._pods: dict[str, PodRuntime] = {}
+        self._failing: set[str] = set()
         self._asking: set[str] = set()
         self._again: set[str] = set()
         self._relisted_at = 0.0
@@ -62,8 +69,9 @@ class Pleg(Actor):
     def _tell_all(self, worker: str) -> None:
         """Everything of one worker, if the runtime has been looked at."""
         if self._relisted_at:
-            own = [pod for pod in self._pods.values() if worker_of(pod.uid, self.agent.workers) == worker]
-            self.tell(worker, RuntimePods(own, self._relisted_at))
+            own = [uid for uid in sorted(self._listed) if worker_of(uid, self.agent.workers) == worker]
+            known = [self._pods[uid] for uid in own if uid in self._pods]
+            self.tell(worker, RuntimePods(known, self._relisted_at, [uid for uid in own if uid not in self._pods]))
 
     @on(GetRuntimePods)
     def on_get(self, message: GetRuntimePods, sender: Address) -> RuntimeSnapshot:
@@ -94,7 +102,7 @@ class Pleg(Actor):
         self._world = now
         happened = events(before, now)
         if happened or first:
-            await self._look(sandboxes, containers, happened, at)
+            await self._look(happened, at)
         self._relisted_at = at
         if first:
             for worker in self._workers():
@@ -102,19 +110,18 @@ class Pleg(Actor):
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", at)
 
-    async def _look(
-        self, sandboxes: list[Sandbox], containers: list[Container], happened: list[Event], at: float
-    ) -> None:
-        """Ask for the status of each pod that changed; at the first look for all, and wait for them."""
+    async def _look(self, happened: list[Event], at: float) -> None:
+        """Ask for the status of each pod that changed; at the first look for all, and wait for them, not for ever."""
         changed = {event.uid for event in happened}
-        uids = {thing.uid for thing in (self._world or {}).values()}
+        self._listed = uids = {thing.uid for thing in (self._world or {}).values()}
         for uid in set(self._pods) - uids:
             del self._pods[uid]
         tasks = [self._ask_for(uid) for uid in changed & uids]
         for uid in changed - uids:
             self._report(PodRuntime(uid=uid, at=at))
-        if not self._relisted_at:
-            await asyncio.gather(*(task for task in tasks if task is not None))
+        asked = [task for task in tasks if task is not None]
+        if not self._relisted_at and asked:
+            await asyncio.wait(asked, timeout=FIRST_LOOK_SECONDS)
 
     def _ask_for(self, uid: str) -> asyncio.Task[None] | None:
         """Look at one pod; a request while one is under way is made again after it."""
@@ -127,12 +134,16 @@ class Pleg(Actor):
     async def _pod(self, uid: str) -> None:
         try:
             runtime = await self._status(uid)
-        except CriError as error:
-            self.log.info("pod %s: its status is asked for again with the next relist: %s", uid, error)
+        except (CriError, TimeoutError) as error:
+            if uid not in self._failing:
+                text = str(error) or f"no answer in {STATUS_DEADLINE_SECONDS:.0f} s"
+                self.log.warning("pod %s: its status is asked for again with each relist: %s", uid, text)
+            self._failing.add(uid)
             self._forget(uid)
             return
         finally:
             self._asking.discard(uid)
+        self._failing.discard(uid)
         if runtime.sandboxes or runtime.containers:
             self._pods[uid] = runtime
         else:
@@ -147,7 +158,7 @@ class Pleg(Actor):
         self._world = {key: thing for key, thing in (self._world or {}).items() if thing.uid != uid}
 
     async def _status(self, uid: str) -> PodRuntime:
-        async with self._calls:
+        async with self._calls, asyncio.timeout(STATUS_DEADLINE_SECONDS):
             return await look(self.client, uid)
 
     def _report(self, runtime: PodRuntime) -> None:

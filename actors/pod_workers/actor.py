@@ -72,6 +72,8 @@ class Worker(Actor):
         self._parked: dict[str, bytes] = {}
         self._unclaimed: dict[str, PodRuntime] = {}
         """What the runtime has of pods that no source has named yet; judged once all have spoken."""
+        self._unread: set[str] = set()
+        """Pods of the runtime that have told nothing but their names yet."""
         self._sources_ready = False
         self._runtime_known = False
         self._told: list[str] | None = None
@@ -216,13 +218,16 @@ class Worker(Actor):
     @on(RuntimePods)
     def on_runtime_pods(self, message: RuntimePods, sender: Address) -> None:
         self._runtime_known = True
+        self._unread = set(message.unread)
         for runtime in message.pods:
             self._seen(runtime)
         self._tell_known()
 
     @on(PodRuntimeChanged)
     def on_runtime_changed(self, message: PodRuntimeChanged, sender: Address) -> None:
+        self._unread.discard(message.uid)
         self._seen(message.runtime)
+        self._tell_known()
 
     def _seen(self, runtime: PodRuntime) -> None:
         driver = self.drivers.get(runtime.uid)
@@ -308,7 +313,9 @@ class Worker(Actor):
         """Remove logs of pods that nobody knows any more, once everybody who could know them has spoken."""
         if self._sources_ready and self._runtime_known:
             try:
-                for path in sweeping.sweep(self.agent, {*self.drivers, *self._parked}, self.name, self.clock()):
+                for path in sweeping.sweep(
+                    self.agent, {*self.drivers, *self._parked, *self._unread}, self.name, self.clock()
+                ):
                     self.log.info("removed the logs of a pod that is gone: %s", path)
             except OSError as error:
                 self.log.warning("logs of pods that are gone stay: %s", error)
@@ -318,7 +325,8 @@ class Worker(Actor):
         if not (self._sources_ready and self._runtime_known):
             return
         known = sorted(
-            {*(uid for uid, driver in self.drivers.items() if driver.stage is not Stage.FINISHED), *self._parked}
+            {uid for uid, driver in self.drivers.items() if driver.stage is not Stage.FINISHED}
+            | self._unread.union(self._parked)
         )
         if known != self._told:
             self._told = known

@@ -8,7 +8,7 @@ from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.cri.fake import FakeRuntime, Fault
 from actors.image_manager.messages import EnsureImage
 from actors.kube.names import CONFIG_SOURCE
-from actors.pod_workers.messages import KillPod, KnownPods
+from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
 from supervision.harness import VirtualClock
@@ -174,6 +174,15 @@ async def test_an_orphan_ends_with_the_grace_it_once_asked_for(tmp_path):
         assert stopped_with(node) == [9]
         assert (fake.world.containers, fake.world.sandboxes) == ({}, {})
         assert os.listdir(tmp_path / "logs") == []
+
+
+async def test_a_pod_that_the_runtime_only_names_is_known_until_it_is_read(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.harness.deliver(RuntimePods([], node.clock(), ["slow"]))
+        assert node.harness.sent(KnownPods)[-1].uids == ["slow"]
+        await node.relist("slow")
+        assert node.harness.sent(KnownPods)[-1].uids == []
 
 
 async def test_an_orphan_whose_source_comes_back_while_it_ends_starts_anew(tmp_path):
