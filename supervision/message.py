@@ -45,3 +45,8 @@ def type_name(cls: type) -> str:
 def registered(name: str) -> type[Message] | None:
     """The message type of that name, or None if no loaded module declares it."""
     return _TYPES.get(name)
+
+
+def known_types() -> list[str]:
+    """The names of all message types that loaded modules declare."""
+    return sorted(_TYPES)

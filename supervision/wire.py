@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from .message import Message, registered, type_name
+from .message import Message, known_types, registered, type_name
 
 PIECE, LAST, ACK, LARGE = 1 << 31, 1 << 30, 1 << 29, 1 << 28
 _LENGTH = (1 << 28) - 1
@@ -90,6 +90,12 @@ def decode(body: bytes | bytearray | memoryview, large: bool = False) -> Frame:
 def ack(count: int, large: bool) -> bytes:
     """An acknowledgement, ready to be sent."""
     return _header.pack(ACK | (LARGE if large else 0) | count)
+
+
+def prepare() -> None:
+    """Make every decoder now, before there are processes that would each make their own."""
+    for kind in known_types():
+        _decoder(kind)
 
 
 def _decoder(kind: str) -> msgspec.msgpack.Decoder[Message]:

@@ -11,4 +11,5 @@ line from what it knows by itself, so it does while actors are wedged. Nothing h
     watch.py       hung, too large, too slow to start  disposables.py  one function in a process of its own
     shutdown.py    the ordered stop                    control.py      what may be asked
     lock.py        one agent for a directory           janitor.py      nothing left behind
+    rehearsal.py   done once for all processes         gaps.py         what they make, on pages of their own
 """

@@ -34,13 +34,14 @@ from ..protocol import (
 )
 from ..spec import ChildSpec, Policy, walk
 from ..wire import Frame, WireError
-from . import control
+from . import control, gaps
 from .connection import Connection
 from .disposables import Disposables
 from .janitor import Janitor
 from .lock import Lock
 from .loop import Loop
 from .processes import Processes
+from .rehearsal import rehearse
 from .shutdown import OrderedStop, is_whole
 from .table import Child, Table
 from .watch import Watch
@@ -86,8 +87,7 @@ class Stage:
     def run(self) -> int:
         """Serve until stopped; the exit code."""
         self.table = Table(self._application.tree, self._policies)
-        gc.collect()
-        gc.freeze()
+        self._prepare_to_fork()
         self._janitor = Janitor(self._clean)
         self.loop = Loop()
         self._connections: set[Connection] = set()
@@ -105,6 +105,13 @@ class Stage:
         self._janitor.dismiss()
         self._clean()
         return self._code
+
+    def _prepare_to_fork(self) -> None:
+        """Leave as little as can be for each process to write to what it shares with the others."""
+        rehearse(self.names, self.board)
+        gc.collect()
+        self._fillers = gaps.fill()
+        gc.freeze()
 
     def _clean(self) -> None:
         self.names.remove()

@@ -1,0 +1,174 @@
+"""Does in the stage, before the first fork, what every actor does as it begins: then the processes share more memory.
+
+What a process writes to it no longer shares, and an interpreter that counts references writes wherever it goes: into
+each function that it runs, each type it makes something of, into the caches of both. Much of that is written once only
+(attributes looked up, bytecode specialised), so it is done here, for all. What is left is brought together: the code of
+the functions that were run, which lie among hundreds that never are, is made anew in one go, and fills a few pages.
+
+Measured with 22 actors: a tenth of the memory of the whole tree, for some hundredths of a second at the start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import socket
+import sys
+from types import CodeType, FrameType, FunctionType
+from typing import Any, Final, NoReturn
+
+from .. import wire
+from ..actor import Actor, Address
+from ..board import Board, Slot
+from ..channel import Channel, Flusher
+from ..errors import AskError
+from ..inbox import Inbox, serve
+from ..message import Message, type_name
+from ..names import Names, NamingError
+from ..port import ActorPort
+from ..protocol import GetMetrics, Hello, Ready
+from ..running import Runner
+from ..uplink import Uplink
+from ..wire import Frame
+
+log = logging.getLogger("stage")
+NAME: Final = "rehearsal"
+_ROUNDS: Final = 10
+"""A function is specialised after it was called some eight times."""
+_SECONDS: Final = 2.0
+
+
+def rehearse(names: Names, board: Board) -> None:
+    """Opens and closes a few sockets, and leaves nothing open. Without it everything works, with more memory."""
+    wire.prepare()
+    _forget_types()
+    try:
+        seen = _profiled(names, board)
+        _bring_together(seen)
+        for _ in range(_ROUNDS):
+            asyncio.run(_life(names, board))
+    except (OSError, NamingError, AskError, TimeoutError) as error:
+        log.warning("not rehearsed, the actors take more memory: %s", error)
+
+
+def _forget_types() -> None:
+    """Empty the cache of attributes, which is full of what imports looked up: each replacement writes to both names."""
+    forget = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
+    forget()
+
+
+def _profiled(names: Names, board: Board) -> dict[int, CodeType]:
+    """Live once; the code that ran, in the order of its first call."""
+    seen: dict[int, CodeType] = {}
+
+    def called(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            seen.setdefault(id(frame.f_code), frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        asyncio.run(_life(names, board))
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def _bring_together(seen: dict[int, CodeType]) -> None:
+    order = {key: number for number, key in enumerate(seen)}
+    ran = [thing for thing in gc.get_objects() if isinstance(thing, FunctionType) and id(thing.__code__) in order]
+    ran.sort(key=lambda function: order[id(function.__code__)])
+    for function in ran:
+        function.__code__ = _copy(function.__code__)
+
+
+def _copy(code: CodeType) -> CodeType:
+    """With the functions that are written inside it."""
+    inner = tuple(_copy(value) if isinstance(value, CodeType) else value for value in code.co_consts)
+    return code.replace(co_consts=inner)
+
+
+async def _life(names: Names, board: Board) -> None:
+    """What every actor does, with nobody to see it."""
+    slot = board.take()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        stand_in = _StandIn(names, slot)
+        await stand_in.uplink.open(theirs)
+        server = await serve(stand_in.inbox, stand_in.flusher, names.listen(NAME, 1))
+        names.publish(NAME, 1)
+        stand_in.uplink.send(Ready())
+        stand_in.inbox.open_up()
+        async with asyncio.timeout(_SECONDS):
+            await stand_in.act()
+        server.close()
+    finally:
+        ours.close()
+        names.forget(NAME, 1)
+        board.give_back(slot)
+    await asyncio.sleep(0.0)
+
+
+class _Inbox(Inbox):
+    """Remembers its connections, to close them."""
+
+    def opened(self, channel: Channel) -> bool:
+        self.latest = channel
+        return super().opened(channel)
+
+
+class _StandIn:
+    """In the place of an actor's process."""
+
+    name = NAME
+
+    def __init__(self, names: Names, slot: Slot) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.flusher, self._slot = Flusher(self.loop), slot
+        runner = self._runner = Runner(self.flusher, slot, self)
+        self._port = ActorPort(NAME, 1, None, names, runner)
+        self.inbox = self._port.inbox = _Inbox(self)
+        self.uplink = self._port.uplink = Uplink(self)
+        self.actor = self._port.actor = Actor()
+        self.actor._myRef = self._port
+
+    async def act(self) -> None:
+        """A question to itself by its name, a message, a timer, a task, a line for the log that nobody reads."""
+        self._slot.beat(self.loop.time())
+        self._slot.count((0, 0, 0, 0, 0, 0))
+        fired = asyncio.Event()
+        self.actor.after(0.0, fired.set)
+        repeated = self.actor.every(60.0, fired.set, jitter=0.1)
+        self.actor.tell(NAME, Hello(NAME, 1))
+        self.actor.start_task(asyncio.sleep(0.0), "task")
+        await self._port.ask(NAME, GetMetrics(), _SECONDS)
+        await fired.wait()
+        repeated.cancel()
+        record = self.actor.log.makeRecord(NAME, logging.INFO, __file__, 1, "%s", (NAME,), None)
+        for handler in logging.getLogger().handlers:
+            handler.format(record)
+        self.inbox.flush_acknowledgements()
+        self.inbox.latest.abort()
+
+    # -- what the parts of a process ask of it --------------------------------------------------------------------
+    def dispatch(self, message: Any, sender: Address) -> None:
+        self._runner.call(lambda: self.actor.receiveMessage(message, sender), type_name(type(message)))
+
+    def answered(self, name: str, frame: Frame) -> None:
+        self._port.answered(name, frame)
+
+    def count_refused(self, error: Exception) -> None:
+        pass
+
+    def ordered(self, message: Message) -> None:
+        pass
+
+    def orphaned(self) -> None:
+        pass
+
+    def crash(self, message: str, error: BaseException) -> NoReturn:
+        raise error
+
+    def exit(self, status: int) -> NoReturn:
+        raise SystemExit(status)

@@ -1,0 +1,62 @@
+"""What is done once in the stage so that the actors share more memory: it must leave no trace but that."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from supervision.board import Board
+from supervision.inbox import Inbox
+from supervision.message import known_types
+from supervision.names import Names
+from supervision.stage import gaps, rehearsal
+from supervision.wire import _decoders
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> Names:
+    return Names(tmp_path / "names")
+
+
+def test_a_rehearsal_leaves_nothing_open_and_nobody_listening(names: Names) -> None:
+    board = Board(1)
+    before = set(os.listdir("/proc/self/fd")), threading.active_count(), sys.getprofile()
+    rehearsal.rehearse(names, board)
+    assert (set(os.listdir("/proc/self/fd")), threading.active_count(), sys.getprofile()) == before
+    assert os.listdir(names.path) == []
+    board.take()  # the only slot is free again
+
+
+def test_the_code_that_ran_is_the_same_code_elsewhere(names: Names) -> None:
+    before = Inbox.put.__code__
+    rehearsal.rehearse(names, Board(1))
+    assert Inbox.put.__code__ == before
+    assert Inbox.put.__code__ is not before
+
+
+def test_after_a_rehearsal_every_message_type_can_be_read_at_once(names: Names) -> None:
+    rehearsal.rehearse(names, Board(1))
+    assert set(known_types()) <= set(_decoders)
+
+
+def test_a_rehearsal_that_fails_keeps_nobody_from_starting(names: Names, caplog: pytest.LogCaptureFixture) -> None:
+    shutil.rmtree(names.path)
+    with caplog.at_level(logging.WARNING, "stage"):
+        rehearsal.rehearse(names, Board(1))
+    assert "not rehearsed" in caplog.text
+
+
+@pytest.mark.parametrize("size", [48, 160, 512])
+def test_what_is_made_after_the_gaps_are_filled_lies_on_new_pages(size: int) -> None:
+    pages = gaps._Pages()
+    kept = gaps.fill()
+    made = [bytes(size - 33) for _ in range(1000)]
+    assert kept
+    # the places of what filling itself used for a moment are free again
+    assert sum(pages.have(id(one)) for one in made) < len(made) / 10
