@@ -30,7 +30,8 @@ async def admit(driver: PodDriver) -> None:
     """Find out whether the pod may run, and have its volumes made meanwhile."""
     pod = driver.the_pod()
     if driver.runtime is None:
-        driver.runtime = await driver.worker.look(driver.uid)
+        await driver.look()
+    assert driver.runtime is not None  # noqa: S101 - looked at
     if is_static(pod) and not driver.runtime.sandboxes and await driver.worker.namesake_runs(pod):
         # an edited static pod has a new UID: never two of one name at once
         driver.at(driver.worker.clock() + SAME_NAME_SECONDS)

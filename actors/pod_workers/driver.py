@@ -105,7 +105,7 @@ class PodDriver:
     def seen(self, runtime: PodRuntime) -> None:
         """The runtime changed, as the PLEG saw it; older than our own look: ignored."""
         if self.runtime is None or runtime.at > self.runtime.at:
-            self.runtime = self.worker.with_messages(runtime, self.pod)
+            self.runtime = observing.with_addresses(self.worker.with_messages(runtime, self.pod), self.runtime)
             self.poke()
 
     def verdict(self, container_id: str, kind: str, success: bool) -> None:
@@ -253,7 +253,8 @@ class PodDriver:
         self.worker.event(self, "Warning", "FailedPreStopHook", text)
 
     async def look(self) -> PodRuntime:
-        self.runtime = await self.worker.look(self.uid)
+        seen = await self.worker.look(self.uid)
+        self.runtime = observing.with_addresses(seen, self.runtime)
         self.stale = False
         return self.runtime
 

@@ -86,6 +86,19 @@ def has_probes(pod: Pod) -> bool:
     return any(c.livenessProbe or c.readinessProbe or c.startupProbe for c in all_containers(pod))
 
 
+def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:
+    """The same with the addresses that a sandbox had while it was ready: runtimes forget them when it stops, users want
+    them in the pod's last status."""
+    known = {sandbox.id: sandbox.ips for sandbox in before.sandboxes} if before is not None else {}
+    sandboxes = [
+        msgspec.structs.replace(sandbox, ips=known[sandbox.id])
+        if not sandbox.ready and not sandbox.ips and known.get(sandbox.id)
+        else sandbox
+        for sandbox in runtime.sandboxes
+    ]
+    return msgspec.structs.replace(runtime, sandboxes=sandboxes)
+
+
 def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) -> PodRuntime:
     """The same with the last words of the containers that have ended."""
     policies = {container.name: container.terminationMessagePolicy for container in all_containers(pod)}
