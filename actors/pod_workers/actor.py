@@ -24,12 +24,13 @@ from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.kube.pod import Pod
 from actors.pod_config.messages import PodPoisons
 from actors.status_manager.messages import PodObserved, Waiting
-from supervision.actor import Actor, Address, AskError, on
+from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
 
 from . import files, observing, sweeping
 from .driver import PodDriver
 from .ending import alive
+from .log_rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .messages import (
     DesiredPods,
     KillPod,
@@ -95,6 +96,8 @@ class Worker(Actor):
             self.log.error("the last incarnation died with %s in hand", self.journal.died_on)
         self.start_task(self._learn_allocatable(), "allocatable")
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.2)
+        self.rotation = LogRotation(self.client, self.agent.pod_logs_dir, limits_of(config), self._compress)
+        self.every(float(config.containerLogMonitorInterval), self._rotate_logs, jitter=0.1)
 
     async def _learn_allocatable(self) -> None:
         try:
@@ -319,6 +322,17 @@ class Worker(Actor):
                     self.log.info("removed the logs of a pod that is gone: %s", path)
             except OSError as error:
                 self.log.warning("logs of pods that are gone stay: %s", error)
+
+    async def _rotate_logs(self) -> None:
+        pods = [driver.runtime for driver in self.drivers.values() if driver.runtime is not None]
+        for problem in await self.rotation.round(pods, self.clock()):
+            self.log.warning("%s", problem)
+
+    async def _compress(self, path: str) -> None:
+        try:
+            await self.disposable("actors.pod_workers.log_rotation:compress", {"path": path}, deadline=COMPRESS_SECONDS)
+        except DisposableError as error:
+            self.log.warning("%s is not compressed: %s", path, error)
 
     def _tell_known(self) -> None:
         """Say which pods may still have something on the node, once that is known."""

@@ -1,0 +1,164 @@
+"""Keeps the logs of running containers within what the node may spend on them.
+
+A log that grew over containerLogMaxSize is renamed and the runtime asked to open a new one: that takes no time and
+loses no line, since the runtime writes to the renamed file until it has. A process that dies between the two leaves a
+container without a live log, which the next round sees and repairs. What is old is compressed afterwards, apart, as
+that takes long; never the newest, to which the runtime may still be writing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import stat
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.cri.client import CriClient
+from actors.cri.errors import CriError
+from actors.cri.model import Container as Ran
+from actors.cri.model import ContainerState, PodRuntime
+from actors.kube.quantity import whole
+
+COMPRESS_SECONDS = 120.0
+SUFFIX, TEMPORARY = ".gz", ".tmp"
+_ROTATED = re.compile(r"\.(\d{8}-\d{6})(\.gz)?\Z")
+
+Compress = Callable[[str], Awaitable[None]]
+"""Compresses one file, in a process of its own."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    size_bytes: int
+    """A log over this is rotated; negative: never."""
+    files: int
+    """Of one container, the live one counted."""
+    at_once: int = 1
+
+
+def limits_of(config: KubeletConfiguration) -> Limits:
+    return Limits(
+        size_bytes=whole(config.containerLogMaxSize),
+        files=config.containerLogMaxFiles,
+        at_once=config.containerLogMaxWorkers,
+    )
+
+
+class Tidying(msgspec.Struct, frozen=True):
+    """Files to remove and then to compress, by name."""
+
+    remove: list[str]
+    compress: list[str]
+
+
+def tidy(live: str, names: Iterable[str], files: int) -> Tidying:
+    """What becomes of the rotated files beside the live one. Pure.
+
+    A compressed file and its original are one: the original was about to be removed when its process died.
+    """
+    beside = [name[len(live) :] for name in names if name.startswith(f"{live}.")]
+    remove = [f"{live}{ending}" for ending in beside if ending.endswith(TEMPORARY)]
+    rotated: dict[str, set[str]] = {}
+    for ending in beside:
+        if match := _ROTATED.match(ending):
+            rotated.setdefault(match[1], set()).add(match[2] or "")
+    compress = []
+    for age, when in enumerate(sorted(rotated, reverse=True)):
+        forms = sorted(rotated[when])
+        if age >= files - 1:
+            remove += [f"{live}.{when}{form}" for form in forms]
+        elif len(forms) == 2:
+            remove.append(f"{live}.{when}")
+        elif age > 0 and forms == [""]:
+            compress.append(f"{live}.{when}")
+    return Tidying(remove, compress)
+
+
+def rotated_name(path: str, now: float) -> str:
+    return f"{path}.{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
+
+
+class LogRotation:
+    """One round at a time over the containers of a worker."""
+
+    def __init__(self, client: CriClient, logs_dir: str, limits: Limits, compress: Compress) -> None:
+        self._client, self._logs_dir, self._limits, self._compress = client, logs_dir, limits, compress
+        self._slots = asyncio.Semaphore(limits.at_once)
+
+    async def round(self, pods: Iterable[PodRuntime], now: float) -> list[str]:
+        """Look at every running container's log. Answers what went wrong; all of it is tried again next time."""
+        if self._limits.size_bytes < 0:
+            return []
+        running = [ran for pod in pods for ran in pod.containers if ran.state is ContainerState.RUNNING]
+        due = [ran for ran in running if self._ours(ran.log_path) and self._is_due(ran.log_path)]
+        found = await asyncio.gather(*(self._one(ran, now) for ran in due))
+        return [problem for problem in found if problem]
+
+    def _ours(self, path: str) -> bool:
+        return path.startswith(f"{self._logs_dir}/") and ".." not in path.split("/")
+
+    def _is_due(self, path: str) -> bool:
+        """Too big, or not there because a rotation was cut short. One stat."""
+        try:
+            about = os.lstat(path)
+        except FileNotFoundError:
+            return os.path.isdir(os.path.dirname(path))
+        except OSError:
+            return False
+        return stat.S_ISREG(about.st_mode) and about.st_size > self._limits.size_bytes
+
+    async def _one(self, ran: Ran, now: float) -> str:
+        async with self._slots:
+            try:
+                await self._rotate(ran, now)
+                await self._tidy(ran.log_path)
+            except (CriError, OSError) as error:
+                return f"log of container {ran.pod_namespace}/{ran.pod_name}/{ran.name} is not rotated: {error}"
+        return ""
+
+    async def _rotate(self, ran: Ran, now: float) -> None:
+        path, aside = ran.log_path, rotated_name(ran.log_path, now)
+        renamed = _rename(path, aside)
+        try:
+            await self._client.reopen_container_log(ran.id)
+        except CriError:
+            if renamed:
+                _rename(aside, path)  # the runtime writes on to the same file, which gets its name back
+            raise
+
+    async def _tidy(self, path: str) -> None:
+        directory, live = os.path.split(path)
+        todo = tidy(live, os.listdir(directory), self._limits.files)
+        for name in todo.remove:
+            os.unlink(f"{directory}/{name}")
+        for name in todo.compress:
+            await self._compress(f"{directory}/{name}")
+
+
+def _rename(old: str, new: str) -> bool:
+    """Whether it was: nothing is written over."""
+    if not os.path.lexists(old) or os.path.lexists(new):
+        return False
+    os.rename(old, new)
+    return True
+
+
+def compress(path: str) -> None:
+    """Replace a file by its compressed form: complete under its name or not there at all. For a disposable process."""
+    import gzip
+
+    temporary, flags = f"{path}{TEMPORARY}", os.O_CLOEXEC | os.O_NOFOLLOW
+    source = os.fdopen(os.open(path, os.O_RDONLY | flags), "rb")
+    target = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | flags, 0o640), "wb")
+    with source, target:
+        with gzip.GzipFile(fileobj=target, mode="wb") as packed:
+            shutil.copyfileobj(source, packed, 1 << 20)
+        target.flush()
+        os.fsync(target.fileno())
+    os.rename(temporary, f"{path}{SUFFIX}")
+    os.unlink(path)
