@@ -19,6 +19,8 @@ from actors.linux.cgroup_tree import find
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree
+from supervision.stage.fork import tie_to_parent
+from tests.support.remains import take_away
 from tests.support.runtime import RealRuntime
 from tests.support.stage_process import ROOT_DIR
 
@@ -35,10 +37,11 @@ class NotInTime(Exception):
 class Node:
     """The agent, started and stopped as often as one likes; its pods outlive it."""
 
-    def __init__(self, runtime: RealRuntime) -> None:
-        self.runtime, self.home = runtime, runtime.base / "agent"
+    def __init__(self, runtime: RealRuntime, name: str = "agent") -> None:
+        """`name`: of its directory below the runtime's, when there is more than one."""
+        self.runtime, self.home = runtime, runtime.base / name
         self.manifests, self.log = self.home / "manifests", self.home / "log"
-        self.healthz_port, self.port = _free_port(), _free_port()
+        self.healthz_port, self.port = free_port(), free_port()
         self.cgroup = f"{runtime.cgroup_parent}/kubepods"
         self._process: subprocess.Popen[bytes] | None = None
         self.manifests.mkdir(parents=True)
@@ -52,7 +55,7 @@ class Node:
             "staticPodPath": str(self.manifests),
             "podLogsDir": str(self.home / "logs"),
             "cgroupRoot": self.runtime.cgroup_parent,
-            "containerRuntimeEndpoint": self.runtime.endpoint,
+            "containerRuntimeEndpoint": self.runtime.configured_endpoint,
             "failCgroupV1": False,
             "failSwapOn": False,
             "maxPods": 250,
@@ -66,6 +69,7 @@ class Node:
         flags = [f"--root-dir={self.home}/root", f"--config={self.home}/config.json"]
         flags += [f"--policy={self.home}/policy.yaml", "--hostname-override=bench"]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        tests = os.getpid()
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -76,6 +80,7 @@ class Node:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=lambda: tie_to_parent(tests),  # a killed test run leaves no agent behind
             )
         self._until(self.healthy, START_SECONDS, "/healthz ok")
         return time.perf_counter() - began
@@ -99,8 +104,9 @@ class Node:
         return time.perf_counter() - began
 
     def remove(self) -> None:
-        """Stop it and take away what is not below the runtime's directory."""
+        """Stop it and take away all of it but its pods, which the runtime takes along."""
         self.stop()
+        take_away(self.home)
         shutil.rmtree(self._run_dir, ignore_errors=True)
 
     @property
@@ -206,7 +212,7 @@ def _lenient(policy: str) -> str:
     return policy.replace("max_restarts: 5", "max_restarts: 1000").replace("max_restarts: 3", "max_restarts: 1000")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])

@@ -10,19 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from actors.container_runtime.processes import commands
 from actors.cri.client import CriClient
 from actors.cri.errors import Unavailable
 from actors.cri.model import Container, ContainerState
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
-from tests.bench.node import Node, NotInTime
+from tests.bench.node import Node, NotInTime, free_port
 from tests.bench.pods import manifest
 from tests.support.runtime import RealRuntime
 
 T = TypeVar("T")
 SECONDS = 40.0
-HEARTBEAT_SECONDS = 3
-"""Shorter than the default of 10 s, so that many hangs can be tested; the mechanism is the same."""
+HEARTBEAT_SECONDS, DEFAULT_HEARTBEAT = 3, 10
+"""Shorter than the default, so that many hangs can be tested; the mechanism is the same."""
 RUNTIME_SECONDS = 15.0
 """So long the runtime may be away while it is started again."""
 NODE_NAME = "bench"
@@ -31,12 +32,23 @@ NODE_NAME = "bench"
 class FaultyNode(Node):
     """An agent on a private containerd, with a policy that never gives up and finds a hang soon."""
 
-    def __init__(self, runtime: RealRuntime) -> None:
-        super().__init__(runtime)
+    def __init__(
+        self,
+        runtime: RealRuntime,
+        name: str = "agent",
+        *,
+        heartbeat_seconds: int = HEARTBEAT_SECONDS,
+        with_read_only_port: bool = False,
+    ) -> None:
+        self._read_only_port = free_port() if with_read_only_port else 0
+        super().__init__(runtime, name)
         policy = Path(self.home, "policy.yaml")
-        text = policy.read_text()
-        assert "heartbeat_seconds: 10\n" in text
-        policy.write_text(text.replace("heartbeat_seconds: 10\n", f"heartbeat_seconds: {HEARTBEAT_SECONDS}\n"))
+        text, usual = policy.read_text(), f"heartbeat_seconds: {DEFAULT_HEARTBEAT}\n"
+        assert usual in text
+        policy.write_text(text.replace(usual, f"heartbeat_seconds: {heartbeat_seconds}\n"))
+
+    def _configuration(self) -> dict[str, object]:
+        return {**super()._configuration(), "readOnlyPort": self._read_only_port}
 
     # -- faults -----------------------------------------------------------------------------------------------------
     def inject(self, name: str, fault: Fault, **options: Any) -> None:
@@ -64,6 +76,17 @@ class FaultyNode(Node):
 
     def until(self, condition: Callable[[], bool], what: str, seconds: float = SECONDS) -> None:
         self._until(condition, seconds, what)
+
+    def strays(self) -> list[str]:
+        """Processes of this agent that nothing of the tree accounts for: orphans, and children that nobody reaped."""
+        known = {self.stage_pid, *(actor.pid for actor in self.actors().values())}
+        mark, found = f"--root-dir={self.home}/root", []
+        for pid, argv in commands():
+            if mark in argv and pid not in known:
+                name, parent = _name_and_parent(pid)
+                if name != "janitor" or parent != self.stage_pid:
+                    found.append(f"{pid} {name}, child of {parent}")
+        return found
 
     def kill_stage(self) -> None:
         """As kill -9 of the whole agent would."""
@@ -128,6 +151,15 @@ class FaultyNode(Node):
                 found += [container.pod_name] if key in seen else []
                 seen.add(key)
         return found
+
+
+def _name_and_parent(pid: int) -> tuple[str, int]:
+    """From /proc; ('', 0) when it is gone."""
+    try:
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+    except OSError:
+        return "", 0
+    return name, int(rest.split()[1])
 
 
 class HealthWatch:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.config.places import run_dir_of
 from actors.container_runtime import cleanup, images, importing
 from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import Host, look
@@ -26,6 +27,7 @@ from actors.container_runtime.instance import Instance
 from actors.container_runtime.prepare import prepare
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError
+from tests.support import remains
 
 SANDBOX_IMAGE = images.SANDBOX_IMAGE
 BUSYBOX_IMAGE = images.BUSYBOX_IMAGE
@@ -47,6 +49,11 @@ class RealRuntime:
     @property
     def endpoint(self) -> str:
         return self.instance.endpoint
+
+    @property
+    def configured_endpoint(self) -> str:
+        """What an agent that is to use it is told."""
+        return self.endpoint
 
     @property
     def socket(self) -> str:
@@ -98,9 +105,7 @@ class RealRuntime:
         """Take everything away. Answers what could not be."""
         if self.process is not None:
             self.kill()
-        left = cleanup.purge(self.instance, [self.cgroup_parent])
-        shutil.rmtree(self.base, ignore_errors=True)
-        return left
+        return _purge(self.base, self.instance, self.cgroup_parent)
 
     def _end(self, how: Callable[[subprocess.Popen[bytes]], None]) -> None:
         assert self.process is not None
@@ -114,8 +119,23 @@ def sweep() -> None:
     for base in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         found = re.fullmatch(rf"{PREFIX}(\d+)-\w+", base.name)
         if found and not os.path.exists(f"/proc/{found[1]}"):
-            cleanup.purge(Instance(root=f"{base}/root", state=f"{base}/run"), [f"/{base.name}"])
-            shutil.rmtree(base, ignore_errors=True)
+            _purge(base, Instance(root=f"{base}/root", state=f"{base}/run"), f"/{base.name}")
+
+
+def _purge(base: Path, instance: Instance, cgroup: str) -> list[str]:
+    """Of a runtime, and of the agents below its directory, which have ended. Answers what stayed."""
+    agents = remains.root_dirs(base)
+    for one in (instance, *map(remains.managed, agents)):
+        cleanup.purge(one, [cgroup])
+    mounted = remains.take_away(base)
+    for directory in map(run_dir_of, agents):
+        shutil.rmtree(directory, ignore_errors=True)
+    if not mounted:  # never delete what lies on the other side of a mount
+        shutil.rmtree(base, ignore_errors=True)
+    left = remains.remains(instance, cgroup, str(base), *map(run_dir_of, agents))
+    for managed in map(remains.managed, agents):
+        left |= remains.remains(managed, cgroup)
+    return [f"{kind}: {value}" for kind, values in left.items() for value in values]
 
 
 @contextlib.contextmanager
