@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -25,6 +26,9 @@ IDLE = "trap 'exit 0' TERM; sleep 100000 & wait"
 
 class PodNode(FaultyNode):
     """Pods by name, and what the agent says of them."""
+
+    def _configuration(self) -> dict[str, object]:
+        return {**super()._configuration(), "containerLogMaxSize": "16Ki", "containerLogMonitorInterval": "3s"}
 
     def run(self, name: str, *containers: dict[str, Any], **spec: Any) -> None:
         whole = {"terminationGracePeriodSeconds": 5, "containers": containers or [container("main")], **spec}
@@ -111,7 +115,9 @@ def test_containers_share_an_empty_dir_and_see_a_host_path(node, tmp_path):
         {"name": "memory", "mountPath": "/m"},
         {"name": "host", "mountPath": "/h", "readOnly": True},
     ]
-    script = "cat /s/file /part /h/given; echo; grep -c ' /m tmpfs' /proc/mounts; touch /h/x 2>/dev/null || echo read-only"
+    script = (
+        "cat /s/file /part /h/given; echo; grep -c ' /m tmpfs' /proc/mounts; touch /h/x 2>/dev/null || echo read-only"
+    )
     node.run("mounted", container("main", script, volumeMounts=mounts), initContainers=[writer], volumes=volumes,
              restartPolicy="Never")  # fmt: skip
     node.wait_phase("mounted", "Succeeded")
@@ -236,6 +242,27 @@ def test_logs_are_linked_and_go_with_the_pod(node):
     assert Path(os.readlink(link)) == directory / "main" / "0.log"
     node.end("linked")
     node.until(lambda: not directory.exists() and not link.is_symlink(), "its logs gone")
+
+
+def test_a_log_that_grows_is_rotated_and_no_line_is_lost(node):
+    script = f"i=0; while [ $i -lt 1500 ]; do echo line $i; i=$((i+1)); [ $((i % 50)) = 0 ] && sleep 0.2; done; {IDLE}"
+    node.run("chatty", container("main", script))
+    node.wait_phase("chatty", "Running")
+    directory = node.home / "logs" / f"test_chatty-{NODE_NAME}_{node.uid('chatty')}" / "main"
+
+    def lines() -> list[str]:
+        try:
+            texts = [(path, path.read_bytes()) for path in (*sorted(directory.glob("0.log.*")), directory / "0.log")]
+        except FileNotFoundError:
+            return []  # renamed meanwhile
+        whole = b"".join(gzip.decompress(data) if path.suffix == ".gz" else data for path, data in texts)
+        return [line.split(" ", 3)[3] for line in whole.decode().splitlines()]
+
+    node.until(lambda: list(directory.glob("0.log.*.gz")) and (directory / "0.log").exists(), "rotated twice")
+    node.until(lambda: "line 1499" in lines(), "all lines")
+    assert lines() == [f"line {number}" for number in range(1500)]
+    node.end("chatty")
+    assert not directory.exists()
 
 
 def test_security_settings_reach_the_process(node):
