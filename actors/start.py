@@ -21,7 +21,7 @@ from supervision.policy import load as load_policy
 from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec
 
-from .tree import OPTIONAL, PRELOAD, tree
+from .tree import OPTIONAL, PRELOAD, PREPARE, tree
 
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
@@ -104,6 +104,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None) -> Applicati
         tree=spec,
         policies=policies,
         preload=PRELOAD,
+        prepare=PREPARE,
         context=agent,
         run_dir=Path(agent.run_dir),
         incidents=Incidents(incident_file),

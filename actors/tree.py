@@ -36,6 +36,9 @@ PRELOAD: Final = (
 """Imported once by the stage before the first fork, so that every process shares the pages. What only one actor needs
 (the HTTPS library, cryptography) stays out of it."""
 
+PREPARE: Final = ("actors.kube.codec:prepare", "actors.pod_config.manifest:prepare")
+"""Called once by the stage, for the same reason: what they make is shared."""
+
 
 def box(name: str, actor: str) -> ChildSpec:
     return ChildSpec(name=name, actor=actor)

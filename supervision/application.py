@@ -45,6 +45,9 @@ class Application:
     """By full name; an actor that is missing has the default one."""
     preload: tuple[str, ...] = ()
     """Modules that are imported once, before any actor is forked."""
+    prepare: tuple[str, ...] = ()
+    """Functions (`module:function`, without arguments) that are called once after that: what takes time and memory to
+    make, and every actor would make anew. They open nothing and start no thread."""
     context: Any = None
     """What every actor finds as `self.context`."""
     run_dir: Path

@@ -88,7 +88,6 @@ class PodConfig(Actor):
         for index in range(self.agent.workers):
             # they answer with KnownPods
             self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation))
-        self.after(0, _warm)
 
     def _origin(self, source: str, place: str) -> Origin:
         return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))
@@ -343,11 +342,3 @@ class PodConfig(Actor):
                 self.log.error("static pod: %s", text)
         self._errors = errors
         self.metrics.gauge("pod_config_manifest_errors", len(errors))
-
-
-def _warm() -> None:
-    """Load what reading a manifest needs, so that the first one is not slower than others."""
-    try:
-        read_manifest(b"apiVersion: v1\nkind: Pod\n", Origin(SOURCE_FILE, "", ""))
-    except ManifestError:
-        pass

@@ -15,6 +15,7 @@ import gc
 import logging
 import socket
 import sys
+from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, NoReturn
 
@@ -39,13 +40,15 @@ _ROUNDS: Final = 10
 _SECONDS: Final = 2.0
 
 
-def rehearse(names: Names, board: Board) -> None:
-    """Opens and closes a few sockets, and leaves nothing open. Without it everything works, with more memory."""
+def rehearse(names: Names, board: Board, prepare: Iterable[Callable[[], None]] = ()) -> None:
+    """Opens and closes a few sockets, and leaves nothing open. Without it everything works, with more memory.
+
+    `prepare`: what the application has done once for all its actors.
+    """
     wire.prepare()
     _forget_types()
     try:
-        seen = _profiled(names, board)
-        _bring_together(seen)
+        _bring_together(_profiled(names, board, prepare))
         for _ in range(_ROUNDS):
             asyncio.run(_life(names, board))
     except (OSError, NamingError, AskError, TimeoutError) as error:
@@ -58,8 +61,8 @@ def _forget_types() -> None:
     forget()
 
 
-def _profiled(names: Names, board: Board) -> dict[int, CodeType]:
-    """Live once; the code that ran, in the order of its first call."""
+def _profiled(names: Names, board: Board, prepare: Iterable[Callable[[], None]] = ()) -> dict[int, CodeType]:
+    """Live once, and prepare; the code that ran, in the order of its first call."""
     seen: dict[int, CodeType] = {}
 
     def called(frame: FrameType, event: str, argument: Any) -> None:
@@ -70,6 +73,8 @@ def _profiled(names: Names, board: Board) -> dict[int, CodeType]:
     sys.setprofile(called)
     try:
         asyncio.run(_life(names, board))
+        for function in prepare:
+            function()
     finally:
         sys.setprofile(before)
     return seen

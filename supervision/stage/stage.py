@@ -17,6 +17,7 @@ from ..board import Board
 from ..intensity import Intensity
 from ..message import Message
 from ..names import Names, PeerRefused, check_peer
+from ..process import load
 from ..protocol import (
     EXIT_ESCALATED,
     ROOT,
@@ -108,7 +109,7 @@ class Stage:
 
     def _prepare_to_fork(self) -> None:
         """Leave as little as can be for each process to write to what it shares with the others."""
-        rehearse(self.names, self.board)
+        rehearse(self.names, self.board, [load(name) for name in self._application.prepare])
         gc.collect()
         self._fillers = gaps.fill()
         gc.freeze()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -10,9 +12,10 @@ import pytest
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config.places import default_policy_file
-from actors.tree import OPTIONAL, PRELOAD, tree
+from actors.tree import OPTIONAL, PRELOAD, PREPARE, tree
 from supervision.actor import Actor
 from supervision.policy import load
+from supervision.process import load as load_object
 from supervision.spec import ChildSpec, walk
 
 FULL = tree(Agent(config=KubeletConfiguration(readOnlyPort=10255)), ChildSpec(name="container_runtime", program=("x",)))
@@ -33,6 +36,13 @@ def test_every_box_names_an_actor_that_is_there(spec):
 @pytest.mark.parametrize("module", PRELOAD)
 def test_everything_that_is_preloaded_can_be_imported(module):
     assert import_module(module)
+
+
+@pytest.mark.parametrize("function", PREPARE)
+def test_what_is_prepared_for_all_opens_nothing_and_starts_no_thread(function):
+    before = len(os.listdir("/proc/self/fd")), threading.active_count()
+    load_object(function)()
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
 
 
 def test_each_worker_is_a_box_of_its_own():
