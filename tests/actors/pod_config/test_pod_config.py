@@ -290,7 +290,7 @@ async def test_a_restart_gives_the_same_pods_byte_for_byte(tmp_path):
 
 
 async def test_hello_of_a_worker_gets_that_workers_pods(tmp_path):
-    for index in range(6):
+    for index in range(24):  # enough for each worker to have some, wherever their UIDs fall
         (tmp_path / f"{index}.yaml").write_text(manifest(f"p{index}"))
     async with started(str(tmp_path)) as harness:
         harness.clear()
