@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--full", action="store_true", help="110 pods as well: started, and idle")
     parser.add_argument("--rounds", type=int, default=5, help="how often start, pods and kills are measured")
     parser.add_argument("--idle-seconds", type=float, default=60.0)
-    parser.add_argument("--json", metavar="FILE", default="", help="write the figures there as well")
+    parser.add_argument("--json", metavar="FILE", default="bench.json", help="write the figures there as well")
     parser.add_argument("--compare", nargs=2, metavar=("BEFORE", "AFTER"), help="print two such files side by side")
     return parser
 

@@ -16,6 +16,20 @@ from .node import Node
 from .report import Figure, median_of, percentile
 
 SECTIONS = ("start", "pods", "kill", "idle", "hang", "engine")
+ENGINE = (
+    ("ask_us_p50", "round trip of a question, p50", "us"),
+    ("ask_us_p99", "round trip of a question, p99", "us"),
+    ("asks_per_second", "questions answered", "/s"),
+    ("ping_pongs_per_second", "messages answered by messages", "/s"),
+    ("start_to_ready_ms", "start to 20 actors in service", "ms"),
+    ("fork_to_ready_ms", "of that, forking them", "ms"),
+    ("kill_to_answering_ms_p50", "killed to answering, p50", "ms"),
+    ("kill_to_answering_ms_max", "killed to answering, slowest", "ms"),
+    ("pss_kib_per_actor", "PSS of an actor", "KiB"),
+    ("idle_cpu_percent", "CPU of 20 idle actors", "%"),
+    ("stop_ms", "orderly stop", "ms"),
+)
+"""Key in what the engine's own bench measures, what it is, unit."""
 AT_ONCE = 4
 """The floor's concurrency where there are several pods."""
 OFTEN = 3
@@ -71,8 +85,17 @@ class Session:
             figures += self._hang()
         if "engine" in wanted:
             self._say("the engine alone")
-            figures += [Figure(f"engine.{key}", f"engine: {key}", value, "") for key, value in engine.measure().items()]
+            figures += self._engine()
         return figures
+
+    @staticmethod
+    def _engine() -> list[Figure]:
+        measured = engine.measure()
+        return [
+            Figure(f"engine.{key}", f"engine alone, {what}", measured[key], unit)
+            for key, what, unit in ENGINE
+            if key in measured
+        ]
 
     # -- a round --------------------------------------------------------------------------------------------------
     def _round(self, number: int) -> None:
