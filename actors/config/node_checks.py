@@ -29,8 +29,9 @@ def is_cgroup_name(name: str) -> bool:
 
 
 def is_socket(endpoint: str) -> bool:
-    """A Unix socket's path, with or without unix://, or `managed`."""
-    return endpoint == "managed" or endpoint.removeprefix("unix://").startswith("/")
+    """A Unix socket's path, with or without unix://, or `managed`. unix(7): it has at most 107 bytes."""
+    path = endpoint.removeprefix("unix://")
+    return endpoint == "managed" or (path.startswith("/") and len(path.encode()) <= 107 and "\0" not in path)
 
 
 def is_url(url: str) -> bool:

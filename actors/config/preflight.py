@@ -6,8 +6,10 @@ Fatal here is what the kubelet takes as fatal: swap that is on, and cgroup v1, u
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -22,9 +24,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     cgroup_v2: bool
     swaps: tuple[str, ...]
     """Active swap devices and files."""
+    runtime: Literal["socket", "nothing", "other"] = "socket"
+    """What is at the endpoint of the runtime."""
 
 
-def look_at_host() -> Host:
+def look_at_host(agent: Agent) -> Host:
     """This host, now."""
     try:
         lines = Path("/proc/swaps").read_text().splitlines()[1:]
@@ -34,11 +38,22 @@ def look_at_host() -> Host:
         uid=os.geteuid(),
         cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
         swaps=tuple(line.split()[0] for line in lines if line.strip()),
+        runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
     )
+
+
+def _kind(path: str) -> Literal["socket", "nothing", "other"]:
+    try:
+        return "socket" if stat.S_ISSOCK(os.stat(path).st_mode) else "other"
+    except OSError:
+        return "nothing"
 
 
 def problems(agent: Agent, host: Host) -> Iterator[Problem]:
     """What forbids a start."""
+    if host.runtime == "other":
+        path = agent.runtime_endpoint
+        yield Problem("containerRuntimeEndpoint", path, "what is there is not a socket")
     if host.swaps and agent.config.failSwapOn:
         devices = ", ".join(host.swaps)
         yield Problem("failSwapOn", "true", f"swap is on ({devices}): turn it off, or set failSwapOn: false")
@@ -50,6 +65,8 @@ def problems(agent: Agent, host: Host) -> Iterator[Problem]:
 
 def doubts(agent: Agent, host: Host) -> Iterator[str]:
     """What deserves a warning."""
+    if host.runtime == "nothing":
+        yield f"containerRuntimeEndpoint = {agent.runtime_endpoint}: there is no socket yet; no pod runs until there is"
     if host.uid != 0:
         yield f"not run as root (uid {host.uid}): most of what a node agent does will be refused"
     if not host.cgroup_v2:

@@ -56,9 +56,9 @@ RULES: Final[tuple[Rule, ...]] = (
     at_least("eventBurst", 0),
     one_of("configMapAndSecretChangeDetectionStrategy", "Get", "Cache", "Watch"),
     # -- runtime and images
-    holds("containerRuntimeEndpoint", "must be the path of a Unix socket, unix:///..., or managed",
+    holds("containerRuntimeEndpoint", "must be the path of a Unix socket (at most 107 bytes), unix:///..., or managed",
           node_checks.is_socket),
-    holds("imageServiceEndpoint", "must be the path of a Unix socket, unix:///...",
+    holds("imageServiceEndpoint", "must be the path of a Unix socket (at most 107 bytes), unix:///...",
           lambda text: not text or (node_checks.is_socket(text) and text != "managed")),
     positive("runtimeRequestTimeout", "s"),
     at_least("registryPullQPS", 0),

@@ -23,7 +23,7 @@ def prepare(
     agent: Agent, host: preflight.Host | None = None, say: Callable[[str], None] = lambda text: None
 ) -> list[str]:
     """Do the steps, in order. What is worth a warning, the agent's own warnings first. Raises ConfigErrors."""
-    host = host or preflight.look_at_host()
+    host = host or preflight.look_at_host(agent)
     problems = list(preflight.problems(agent, host))
     if problems:
         raise ConfigErrors(problems)

@@ -46,6 +46,7 @@ class Pleg(Actor):
         self._again: set[str] = set()
         self._relisted_at = 0.0
         self._health = RuntimeHealth(False, False, "the runtime has not been asked yet")
+        self._health_said = False
         self._greeted: set[str] = set()
 
     async def on_start(self) -> None:
@@ -104,6 +105,8 @@ class Pleg(Actor):
         if happened or first:
             await self._look(happened, at)
         self._relisted_at = at
+        if not self._health.ready:
+            await self.check_health()  # it is back
         if first:
             for worker in self._workers():
                 self._tell_all(worker)
@@ -178,7 +181,11 @@ class Pleg(Actor):
     def _set_health(self, health: RuntimeHealth) -> None:
         if health == self._health:
             return
-        if (health.ready, health.network_ready) != (self._health.ready, self._health.network_ready):
+        if not self._health_said or (health.ready, health.network_ready) != (
+            self._health.ready,
+            self._health.network_ready,
+        ):
+            self._health_said = True
             well = health.ready and health.network_ready
             self.log.log(
                 20 if well else 30, "container runtime: %s", "ready" if well else health.message or "not ready"

@@ -114,6 +114,29 @@ def test_a_runtime_that_is_away_is_told_and_nothing_is_called_gone(fake):
     tell(story, fake)
 
 
+def test_a_runtime_that_is_back_is_told_with_the_next_look(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        fake.faults.add("*", Fault(error="UNAVAILABLE"))
+        await harness.advance(STATUS_SECONDS)
+        assert not harness.sent(RuntimeHealth)[-1].ready
+        fake.faults.clear()
+        await harness.advance(RELIST_SECONDS)
+        assert harness.sent(RuntimeHealth)[-1].ready
+
+    tell(story, fake)
+
+
+def test_a_runtime_that_is_not_there_at_the_start_is_said_once(fake, caplog):
+    fake.faults.add("*", Fault(error="UNAVAILABLE"))
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.advance(3 * STATUS_SECONDS)
+
+    tell(story, fake)
+    assert sum("container runtime: " in record.getMessage() for record in caplog.records) == 1
+
+
 def test_one_pod_whose_status_hangs_holds_up_no_other(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)

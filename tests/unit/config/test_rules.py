@@ -108,6 +108,7 @@ BREAKS = [
     ("eventBurst", {"eventBurst": -1}),
     ("configMapAndSecretChangeDetectionStrategy", {"configMapAndSecretChangeDetectionStrategy": "Poll"}),
     ("containerRuntimeEndpoint", {"containerRuntimeEndpoint": "tcp://1.2.3.4:5"}),
+    ("containerRuntimeEndpoint", {"containerRuntimeEndpoint": f"unix:///{'x' * 107}"}),
     ("imageServiceEndpoint", {"imageServiceEndpoint": "managed"}),
     ("runtimeRequestTimeout", {"runtimeRequestTimeout": "-1s"}), ("registryPullQPS", {"registryPullQPS": -1}),
     ("registryBurst", {"registryBurst": -1}), ("maxParallelImagePulls", {"maxParallelImagePulls": 0}),

@@ -1,6 +1,7 @@
 import fcntl
 import os
 import resource
+import socket
 import stat
 import threading
 import time
@@ -37,9 +38,28 @@ def configured(agent, **fields):
     return agent.with_configuration(msgspec.structs.replace(agent.config, **fields))
 
 
-def test_this_host_can_be_looked_at():
-    host = preflight.look_at_host()
+def test_this_host_can_be_looked_at(agent, tmp_path):
+    host = preflight.look_at_host(agent)
     assert host.uid == os.geteuid()
+
+
+def test_what_is_at_the_runtimes_endpoint_is_judged(agent, tmp_path):
+    path = tmp_path / "runtime.sock"
+    agent = msgspec.structs.replace(agent, runtime_endpoint=f"unix://{path}")
+    missing = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)
+    assert f"unix://{path}: there is no socket yet" in next(preflight.doubts(agent, missing))
+    assert list(preflight.problems(agent, missing)) == []
+    path.write_text("")
+    wrong = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)
+    assert [(one.path, one.value) for one in preflight.problems(agent, wrong)] == [
+        ("containerRuntimeEndpoint", f"unix://{path}")
+    ]
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(path))
+        assert preflight.look_at_host(agent).runtime == "socket"
+    managed = msgspec.structs.replace(agent, managed_runtime=True, runtime_endpoint="unix:///none")
+    assert preflight.look_at_host(managed).runtime == "socket"
 
 
 def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
