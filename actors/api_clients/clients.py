@@ -23,7 +23,7 @@ class _Client(Actor):
 
     @on(GetClientState)
     def on_get_state(self, message: GetClientState, sender: Address) -> ClientState:
-        return ClientState(self.name, "standalone" if cast(Agent, self.context).standalone else "unjoined")
+        return ClientState(self.name, "standalone" if cast(Agent, self.context).standalone else "joining")
 
 
 class KubeClient(_Client):

@@ -1,8 +1,14 @@
-"""What the clients of the API server are told and asked."""
+"""What the clients of the API server are told and asked.
+
+Only these actors talk to the API server (and cert_manager, for the certificates that they need to do so). Everybody else
+asks `kube_client` for one request (ApiCall), or for an object that it watches (GetObject).
+"""
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
+
+import msgspec
 
 from supervision.message import Message
 
@@ -12,13 +18,106 @@ class GetClientState(Message, frozen=True):
 
 
 class ClientState(Message, frozen=True):
-    """`standalone`: no kubeconfig was given, so nobody is asked. `unjoined`: one was, and nobody is asked either."""
+    """How it stands between a client and the API server."""
 
     client: str
-    mode: Literal["standalone", "unjoined"]
+    mode: Literal["standalone", "joining", "joined", "away"]
+    """`standalone`: no kubeconfig was given, so nobody is asked. `joining`: no credentials yet, or the server has not
+    answered yet. `away`: it answered before and does not now."""
     server: str = ""
+    error: str = ""
 
 
+# -- to kube_client ---------------------------------------------------------------------------------------------------
+class ApiCall(Message, frozen=True, kw_only=True):
+    """One request to the API server with the node's credentials. Answered with ApiAnswer, always.
+
+    Not repeated by kube_client beyond one fresh connection: the caller knows what may be repeated.
+    """
+
+    method: str
+    path: str
+    """Without the server, each part percent-encoded: `/api/v1/namespaces/default/pods/web/status`."""
+    query: dict[str, str] = {}
+    body: bytes = b""
+    content_type: str = "application/json"
+    timeout: float = 10.0
+    """Seconds."""
+
+
+class ApiAnswer(Message, frozen=True, kw_only=True):
+    """What came back."""
+
+    status: int
+    """HTTP status; 0: no answer (server away, no credentials, standalone)."""
+    body: bytes = b""
+    """JSON: the object, or a Status."""
+    reason: str = ""
+    """Of a failure: Status.reason (NotFound, Conflict, AlreadyExists, Forbidden, Gone, TooManyRequests, ...), or
+    Unreachable, NoCredentials, Standalone."""
+    message: str = ""
+    retry_after: float = 0.0
+    """Seconds that the server asks for."""
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class ObjectRef(msgspec.Struct, frozen=True):
+    """An object that kube_client can keep: Secret, ConfigMap (namespace), RuntimeClass, Node (no namespace)."""
+
+    kind: Literal["Secret", "ConfigMap", "RuntimeClass", "Node"]
+    name: str
+    namespace: str = ""
+
+
+class GetObject(Message, frozen=True):
+    """The object as of now, from what is watched, or read for this. Answered with ObjectState."""
+
+    ref: ObjectRef
+    wait: float = 5.0
+    """Seconds to wait for a first answer of the server at most."""
+
+
+class ObjectState(Message, frozen=True):
+    """Answer to GetObject. Sent by itself, too, when a Secret or ConfigMap that a pod of this node mounts has changed
+    (to volume_manager)."""
+
+    ref: ObjectRef
+    body: bytes = b""
+    """JSON; empty: there is none, see reason."""
+    reason: str = ""
+    """NotFound, Forbidden, Unreachable, Standalone, ..."""
+    message: str = ""
+    coalesce: ClassVar[tuple[str, ...]] = ("ref",)
+
+
+class GetServices(Message, frozen=True):
+    """Services of the namespace, and the API server's own (`kubernetes` in `default`). Answered with Services."""
+
+    namespace: str
+
+
+class Services(Message, frozen=True):
+    synced: bool
+    """False: they have not been listed yet; a pod that needs them (enableServiceLinks) waits."""
+    services: list[bytes] = []
+    """JSON each."""
+    master: bytes = b""
+    """JSON of default/kubernetes; empty: there is none."""
+
+
+class CredentialsChanged(Message, frozen=True):
+    """From cert_manager to each client: there is (another) kubeconfig or client certificate; connect anew with it."""
+
+    kubeconfig: str
+    """Path; it names the certificate files."""
+    version: int
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+# -- to event_client --------------------------------------------------------------------------------------------------
 class RecordEvent(Message, frozen=True, kw_only=True):
     """From any actor: something that a user should know of an object."""
 
@@ -33,4 +132,31 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     message: str
     field: str = ""
     """`spec.containers{name}` for an event of a container."""
+    annotations: dict[str, str] = {}
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
+
+
+# -- to heartbeat_client ----------------------------------------------------------------------------------------------
+class NodeProblem(Message, frozen=True):
+    """From any actor, on change and on Hello: why the node is not ready, or that this reason has gone (message '')."""
+
+    source: str
+    """Who says so: runtime, storage, shutdown, ..."""
+    message: str = ""
+    coalesce: ClassVar[tuple[str, ...]] = ("source",)
+
+
+class NodePressure(Message, frozen=True):
+    """From the eviction of container_manager, on change and on Hello."""
+
+    memory: bool = False
+    disk: bool = False
+    pids: bool = False
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class VolumesInUse(Message, frozen=True):
+    """From volume_manager, on change and on Hello: unique names of attachable volumes that are mounted or wanted."""
+
+    names: list[str]
+    coalesce: ClassVar[tuple[str, ...]] = ()

@@ -20,3 +20,13 @@ class ServingCertificate(Message, frozen=True):
     """'' when there is none: clients cannot authenticate by certificate."""
     version: int
     coalesce: ClassVar[tuple[str, ...]] = ()
+
+
+class NodeAddresses(Message, frozen=True):
+    """From heartbeat_client, on change and on Hello: the addresses of the node object, which a serving certificate
+    signed by the cluster is to name."""
+
+    ips: list[str]
+    names: list[str]
+    """Hostname and DNS names."""
+    coalesce: ClassVar[tuple[str, ...]] = ()

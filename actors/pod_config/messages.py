@@ -10,11 +10,21 @@ from supervision.message import Message
 
 
 class SourcePods(Message, frozen=True):
-    """From kube_client: the full set of pods that the API server has for this node, as JSON."""
+    """From kube_client, to pod_config and status_manager: the full set of pods that the API server has for this node,
+    as JSON, mirror pods included. After each list, and on Hello."""
 
     source: str
     pods: list[bytes]
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
+
+
+class SourcePod(Message, frozen=True):
+    """From kube_client, to pod_config and status_manager: one pod was added or changed, or (`pod` empty) deleted."""
+
+    source: str
+    uid: str
+    pod: bytes = b""
+    coalesce: ClassVar[tuple[str, ...]] = ("source", "uid")
 
 
 class PodPoisons(Message, frozen=True):
