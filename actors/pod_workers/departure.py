@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from actors.container_manager.messages import PodReleased, ReleasePod, StopCounting
 from actors.cri.model import PodRuntime
 from actors.kube.pod import Pod
@@ -27,7 +29,8 @@ async def terminate(driver: PodDriver) -> None:
     await asyncio.gather(*(driver.worker.client.remove_container(ran.id) for ran in unborn(runtime)))
     if driver.pod is not None and alive(runtime):
         driver.worker.event(driver, "Normal", "Killing", "Stopping all containers of the pod")
-    await stop_all(driver, runtime, driver.pod, driver.kill.grace_seconds if driver.kill else None)
+    driver.hurry.clear()
+    await driver.unless(driver.hurry, stop_all(driver, runtime, driver.pod, driver.override))
     runtime = await driver.look()
     if alive(runtime) or any(sandbox.ready for sandbox in runtime.sandboxes):
         driver.again("the runtime still has running containers or a sandbox of it")
@@ -37,7 +40,13 @@ async def terminate(driver: PodDriver) -> None:
 
 
 async def stop_all(driver: PodDriver, runtime: PodRuntime, pod: Pod | None, grace: int | None = None) -> None:
+    """Hooks run once, however often it takes."""
     endings = [plan(ran, pod, grace) for ran in alive(runtime)]
+    endings = [
+        msgspec.structs.replace(ending, pre_stop=None) if ending.ran.id in driver.hooked else ending
+        for ending in endings
+    ]
+    driver.hooked |= {ending.ran.id for ending in endings}
     errors = await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
     if errors:
         raise errors[0]

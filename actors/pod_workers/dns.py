@@ -43,6 +43,29 @@ def parse_resolv_conf(text: str) -> Dns:
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
     """Name resolution by the pod's policy and its dnsConfig, cut to what resolvers take."""
     policy = policy_of(pod)
+    return _cut(_whole(pod, policy, host, cluster_servers, cluster_domain))
+
+
+def complaints(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> list[tuple[str, str]]:
+    """Reason and message of the events that users are told: what the pod does not get of what it asked for."""
+    policy, found = policy_of(pod), []
+    if policy == "ClusterFirst" and not cluster_servers:
+        text = f'no clusterDNS is configured, the pod\'s policy "{pod.spec.dnsPolicy}" falls back to "Default"'
+        found.append(("MissingClusterDNS", text))
+    whole = _whole(pod, policy, host, cluster_servers, cluster_domain)
+    cut = _cut(whole)
+    for what, before, after in (
+        ("Search Line", whole.searches, cut.searches),
+        ("Nameserver", whole.servers, cut.servers),
+    ):
+        if before != after:
+            text = f"{what} limits were exceeded, some have been omitted; applied are: {' '.join(after)}"
+            found.append(("DNSConfigForming", text))
+    return found
+
+
+def _whole(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
+    """Before it is cut to the limits."""
     if policy == "None":
         base = Dns()
     elif policy == "ClusterFirst" and cluster_servers:
@@ -51,7 +74,7 @@ def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain:
         base = Dns(servers=list(cluster_servers), searches=_once([*own, *host.searches]), options=["ndots:5"])
     else:
         base = host
-    return _cut(_merge(pod, base))
+    return _merge(pod, base)
 
 
 def policy_of(pod: Pod) -> str:

@@ -11,9 +11,12 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
+
 from actors.cri.errors import CriError
 from actors.cri.model import PodRuntime
 from actors.kube.pod import Pod
+from actors.kube.pods import grace_period
 from actors.prober.messages import ProbedPod
 from actors.status_manager.messages import PodObserved, Waiting
 from supervision.actor import AskError, DisposableError
@@ -21,6 +24,7 @@ from supervision.message import Message
 
 from . import admission, departure, observing, syncing
 from .actions import Verdicts
+from .ending import DEFAULT_GRACE_SECONDS
 from .messages import KillPod
 from .starting import PodPlace
 from .table import Event, Stage, step
@@ -33,7 +37,7 @@ RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 10.0
 
 
 class Left(Exception):
-    """The pod is to end: what was being waited for does not matter any more."""
+    """The pod is to end, or sooner than it was to: what was being waited for does not matter any more."""
 
 
 class PodDriver:
@@ -58,6 +62,10 @@ class PodDriver:
         self.place = PodPlace(cgroup_parent="")
         self._wake = asyncio.Event()
         self._leaving = asyncio.Event()
+        self.hurry = asyncio.Event()
+        """It is to end sooner than it was told before."""
+        self.hooked: set[str] = set()
+        """Containers, by id, whose preStop hook was begun."""
         self._due: float | None = 0.0
         self._failures = 0
         self._observed: PodObserved | None = None
@@ -81,8 +89,10 @@ class PodDriver:
             return
         if self.removed:
             self._leaving.clear()
+        before = self.seconds_left()
         self.pod, self.data, self.removed = pod, data, False
         self.held = {}
+        self._hurry_if_less(before)
         if pod.metadata.deletionTimestamp is not None:
             self._leaving.set()
         self.poke()
@@ -96,11 +106,15 @@ class PodDriver:
             self.poke()
 
     def end(self, order: KillPod) -> None:
-        """Evicted or the like; the first order counts."""
+        """Evicted or the like; the first order counts, but the grace can only become less."""
+        before = self.seconds_left()
         if self.kill is None:
             self.kill = order
-            self._leaving.set()
-            self.poke()
+        elif order.grace_seconds < self.kill.grace_seconds:
+            self.kill = msgspec.structs.replace(self.kill, grace_seconds=order.grace_seconds)
+        self._leaving.set()
+        self._hurry_if_less(before)
+        self.poke()
 
     def seen(self, runtime: PodRuntime) -> None:
         """The runtime changed, as the PLEG saw it; older than our own look: ignored."""
@@ -124,6 +138,23 @@ class PodDriver:
         if verdicts != self.verdicts:
             self.verdicts = verdicts
             self.poke()
+
+    @property
+    def override(self) -> int | None:
+        """Seconds of grace, where somebody has ordered others than the pod asks for."""
+        if self.kill is None:
+            return None
+        deletion = self.pod.metadata.deletionGracePeriodSeconds if self.pod is not None else None
+        return self.kill.grace_seconds if deletion is None else min(deletion, self.kill.grace_seconds)
+
+    def seconds_left(self) -> int:
+        """Seconds of grace that its end may take."""
+        own = grace_period(self.pod) if self.pod is not None else DEFAULT_GRACE_SECONDS
+        return own if self.override is None else min(own, self.override)
+
+    def _hurry_if_less(self, before: int) -> None:
+        if self.seconds_left() < before:
+            self.hurry.set()
 
     @property
     def unwanted(self) -> bool:
@@ -222,14 +253,18 @@ class PodDriver:
         """Wait for something that does not matter once the pod is to end. Raises Left then."""
         if self._leaving.is_set():
             raise Left
-        task, leaving = asyncio.ensure_future(work), asyncio.ensure_future(self._leaving.wait())
+        return await self.unless(self._leaving, work)
+
+    async def unless(self, event: asyncio.Event, work: Awaitable[T]) -> T:
+        """Wait for something, but give it up and raise Left when that happens first."""
+        task, happening = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
         try:
-            await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, happening}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise Left
             return task.result()
         finally:
-            for one in (task, leaving):
+            for one in (task, happening):
                 if not one.done():
                     one.cancel()
 

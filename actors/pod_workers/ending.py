@@ -111,9 +111,13 @@ async def end_all(
     began = time.monotonic()
     hooks = {ending.ran.id: asyncio.ensure_future(_pre_stop(client, ending, ip, say)) for ending in endings}
     errors: list[CriError] = []
-    for wave in waves(pod, endings):
-        results = await asyncio.gather(*(_end(client, ending, hooks[ending.ran.id], began) for ending in wave))
-        errors += [error for error in results if error is not None]
+    try:
+        for wave in waves(pod, endings):
+            results = await asyncio.gather(*(_end(client, ending, hooks[ending.ran.id], began) for ending in wave))
+            errors += [error for error in results if error is not None]
+    finally:
+        for hook in hooks.values():
+            hook.cancel()
     return errors
 
 

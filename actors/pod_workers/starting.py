@@ -109,6 +109,14 @@ class Maker:
         except OSError as error:
             raise ConfigError(f"resolvConf: {path}: {error.strerror}") from None
 
+    def dns_complaints(self, pod: Pod) -> list[tuple[str, str]]:
+        """Reason and message of what the pod's name resolution will lack."""
+        config = self._agent.config
+        try:
+            return dns.complaints(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain)
+        except ConfigError:
+            return []  # said when the sandbox is made
+
     async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> None:
         """Make the sandbox. Raises StartFailed."""
         try:

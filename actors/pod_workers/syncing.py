@@ -135,6 +135,8 @@ async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str,
                 driver.wait_for_all("ContainerCreating", failure.message)
                 driver.held[""] = driver.again(failure.message)
                 return False
+            for reason, text in driver.worker.maker.dns_complaints(pod):
+                driver.worker.event(driver, "Warning", reason, text)
             await driver.look()
         for ran in actions.resume:
             await resume(driver, pod, ran, turn)

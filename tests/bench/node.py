@@ -44,6 +44,7 @@ class Node:
         self.healthz_port, self.port = free_port(), free_port()
         self.cgroup = f"{runtime.cgroup_parent}/kubepods"
         self._process: subprocess.Popen[bytes] | None = None
+        self.exit_code: int | None = None
         self.manifests.mkdir(parents=True)
         Path(self.home, "config.json").write_text(json.dumps(self._configuration()))
         Path(self.home, "policy.yaml").write_text(_lenient(Path(default_policy_file()).read_text()))
@@ -101,6 +102,7 @@ class Node:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        self.exit_code = process.returncode
         return time.perf_counter() - began
 
     def remove(self) -> None:

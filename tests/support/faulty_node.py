@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -94,6 +96,16 @@ class FaultyNode(Node):
         assert process is not None
         process.kill()
         process.wait()
+
+    def kill_stage_and_start(self) -> None:
+        self.kill_stage()
+        self.start()
+
+    def kill_workers(self) -> None:
+        """Every process that drives pods."""
+        for name, actor in self.actors().items():
+            if name.startswith("pod_workers/"):
+                os.kill(actor.pid, signal.SIGKILL)
 
     # -- containers -------------------------------------------------------------------------------------------------
     def ask_runtime(self, question: Callable[[CriClient], Awaitable[T]]) -> T:

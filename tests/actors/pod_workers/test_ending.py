@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from actors.container_manager.messages import ReleasePod, StopCounting
@@ -74,6 +75,22 @@ async def test_a_pod_that_is_killed_says_why(tmp_path):
         await node.until(lambda: node.stage() == "terminated")
         assert stopped_with(node) == [3]
         assert (node.observed().reason, node.observed().message) == ("Evicted", "the node was low on memory")
+
+
+async def test_an_order_with_less_grace_hurries_an_end_that_is_under_way(tmp_path):
+    deaf = container("a", ["sleep", "1000"], lifecycle={"preStop": {"exec": {"command": ["true"]}}})
+    async with Driven(tmp_path) as node:
+        await up(node, containers=[deaf], terminationGracePeriodSeconds=600)
+        await node.remove()
+        await node.until(lambda: stopped_with(node) == [600])
+        await node.harness.deliver(KillPod("u", "Evicted", "disk", 900))
+        await node.settled()
+        assert stopped_with(node) == [600], "more grace is no order to hurry"
+        node.fake.sleep = lambda seconds: asyncio.sleep(0)
+        await node.harness.deliver(KillPod("u", "Evicted", "disk", 5))
+        await node.until(lambda: node.stage() == "gone")
+        assert stopped_with(node) == [600, 5]
+        assert node.asked("ExecSync") == 1, "the hook ran once"
 
 
 async def test_a_pod_that_was_active_for_too_long_is_ended(tmp_path):

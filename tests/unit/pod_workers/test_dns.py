@@ -13,6 +13,7 @@ from actors.pod_workers.dns import (
     MAX_SEARCHES,
     MAX_SERVERS,
     Dns,
+    complaints,
     host_network_hosts_file,
     hosts_file,
     parse_resolv_conf,
@@ -67,6 +68,16 @@ def test_resolvers_limits_are_kept(searches, servers):
     assert len(found.servers) <= MAX_SERVERS
     assert len(found.searches) <= MAX_SEARCHES
     assert len(" ".join(found.searches)) <= MAX_SEARCH_CHARACTERS
+
+
+def test_users_are_told_what_their_pod_does_not_get():
+    wanted = Pod(spec=PodSpec(dnsPolicy="ClusterFirst"))
+    assert complaints(wanted, HOST, ["10.96.0.10"], "cluster.local") == []
+    assert [reason for reason, _ in complaints(wanted, HOST, [], "")] == ["MissingClusterDNS"]
+    many = Dns(servers=["1", "2", "3", "4"], searches=[f"s{number}" for number in range(40)])
+    told = complaints(Pod(spec=PodSpec(dnsPolicy="Default")), many, [], "")
+    assert [reason for reason, _ in told] == ["DNSConfigForming"] * 2
+    assert told[1][1].endswith("applied are: 1 2 3")
 
 
 def test_a_resolv_conf_is_read_as_resolvers_do():
