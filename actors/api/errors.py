@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
+from collections.abc import Mapping
+
+import msgspec
+
 
 class ApiError(Exception):
     """The server, or the way to it, has failed us. `status` 0: no answer."""
@@ -53,3 +58,48 @@ class TooManyRequests(ApiError):
 
 class ServerError(ApiError):
     """5xx."""
+
+
+_BY_STATUS: dict[int, type[ApiError]] = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+class _Details(msgspec.Struct):
+    retryAfterSeconds: int = 0
+
+
+class _Status(msgspec.Struct):
+    """meta/v1 Status, what is used of it."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: _Details | None = None
+
+
+def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
+    """The error that an answer other than 2xx is; `headers` with lower-case names."""
+    try:
+        said = msgspec.json.decode(body, type=_Status)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        said = _Status(message=f"HTTP status {status} {body[:200].decode(errors='replace').strip()}".rstrip())
+    after = headers.get("retry-after", "")
+    wait = float(after[:9]) if after.isascii() and after.isdigit() else 0.0
+    if not wait and said.details is not None:
+        wait = float(said.details.retryAfterSeconds)
+    return _error(status or said.code or 500, said.reason, said.message, wait)
+
+
+def _error(status: int, reason: str, message: str, retry_after: float) -> ApiError:
+    kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
+    if status == 409 and reason == "AlreadyExists":
+        kind = AlreadyExists
+    return kind(status, reason or http.client.responses.get(status, "").replace(" ", ""), message, retry_after)

@@ -1,0 +1,75 @@
+"""How to reach an API server and as whom: what the current context of a kubeconfig comes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+MINUTE = 60.0
+
+
+class Exec(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential plugin (client.authentication.k8s.io/v1 or v1beta1): a program that prints an ExecCredential."""
+
+    api_version: str
+    command: str
+    """A name to look for in PATH, or an absolute path."""
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    """Added to the agent's own environment."""
+    provide_cluster_info: bool = False
+    cluster_config: Any = None
+    """The cluster's extension `client.authentication.k8s.io/exec`, handed on as it is."""
+    install_hint: str = ""
+    """Said to the user when the command is not there."""
+    timeout: float = MINUTE
+    """Seconds until it is killed."""
+
+
+class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
+    """Act as somebody else, which the server allows by its `impersonate` verb."""
+
+    user: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """One server with one set of credentials. Paths are absolute, data is PEM; empty means not given."""
+
+    server: str
+    """`https://host:port`, perhaps with a path, without a slash at its end."""
+    server_name: str = ""
+    """The name that its certificate is to have (tls-server-name), if not the host's."""
+    ca: bytes = b""
+    """Empty: the system's authorities."""
+    ca_file: str = ""
+    """Where `ca` was read, if it was a file."""
+    insecure: bool = False
+    cert_file: str = ""
+    key_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = b""
+    token: str = ""
+    token_file: str = ""
+    """Wins over `token`; read again each minute."""
+    username: str = ""
+    password: str = ""
+    exec: Exec | None = None
+    impersonate: Impersonation | None = None
+    proxy: str = ""
+    """http://, https:// or socks5://; empty: as the environment says."""
+    namespace: str = "default"
+    source: str = ""
+    """The kubeconfig this is from."""
+
+    @property
+    def has_credentials(self) -> bool:
+        return bool(self.cert_file or self.cert_data or self.token or self.token_file or self.username or self.exec)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it depends on: when one changes, load the kubeconfig again (the token file is not one)."""
+        return tuple(dict.fromkeys(path for path in (self.source, self.ca_file, self.cert_file, self.key_file) if path))

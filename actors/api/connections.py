@@ -1,0 +1,76 @@
+"""Two pools of HTTP/1.1 connections to one server: one for calls, one for watches, each of which takes a connection."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+import httpcore
+
+from .access import Access
+from .credentials import Certificate
+from .proxy import ProxyBackend, proxy_for
+from .tls import context
+
+IDLE_SECONDS: Final = 90.0
+"""How long an idle connection is kept."""
+MAX_IDLE: Final = 4
+_KEEPALIVE: Final = (
+    # a peer that vanished is noticed in 30 s, also by a watch on which nothing is sent
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+)
+
+
+class Connections:
+    """Those made with one client certificate."""
+
+    def __init__(self, access: Access, certificate: Certificate) -> None:
+        """Raises NoCredentials."""
+        self.certificate = certificate
+        self._tls = context(access, certificate) if access.server.startswith("https:") else None
+        self._backend: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
+        proxy = proxy_for(access.server, access.proxy)
+        if proxy:
+            self._backend = ProxyBackend(proxy, self._backend)
+        self.calls, self.watches = self._pool(), self._pool()
+        self.in_flight = 0
+        """Calls that are not answered yet."""
+        self.retired = False
+        """There are newer ones: to be closed when the last call is answered."""
+
+    def _pool(self) -> httpcore.AsyncConnectionPool:
+        return httpcore.AsyncConnectionPool(
+            ssl_context=self._tls,
+            max_connections=None,
+            max_keepalive_connections=MAX_IDLE,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=self._backend,
+            socket_options=_KEEPALIVE,
+        )
+
+    async def drop_idle(self) -> None:
+        """Close what is not in use: after one failure they may all be dead."""
+        for pool in (self.calls, self.watches):
+            for connection in pool.connections:
+                if connection.is_idle():
+                    await connection.aclose()
+
+    async def retire(self) -> None:
+        """End the watches; calls under way are answered still."""
+        self.retired = True
+        await self.watches.aclose()
+        await self.closed_if_done()
+
+    async def closed_if_done(self) -> None:
+        if self.retired and not self.in_flight:
+            await self.calls.aclose()
+
+    async def close(self) -> None:
+        self.retired = True
+        await self.watches.aclose()
+        await self.calls.aclose()

@@ -1,0 +1,115 @@
+"""The credentials of each request: which headers, which client certificate, and when they are made anew."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from . import exec_plugin
+from .access import MINUTE, Access
+from .errors import NoCredentials
+from .exec_plugin import Issued
+from .kubeconfig import read_bounded
+
+Headers = list[tuple[str, str]]
+RETRY_SECONDS: Final = 5.0
+"""A plugin that failed is not run again sooner."""
+
+
+class Certificate(msgspec.Struct, frozen=True):
+    """A client certificate: paths, or PEM; all empty: none."""
+
+    cert_file: str = ""
+    key_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = b""
+
+
+class Credentials:
+    """Those of one Access. `clock` is seconds since 1970."""
+
+    def __init__(self, access: Access, clock: Callable[[], float] = time.time) -> None:
+        self._access, self._clock = access, clock
+        self._token, self._token_read = "", float("-inf")
+        self._issued: Issued | None = None
+        self._failed: tuple[float, NoCredentials] | None = None
+        self._running = asyncio.Lock()
+        self._fixed = _impersonation(access)
+
+    async def headers(self) -> Headers:
+        """For one request. Raises NoCredentials."""
+        if self._access.exec is not None:
+            token = (await self._exec()).token
+        else:
+            token = self._file_token() if self._access.token_file else self._access.token
+        if token:
+            return [("Authorization", f"Bearer {token}"), *self._fixed]
+        if self._access.username:
+            pair = f"{self._access.username}:{self._access.password}".encode()
+            return [("Authorization", f"Basic {base64.b64encode(pair).decode()}"), *self._fixed]
+        return self._fixed
+
+    async def certificate(self) -> Certificate:
+        """For a new connection; when it differs from that of the last one, connect anew. Raises NoCredentials."""
+        access = self._access
+        if access.cert_data or access.cert_file or access.exec is None:
+            return Certificate(access.cert_file, access.key_file, access.cert_data, access.key_data)
+        issued = await self._exec()
+        return Certificate(cert_data=issued.cert, key_data=issued.key)
+
+    def refused(self) -> bool:
+        """The server said 401. Whether the next request may have other credentials."""
+        self._token_read = float("-inf")
+        changed = self._issued is not None or bool(self._access.token_file)
+        self._issued = None
+        return changed
+
+    def _file_token(self) -> str:
+        now = self._clock()
+        if not 0 <= now - self._token_read < MINUTE:
+            try:
+                token = read_bounded(self._access.token_file).decode().strip()
+            except (OSError, UnicodeDecodeError) as error:
+                token, text = "", getattr(error, "strerror", None) or "not text"
+            else:
+                text = "" if token else "is empty"
+            if not token and not self._token:
+                raise NoCredentials(0, "NoCredentials", f"token file {self._access.token_file}: {text}")
+            # one that cannot be read for a moment does not take away the token there is
+            self._token, self._token_read = token or self._token, now
+        return self._token
+
+    async def _exec(self) -> Issued:
+        async with self._running:
+            now = self._clock()
+            if self._issued is not None and (not self._issued.expires or now < self._issued.expires):
+                return self._issued
+            if self._failed is not None and 0 <= now - self._failed[0] < RETRY_SECONDS:
+                raise self._failed[1]
+            try:
+                self._issued, self._failed = await exec_plugin.run(self._access), None
+            except NoCredentials as error:
+                self._failed = (self._clock(), error)
+                raise
+            return self._issued
+
+
+def _impersonation(access: Access) -> Headers:
+    """Kubernetes documentation, "User impersonation"."""
+    as_whom = access.impersonate
+    if as_whom is None:
+        return []
+    headers = [("Impersonate-User", as_whom.user)]
+    if as_whom.uid:
+        headers.append(("Impersonate-Uid", as_whom.uid))
+    headers += [("Impersonate-Group", group) for group in as_whom.groups]
+    headers += [
+        (f"Impersonate-Extra-{quote(name, safe='')}", value) for name, values in as_whom.extra for value in values
+    ]
+    return headers

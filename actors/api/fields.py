@@ -1,0 +1,63 @@
+"""Reading plain data with every problem noted, each with its field, instead of the first one raised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Fields:
+    """A mapping in a document, at `path`. Getters note what is wrong in `problems` and give the empty value."""
+
+    def __init__(self, data: Any, path: str, problems: list[str]) -> None:
+        self.path, self.problems = path, problems
+        if data is not None and not isinstance(data, dict):
+            self._note("", f"must be a mapping, is {_kind(data)}")
+        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+
+    def problem(self, name: str, text: str) -> None:
+        self._note(name, text)
+
+    def has(self, name: str) -> bool:
+        return self.data.get(name) not in (None, "", [], {})
+
+    def text(self, name: str) -> str:
+        return str(self._typed(name, str, "text", ""))
+
+    def flag(self, name: str) -> bool:
+        return bool(self._typed(name, bool, "true or false", False))
+
+    def section(self, name: str) -> Fields:
+        return Fields(self.data.get(name), self._at(name), self.problems)
+
+    def sections(self, name: str) -> list[Fields]:
+        """The mappings of a list."""
+        values = self._typed(name, list, "a list", [])
+        return [Fields(value, f"{self._at(name)}[{index}]", self.problems) for index, value in enumerate(values)]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self._typed(name, list, "a list", [])
+        if not all(isinstance(value, str) for value in values):
+            self._note(name, "must be a list of texts; numbers and true/false need quotes")
+            return ()
+        return tuple(values)
+
+    def _typed(self, name: str, kind: type, wanted: str, empty: Any) -> Any:
+        value = self.data.get(name)
+        if value is None:
+            return empty
+        if not isinstance(value, kind):
+            self._note(name, f"must be {wanted}, is {_kind(value)}")
+            return empty
+        return value
+
+    def _at(self, name: str) -> str:
+        return f"{self.path}.{name}".strip(".")
+
+    def _note(self, name: str, text: str) -> None:
+        where = self._at(name)
+        self.problems.append(f"{where}: {text}" if where else text)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,43 @@
+"""A byte stream cut into lines, for watches: one JSON document each."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAX_LINE: Final = 32 << 20
+"""An object is at most 1.5 MiB in etcd; as JSON with everything it may be a few times that."""
+
+
+class LineTooLong(ValueError):
+    """A line is over the bound: the stream cannot be followed any further."""
+
+
+class Lines:
+    """Feed chunks, get the lines that are whole, without their ends; empty ones are left out."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit, self._parts, self._length = limit, list[bytes](), 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Raises LineTooLong."""
+        head, newline, rest = chunk.partition(b"\n")
+        self._keep(head)
+        if not newline:
+            return []
+        first = b"".join(self._parts)
+        self._parts, self._length = [], 0
+        *whole, last = rest.split(b"\n")
+        for line in whole:
+            self._check(len(line))
+        self._keep(last)
+        return [line for line in (each.strip() for each in (first, *whole)) if line]
+
+    def _keep(self, part: bytes) -> None:
+        self._length += len(part)
+        self._check(self._length)
+        if part:
+            self._parts.append(part)
+
+    def _check(self, length: int) -> None:
+        if length > self._limit:
+            raise LineTooLong(f"a line of more than {self._limit} bytes")

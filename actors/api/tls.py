@@ -1,0 +1,54 @@
+"""The TLS context of connections to an API server. Raises NoCredentials for what cannot be used."""
+
+from __future__ import annotations
+
+import os
+import ssl
+
+from .access import Access
+from .credentials import Certificate
+from .errors import NoCredentials
+
+
+def context(access: Access, certificate: Certificate) -> ssl.SSLContext:
+    """TLS 1.2 or newer; any certificate of `ca` is a trusted root, also one that is not self-signed (as in Go)."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    if access.insecure:
+        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+    elif access.ca:
+        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        try:
+            made.load_verify_locations(cadata=access.ca.decode("ascii", "ignore"))
+        except (ssl.SSLError, ValueError) as error:
+            raise _unusable("certificate-authority", access.ca_file, error) from None
+    else:
+        made.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    _load_certificate(made, certificate)
+    return made
+
+
+def _load_certificate(made: ssl.SSLContext, certificate: Certificate) -> None:
+    try:
+        if certificate.cert_file:
+            made.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
+        elif certificate.cert_data:
+            # OpenSSL reads files only: one in memory, so that a key is never on a disk
+            descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
+            try:
+                os.write(descriptor, certificate.cert_data.rstrip() + b"\n" + certificate.key_data)
+                made.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
+            finally:
+                os.close(descriptor)
+    except (OSError, ValueError) as error:
+        raise _unusable("client-certificate", certificate.cert_file, error) from None
+
+
+def _no_password() -> str:
+    """An encrypted key is refused: OpenSSL would ask at the terminal."""
+    raise ValueError("the key is encrypted")
+
+
+def _unusable(field: str, path: str, error: Exception) -> NoCredentials:
+    text = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+    return NoCredentials(0, "NoCredentials", f"{field}{' ' + path if path else ''} cannot be used: {text}")
