@@ -63,6 +63,8 @@ async def clean(driver: PodDriver) -> None:
         driver.worker.event(driver, "Warning", "FailedUnmount", text)
         driver.again(f"volumes: {text}")
         return
+    driver.unmounted = True
+    driver.publish()
     released = await driver.ask("container_manager", ReleasePod(driver.uid), RELEASE_SECONDS)
     if isinstance(released, PodReleased) and released.message:
         driver.worker.log.info("pod %s: its cgroup: %s", driver.label, released.message)

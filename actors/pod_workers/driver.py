@@ -68,6 +68,10 @@ class PodDriver:
         """Containers, by id, whose preStop hook was begun."""
         self._due: float | None = 0.0
         self._failures = 0
+        self.trouble = ""
+        """Why the last try failed."""
+        self.unmounted = False
+        """Its volumes are gone."""
         self._observed: PodObserved | None = None
         self._probed: ProbedPod | None = None
         self.reason = ("", "")
@@ -179,7 +183,7 @@ class PodDriver:
             except (CriError, AskError, DisposableError, OSError) as error:
                 self.again(str(error))
             if self._failures == failures:
-                self._failures = 0
+                self._failures, self.trouble = 0, ""
             self.publish()
 
     async def _sleep(self) -> None:
@@ -198,6 +202,7 @@ class PodDriver:
     def again(self, why: str) -> float:
         """Try again after a time that grows with each failure in a row; answers when that is."""
         self._failures += 1
+        self.trouble = why
         pause: float = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** min(self._failures - 1, 10))
         self.worker.log.info("pod %s: tried again in %.1f s: %s", self.label, pause, why)
         when = self.worker.clock() + pause
@@ -240,6 +245,8 @@ class PodDriver:
         if self.kill is not None:
             self.reason = (self.kill.reason, self.kill.message)
             return True
+        if self.pod.status.phase in ("Failed", "Succeeded"):
+            return True  # the API server has it as over; it is not begun again
         limit = self.pod.spec.activeDeadlineSeconds
         if limit is not None and self.runtime is not None and self.runtime.sandboxes:
             began = min(sandbox.created_ns for sandbox in self.runtime.sandboxes) / 1e9

@@ -10,9 +10,10 @@ from actors.cri.model import ContainerState
 from actors.kube.pod import Pod
 from actors.kube.pods import all_containers
 from actors.prober.messages import ProbedContainer, ProbedPod
-from actors.status_manager.messages import PodObserved
+from actors.status_manager.messages import Departing, PodObserved
 from actors.status_manager.messages import Stage as Told
 
+from .ending import alive
 from .files import termination_log, termination_message
 from .names import pod_log_directory
 from .table import Stage
@@ -48,7 +49,20 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
         message=reason[1],
         sandbox_ready=bool(runtime and runtime.sandboxes and runtime.sandboxes[0].ready),
         gone=driver.stage is Stage.FINISHED,
+        finished=driver.stage in (Stage.ENDED, Stage.FINISHED),
+        removed=driver.removed,
+        departing=departing(driver),
+        trouble=driver.trouble if driver.stage in (Stage.TERMINATING, Stage.TERMINATED) else "",
     )
+
+
+def departing(driver: PodDriver) -> Departing:
+    """How far its end has come."""
+    if driver.stage is Stage.TERMINATING:
+        return "containers" if driver.runtime is not None and alive(driver.runtime) else "sandbox"
+    if driver.stage is Stage.TERMINATED:
+        return "cgroup" if driver.unmounted else "volumes"
+    return ""
 
 
 def same(one: PodObserved | None, other: PodObserved) -> bool:

@@ -1,13 +1,15 @@
 """Keeps the API status of every pod, computed from what the workers observe and what the prober finds.
 
 Crash-only: on start it says Hello to the workers and the prober, which send all they know again; only what the probes
-said of each container is in a file, so that a restart of the whole agent changes no readiness.
+said of each container is in a file, so that a restart of the whole agent changes no readiness. Joined to a cluster, it
+goes on from the status that the API server has, and has `Writer` bring that up to date.
 """
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
@@ -15,41 +17,53 @@ import msgspec
 from actors.config.agent import Agent
 from actors.cri.model import Container as Runtime
 from actors.kube import codec
+from actors.kube.codec import ObjectError
 from actors.kube.container import Container
-from actors.kube.pod import Pod, PodStatus
-from actors.kube.pods import full_name
+from actors.kube.pod import PodStatus
+from actors.pod_config.messages import SourcePod, SourcePods
+from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, on
 from supervision.protocol import Hello
 
+from . import api_pods
+from .api_pods import ApiPod
 from .container_status import Readiness
+from .known import Known, PodTable
 from .memory import ProbeMemory
 from .messages import GetPods, GetPodStatus, PodObserved, Pods, PodStatusFound, ProbeResult
 from .node_addresses import node_ips
-from .pod_status import Node, Observation, compute
+from .phase import TERMINAL
+from .pod_status import ENDED, Node, Observation, compute
+from .writer import KUBE_CLIENT, Writer
 
 OLD_NS = 10_000_000_000
 """A container that started this long before the agent keeps its readiness until it is probed."""
 SAVE_SECONDS = 0.5
+UPKEEP_SECONDS = 10.0
 STRANGER_SECONDS = 600.0
 """After this long, what is remembered of pods that nobody told of is forgotten."""
-
-
-class _Known:
-    """One pod."""
-
-    def __init__(self, seen: PodObserved, pod: Pod) -> None:
-        self.seen, self.pod = seen, pod
-        self.status: PodStatus | None = None
 
 
 class StatusManager(Actor):
     """Answers what /pods shows."""
 
-    def __init__(self, clock_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self,
+        clock_ns: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], float] = time.monotonic,
+        rng: random.Random | None = None,
+    ) -> None:
         super().__init__()
-        self._clock_ns = clock_ns
+        self._clock_ns, self.monotonic = clock_ns, monotonic
+        self.rng = rng or random.Random()  # noqa: S311 - spreads load
         self._born_ns = clock_ns()
-        self._pods: dict[str, _Known] = {}
+        self.table = PodTable()
+        self._writer: Writer | None = None
+        """None: standalone."""
+        self._workers: set[str] = set()
+        """Those that have told all their pods."""
+        self._alone: set[str] = set()
+        """UIDs of mirror pods that had no static pod the last time."""
         self._probes: dict[str, dict[tuple[str, str], ProbeResult]] = {}
         """By pod UID, then container name and kind."""
         self._node = Node([])
@@ -72,6 +86,10 @@ class StatusManager(Actor):
         for feeder in (*(f"pod_workers/worker/{index}" for index in range(agent.workers)), "prober"):
             self.tell(feeder, hello)
         self.after(STRANGER_SECONDS, self._forget_strangers)
+        if not agent.standalone:
+            self._writer = Writer(self, agent.node_name)
+            self.tell(KUBE_CLIENT, hello)
+            self.every(UPKEEP_SECONDS, self._upkeep)
 
     # -- what is told ---------------------------------------------------------------------------------------------
     @on(PodObserved)
@@ -79,12 +97,12 @@ class StatusManager(Actor):
         if message.gone:
             self._forget(message.uid)
             return
-        known = self._pods.get(message.uid)
+        known = self.table.known.get(message.uid)
         if known is None and not message.pod:
             # left over in the runtime, and no source has ever told of it: there is nothing to show
             return
         if known is None:
-            known = self._pods[message.uid] = _Known(message, codec.decode_pod(message.pod))
+            known = self.table.known[message.uid] = Known(message, codec.decode_pod(message.pod))
         elif not self._take(known, message):
             self.metrics.count("status_manager_outdated_observations_total")
             return
@@ -93,7 +111,7 @@ class StatusManager(Actor):
         self._compute(known)
 
     @staticmethod
-    def _take(known: _Known, message: PodObserved) -> bool:
+    def _take(known: Known, message: PodObserved) -> bool:
         """Take a newer observation; one of an older look at the runtime is not."""
         before = known.seen
         if not message.pod:
@@ -110,34 +128,119 @@ class StatusManager(Actor):
     @on(ProbeResult)
     def on_probe_result(self, message: ProbeResult, sender: Address) -> None:
         self._probes.setdefault(message.uid, {})[message.container, message.kind] = message
-        known = self._pods.get(message.uid)
+        known = self.table.known.get(message.uid)
         if known is not None:
             self._compute(known)
 
     def _forget(self, uid: str) -> None:
-        self._pods.pop(uid, None)
+        known = self.table.known.pop(uid, None)
         self._probes.pop(uid, None)
         self._memory.keep_containers(uid, ())
         self._save_soon()
+        if known is not None and self._writer is not None:
+            self._release(known, self._writer)
+
+    def _release(self, known: Known, writer: Writer) -> None:
+        """Its mirror shows nothing any more; a newer static pod of that name may have one."""
+        mirror = self.table.api.mirror(known.full_name) if known.static else None
+        if mirror is not None:
+            self.table.orphans.add(mirror.uid)
+        for key in [known.uid, *(self.table.keys(mirror) if mirror is not None else ())]:
+            writer.consider(key)
+
+    # -- what the API server has ----------------------------------------------------------------------------------
+    @on(SourcePods)
+    def on_source_pods(self, message: SourcePods, sender: Address) -> None:
+        first, listed = not self.table.api.synced, [pod for data in message.pods if (pod := self._read(data))]
+        changed = self.table.api.replace(listed)
+        keys = set(self.table.known) if first else {key for uid in changed for key in self._keys(uid)}
+        for key in keys:
+            self._reconsider(key)
+        if self._writer is not None:
+            self._writer.server_is_back()
+
+    @on(SourcePod)
+    def on_source_pod(self, message: SourcePod, sender: Address) -> None:
+        pod = self._read(message.pod) if message.pod else None
+        keys = self._keys(message.uid)
+        if pod is None and not message.pod:
+            self.table.api.drop(message.uid)
+        elif pod is not None and not self.table.api.put(pod):
+            return
+        for key in {*keys, *self._keys(message.uid)}:
+            self._reconsider(key)
+
+    def _read(self, data: bytes) -> ApiPod | None:
+        try:
+            return api_pods.read(data)
+        except ObjectError as error:
+            self.log.warning("a pod of the API server cannot be read: %s", error)
+            return None
+
+    def _keys(self, uid: str) -> list[str]:
+        pod = self.table.api.get(uid)
+        return self.table.keys(pod) if pod is not None else [uid]
+
+    def _reconsider(self, key: str) -> None:
+        known = self.table.known.get(key)
+        if known is not None:
+            self._compute(known)
+        elif self._writer is not None:
+            self._writer.consider(key)
+
+    @on(KnownPods)
+    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        self._workers.add(message.worker)
+
+    def _upkeep(self) -> None:
+        """All of it once more; and mirrors that have been without a static pod for one round at least."""
+        if self._writer is None:
+            return
+        if len(self._workers) >= self.agent.workers:
+            alone = {each.uid for each in self.table.api.mirrors() if not self.table.statics(each.full_name)}
+            self.table.orphans = {uid for uid in self.table.orphans if self.table.api.get(uid)} | (alone & self._alone)
+            self._alone = alone
+        self.metrics.gauge("kubelet_mirror_pods", len(self.table.api.mirrors()))
+        self.table.ask_again()
+        self._writer.consider_all()
 
     # -- status ---------------------------------------------------------------------------------------------------
-    def _compute(self, known: _Known) -> None:
-        observation = Observation(known.seen, known.pod, self._readiness(known.seen.uid), self._clock_ns())
-        status = compute(observation, self._node, known.status)
+    def _compute(self, known: Known) -> None:
+        self._base(known)
+        pod, before, theirs = known.pod, known.status, self.table.theirs(known)
+        if theirs is not None:
+            pod = msgspec.structs.replace(pod, status=theirs.status)
+            before = _ended_there(known, theirs)
+        observation = Observation(known.seen, pod, self._readiness(known), self._clock_ns())
+        status = compute(observation, self._node, before)
         if status != known.status:
             self._measure(known, status)
         known.status = status
+        if self._writer is not None:
+            self._writer.consider(known.uid)
 
-    def _measure(self, known: _Known, status: PodStatus) -> None:
+    def _base(self, known: Known) -> None:
+        """Let the status go on from what the API server has, once that is known."""
+        if known.based or not self.table.api.synced:
+            return
+        theirs = self.table.theirs(known)
+        if theirs is None:
+            known.based = known.static
+            return
+        known.based = not (known.static and theirs.status.phase in TERMINAL and known.seen.stage not in ENDED)
+        if known.based:
+            known.status = theirs.status
+
+    def _measure(self, known: Known, status: PodStatus) -> None:
         if known.status is None or known.status.phase != status.phase:
-            self.log.debug("pod %s: %s", full_name(known.pod), status.phase)
+            self.log.debug("pod %s: %s", known.full_name, status.phase)
         self.metrics.count("status_manager_status_changes_total")
 
-    def _readiness(self, uid: str) -> Callable[[Container, Runtime], Readiness]:
-        results = self._probes.get(uid, {})
+    def _readiness(self, known: Known) -> Callable[[Container, Runtime], Readiness]:
+        uid, results = known.uid, self._probes.get(known.uid, {})
 
         def of(container: Container, runtime: Runtime) -> Readiness:
-            before = self._memory.get(uid, runtime.id)
+            before = self._memory.get(uid, runtime.id) or known.readiness(container.name, runtime.id)
             if before is None:
                 old = 0 < runtime.started_ns < self._born_ns - OLD_NS
                 before = Readiness(old, old)
@@ -153,7 +256,7 @@ class StatusManager(Actor):
 
     def _forget_strangers(self) -> None:
         """By now every worker has told its pods."""
-        self._memory.keep_pods(self._pods)
+        self._memory.keep_pods(self.table.known)
         self._save_soon()
 
     def _save_soon(self) -> None:
@@ -171,24 +274,24 @@ class StatusManager(Actor):
     # -- what is asked --------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        items = [raw for known in self._sorted() if (raw := _with_status(known)) is not None]
+        items = [_with_status(known, self.table.api.get(known.uid)) for known in self.table.sorted()]
         listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
         return Pods(codec.encode(listed))
 
-    def _sorted(self) -> Iterator[_Known]:
-        yield from sorted(self._pods.values(), key=lambda known: full_name(known.pod))
-
     @on(GetPodStatus)
     def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound:
-        known = self._pods.get(message.uid) or next(filter(lambda each: _is(each, message), self._sorted()), None)
+        known = self.table.find(message.uid, message.namespace, message.name)
         if known is None:
             return PodStatusFound(message.uid, b"", b"")
         return PodStatusFound(known.seen.uid, known.seen.pod, codec.encode(known.status))
 
 
-def _is(known: _Known, wanted: GetPodStatus) -> bool:
-    meta = known.pod.metadata
-    return bool(wanted.name) and (meta.namespace, meta.name) == (wanted.namespace, wanted.name)
+def _ended_there(known: Known, theirs: ApiPod) -> PodStatus | None:
+    """The status of before, ended if somebody else has ended the pod at the API server: that is final."""
+    if known.static or known.status is None or known.status.phase in TERMINAL or theirs.status.phase not in TERMINAL:
+        return known.status
+    ended = theirs.status
+    return msgspec.structs.replace(known.status, phase=ended.phase, reason=ended.reason, message=ended.message)
 
 
 def _result(
@@ -199,8 +302,10 @@ def _result(
     return found.success if found is not None and found.container_id == runtime.id else before
 
 
-def _with_status(known: _Known) -> dict[str, Any]:
+def _with_status(known: Known, theirs: ApiPod | None) -> dict[str, Any]:
     """The pod as its source gave it, with the status of now."""
     raw: dict[str, Any] = msgspec.json.decode(known.seen.pod)
-    raw["status"] = msgspec.to_builtins(known.status)
+    if theirs is not None:
+        raw["metadata"]["resourceVersion"] = theirs.metadata.resourceVersion
+    raw["status"] = known.status
     return raw

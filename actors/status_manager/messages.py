@@ -21,6 +21,9 @@ Stage = Literal["admitting", "running", "terminating", "terminated", "rejected"]
 """`terminated`: no container runs and none will; only clean-up may be left."""
 
 
+Departing = Literal["", "containers", "sandbox", "volumes", "cgroup"]
+
+
 class PodObserved(Message, frozen=True):
     """From a worker, on change and on Hello: everything it knows of one pod."""
 
@@ -36,6 +39,14 @@ class PodObserved(Message, frozen=True):
     sandbox_ready: bool = False
     gone: bool = False
     """Forget it: no source has the pod and nothing of it is left."""
+    finished: bool = False
+    """Its containers, volumes and cgroup are gone: the API server may forget it."""
+    removed: bool = False
+    """No source has it any more."""
+    departing: Departing = ""
+    """What the end of the pod has come to."""
+    trouble: str = ""
+    """Why that did not go at the last try."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 

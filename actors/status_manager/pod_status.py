@@ -12,8 +12,8 @@ from actors.cri.model import ContainerState as RuntimeState
 from actors.cri.model import PodRuntime
 from actors.kube.container import Container
 from actors.kube.names import CONFIG_SEEN
-from actors.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
-from actors.kube.pods import is_sidecar, qos_class
+from actors.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
+from actors.kube.pods import is_sidecar, is_static, qos_class
 
 from .conditions import OWNED, Facts, conditions, with_times
 from .container_status import Readiness, View, rfc3339, statuses
@@ -21,6 +21,9 @@ from .messages import PodObserved
 from .phase import TERMINAL, pod_phase, restarts
 
 ENDED: Final = ("terminated", "rejected")
+DISRUPTION: Final = "DisruptionTarget"
+DISRUPTIONS: Final = ("Evicted", "Preempting", "Terminated")
+"""Reasons for which the node ends a pod that others would replace: eviction, preemption, shutdown of the node."""
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -45,14 +48,14 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     """The status of now. `before` is what was reported last of this pod, if anything."""
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
-    if old.phase in TERMINAL and seen.stage not in ENDED:
-        return old
+    if seen.stage not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
+        return old  # final; or its worker has only begun, and nobody has looked at the runtime yet
     initialized = _initialized(pod, seen.runtime)
     known = {s.name: s for s in (*old.initContainerStatuses, *old.containerStatuses, *old.ephemeralContainerStatuses)}
     view = View(
         pod, seen.runtime, seen.waiting, seen.stage in ENDED, initialized, node.runtime_name, observation.readiness
     )
-    rejected = seen.stage == "rejected" and seen.runtime is None
+    rejected = _never_began(seen, old)
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
     ephemeral = [s for s in statuses(view, pod.spec.ephemeralContainers, known, init=False) if s.containerID]
@@ -67,13 +70,14 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     owned = [] if rejected else conditions(facts)
     times = {name: _since(name, observation, before, start) for name in OWNED}
     timed = with_times(owned, old.conditions, times, pod.metadata.generation)
-    ips = node.ips if pod.spec.hostNetwork else pod_ips(seen.runtime, node.ips)
+    ips = _ips(observation, node, old)
+    reason, message = _why(seen, phase, old)
     return PodStatus(
         observedGeneration=max(pod.metadata.generation, old.observedGeneration),
         phase=phase,
-        conditions=[*(c for c in pod.status.conditions if c.type not in OWNED), *timed],
-        reason=seen.reason or (old.reason if phase == old.phase else ""),
-        message=seen.message or (old.message if phase == old.phase else ""),
+        conditions=[*_foreign(observation, phase, old), *timed],
+        reason=reason,
+        message=message,
         hostIP=node.ips[0] if node.ips else "",
         hostIPs=[PodIP(ip=ip) for ip in node.ips],
         podIP=ips[0] if ips else "",
@@ -83,7 +87,47 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
         containerStatuses=[by_name[status.name] for status in regular],
         ephemeralContainerStatuses=ephemeral,
         qosClass=qos_class(pod),
+        resourceClaimStatuses=pod.status.resourceClaimStatuses,
+        extendedResourceClaimStatus=pod.status.extendedResourceClaimStatus,
     )
+
+
+def _never_began(seen: PodObserved, old: PodStatus) -> bool:
+    """It was refused, so no container of it ever was; also when that was before this agent began."""
+    nothing = seen.runtime is None or not seen.runtime.containers
+    return nothing and (seen.stage == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
+
+
+def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
+    """Reason and message; those of an end come with the terminal phase, which waits for the containers."""
+    kept = (old.reason, old.message) if phase == old.phase else ("", "")
+    if seen.stage == "terminating":
+        return kept
+    return seen.reason or kept[0], seen.message or kept[1]
+
+
+def _ips(observation: Observation, node: Node, old: PodStatus) -> list[str]:
+    """A pod that ends keeps the addresses that it had."""
+    if observation.pod.spec.hostNetwork:
+        return node.ips
+    found = pod_ips(observation.seen.runtime, node.ips)
+    ending = observation.seen.stage in ("terminating", *ENDED)
+    return found or ([each.ip for each in old.podIPs] if ending else [])
+
+
+def _foreign(observation: Observation, phase: str, old: PodStatus) -> list[PodCondition]:
+    """The conditions of others, as the API server has them; and, with the end of a pod that the node has ended for
+    reasons of its own, DisruptionTarget (KEP-3329)."""
+    seen, given = observation.seen, observation.pod.status.conditions
+    others = [condition for condition in given if condition.type not in OWNED]
+    if phase != "Failed" or seen.stage == "rejected" or seen.reason not in DISRUPTIONS:
+        return others
+    before = (each for each in (*others, *old.conditions) if each.type == DISRUPTION and each.status == "True")
+    disrupted = next(before, None) or PodCondition(
+        type=DISRUPTION, status="True", reason="TerminationByKubelet", message=seen.message,
+        lastTransitionTime=rfc3339(observation.now_ns), observedGeneration=observation.pod.metadata.generation,
+    )  # fmt: skip
+    return [*(each for each in others if each.type != DISRUPTION), disrupted]
 
 
 def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool) -> str:
@@ -99,7 +143,7 @@ def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: P
         return old.phase or "Running"
     if ended and phase not in TERMINAL:
         # a static pod that no file has any more: it goes as it was
-        return old.phase or phase
+        return (old.phase or phase) if is_static(observation.pod) else "Failed"
     return phase
 
 

@@ -1,0 +1,106 @@
+"""The pods of this node as the API server has them, newest known version of each, mirror pods among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from actors.kube import codec
+from actors.kube.meta import Api
+from actors.kube.names import CONFIG_MIRROR
+from actors.kube.pod import PodStatus
+
+
+class ApiMeta(Api, frozen=True):
+    """The part of the metadata that matters here."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+    generation: int = 0
+    creationTimestamp: str | None = None
+    deletionTimestamp: str | None = None
+    annotations: dict[str, str] = {}
+    finalizers: list[str] = []
+
+
+class ApiPod(Api, frozen=True):
+    """A pod of the API server without its spec, which the pod's worker has."""
+
+    metadata: ApiMeta = ApiMeta()
+    status: PodStatus = PodStatus()
+
+    @property
+    def uid(self) -> str:
+        return self.metadata.uid
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.metadata.name}_{self.metadata.namespace}"
+
+    @property
+    def is_mirror(self) -> bool:
+        return CONFIG_MIRROR in self.metadata.annotations
+
+    @property
+    def mirror_hash(self) -> str:
+        return self.metadata.annotations.get(CONFIG_MIRROR, "")
+
+
+def read(data: bytes) -> ApiPod:
+    """Raises ObjectError."""
+    return codec.decode(data, ApiPod)
+
+
+class ApiPods:
+    """By UID. `synced`: the API server's full list has been seen, so what is not here is not there."""
+
+    def __init__(self) -> None:
+        self.synced = False
+        self._pods: dict[str, ApiPod] = {}
+        self._mirrors: dict[str, str] = {}
+        """UID of the mirror pod by full name."""
+
+    def get(self, uid: str) -> ApiPod | None:
+        return self._pods.get(uid)
+
+    def mirror(self, full_name: str) -> ApiPod | None:
+        return self._pods.get(self._mirrors.get(full_name, ""))
+
+    def mirrors(self) -> list[ApiPod]:
+        return [self._pods[uid] for uid in self._mirrors.values()]
+
+    def put(self, pod: ApiPod) -> bool:
+        """Take this version; False when it is none newer than the known one (a watch that lags behind an answer)."""
+        known = self._pods.get(pod.uid)
+        if known is not None and not _newer(pod, known):
+            return False
+        self._pods[pod.uid] = pod
+        if pod.is_mirror:
+            self._mirrors[pod.full_name] = pod.uid
+        return True
+
+    def drop(self, uid: str) -> ApiPod | None:
+        """It is not there any more."""
+        gone = self._pods.pop(uid, None)
+        if gone is not None and self._mirrors.get(gone.full_name) == uid:
+            del self._mirrors[gone.full_name]
+        return gone
+
+    def replace(self, pods: Iterable[ApiPod]) -> set[str]:
+        """Take the full list; answers with the UIDs of which something has changed."""
+        listed = {pod.uid: pod for pod in pods}
+        gone = set(self._pods) - set(listed)
+        for uid in gone:
+            self.drop(uid)
+        self.synced = True
+        return gone | {uid for uid, pod in listed.items() if self.put(pod)}
+
+
+def _newer(one: ApiPod, other: ApiPod) -> bool:
+    """Of two versions of one object. Versions are decimal numbers that grow (KEP-5504); any others: the last one
+    told is the newest."""
+    first, second = one.metadata.resourceVersion, other.metadata.resourceVersion
+    if first.isdecimal() and second.isdecimal():
+        return int(first) > int(second)
+    return one != other

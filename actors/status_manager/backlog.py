@@ -1,0 +1,124 @@
+"""Which pods are to be written to the API server, and which first: one entry for each, so it never grows beyond them.
+
+Pure: time and chance are passed in. While the server is away one write at a time finds out whether it is back.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from supervision.backoff import Backoff, BackoffPolicy, Rng
+
+AT_ONCE: Final = 4
+"""Writes in flight."""
+TRANSITION, CHANGE, UPKEEP = 0, 1, 2
+"""Priorities: phase and readiness; what else has changed; what is only put right."""
+POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
+AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=15.0, free=0)
+
+
+class _Entry(msgspec.Struct):
+    priority: int
+    order: int
+    not_before: float = 0.0
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """How long a failure is waited out, in seconds."""
+
+    rng: Rng
+    at_least: float = 0.0
+    """What the server asks for."""
+    at_most: float = 3600.0
+
+    def of(self, failures: Backoff, policy: BackoffPolicy) -> float:
+        return min(self.at_most, max(self.at_least, failures.pause(policy, self.rng)))
+
+
+class Backlog:
+    """Keys are UIDs."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _Entry] = {}
+        self._failures: dict[str, Backoff] = {}
+        self._flying: set[str] = set()
+        self._away = Backoff()
+        self._resume_at = 0.0
+        self._order = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def away(self) -> bool:
+        """The server did not answer the last time."""
+        return self._away.failures > 0
+
+    def add(self, key: str, priority: int) -> None:
+        """Write this one. What failed keeps its pause, what waits already its place."""
+        entry = self._waiting.get(key)
+        if entry is None:
+            self._order += 1
+            self._waiting[key] = _Entry(priority, self._order)
+        else:
+            entry.priority = min(entry.priority, priority)
+
+    def drop(self, key: str) -> None:
+        """There is nothing to write of it (any more)."""
+        self._waiting.pop(key, None)
+        if key not in self._flying:
+            self._failures.pop(key, None)
+
+    def take(self, now: float) -> str | None:
+        """The next one to write, which is in flight from then on; None when nothing may be written now."""
+        if now < self._resume_at or len(self._flying) >= (1 if self.away else AT_ONCE):
+            return None
+        due = [
+            (entry.priority, entry.order, key)
+            for key, entry in self._waiting.items()
+            if entry.not_before <= now and key not in self._flying
+        ]
+        if not due:
+            return None
+        _, _, key = min(due)
+        del self._waiting[key]
+        self._flying.add(key)
+        return key
+
+    def succeeded(self, key: str) -> None:
+        self._flying.discard(key)
+        self._failures.pop(key, None)
+        self._away = Backoff()
+
+    def failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
+        """It is tried again after a pause that grows, which is returned; others are not held up."""
+        self._flying.discard(key)
+        failures = self._failures[key] = self._failures.get(key, Backoff()).failed(POD_POLICY)
+        seconds = pause.of(failures, POD_POLICY)
+        self.add(key, priority)
+        self._waiting[key].not_before = now + seconds
+        return seconds
+
+    def server_failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
+        """The server is away or wants no more now: all pause, and one asks it again first."""
+        self._flying.discard(key)
+        self.add(key, priority)
+        if now >= self._resume_at:
+            # those that were in flight together count as one failure
+            self._away = self._away.failed(AWAY_POLICY)
+            self._resume_at = now + pause.of(self._away, AWAY_POLICY)
+        return self._resume_at - now
+
+    def server_is_back(self) -> None:
+        """Nobody waits any longer."""
+        self._away, self._resume_at = Backoff(), 0.0
+        self._failures.clear()
+        for entry in self._waiting.values():
+            entry.not_before = 0.0
+
+    def next_due(self) -> float | None:
+        """When something may become writable without anything else happening."""
+        times = [entry.not_before for key, entry in self._waiting.items() if key not in self._flying]
+        return max(self._resume_at, min(times)) if times else None

@@ -1,0 +1,38 @@
+"""Mirror pods: what the API server is shown of a static pod (Kubernetes docs, Static Pods)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.kube import codec
+from actors.kube.names import CONFIG_HASH, CONFIG_MIRROR
+from actors.kube.pod import Pod
+
+from .api_pods import ApiPod
+
+
+def is_mirror_of(mirror: ApiPod, static: Pod) -> bool:
+    """Whether it shows this very static pod, and is to stay."""
+    wanted = static.metadata.annotations.get(CONFIG_HASH, "")
+    return mirror.mirror_hash == wanted and mirror.metadata.deletionTimestamp is None
+
+
+def mirror_pod(static: bytes, node_name: str, node_uid: str) -> bytes:
+    """The mirror of the static pod, to be created: owned by the node, as NodeRestriction demands; the server gives it a
+    UID of its own."""
+    pod: dict[str, Any] = msgspec.json.decode(static)
+    meta = pod["metadata"]
+    annotations = dict(meta.get("annotations") or {})
+    annotations[CONFIG_MIRROR] = annotations.get(CONFIG_HASH, "")
+    owner = {"apiVersion": "v1", "kind": "Node", "name": node_name, "uid": node_uid, "controller": True}
+    metadata = {
+        "name": meta["name"],
+        "namespace": meta["namespace"],
+        "annotations": annotations,
+        "ownerReferences": [owner],
+    }
+    if meta.get("labels"):
+        metadata["labels"] = meta["labels"]
+    return codec.encode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]})
