@@ -1,0 +1,549 @@
+"""The status manager of a joined node, the API server played in memory: what it writes, deletes, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.config.agent import Agent
+from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.pod_config.messages import SourcePod
+from actors.status_manager.actor import UPKEEP_SECONDS, StatusManager
+from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, ProbeResult
+from supervision.actor import AskError
+from supervision.harness import Harness
+from supervision.protocol import Hello
+from tests.support.pods_of_api import ApiPodStore
+
+S = 1_000_000_000
+BORN = 1_700_000_000 * S
+BOUND = "2023-11-14T22:13:00Z"
+GATE = {"readinessGates": [{"conditionType": "example.com/gate"}]}
+
+
+class NoChance:
+    @staticmethod
+    def random() -> float:
+        return 0.0
+
+
+def joined(tmp_path: Path, store: ApiPodStore, incarnation: int = 1) -> Harness:
+    context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=1, standalone=False, node_name="node-1")
+    harness = Harness(StatusManager, name="status_manager", context=context, incarnation=incarnation)
+    harness.actor._clock_ns = lambda: BORN + round((harness.clock() - 1000) * S)
+    harness.actor._born_ns = BORN
+    harness.actor.monotonic, harness.actor.rng = harness.clock, NoChance()
+    store.serve(harness)
+    return harness
+
+
+def pod(uid: str = "u", name: str = "p", *, meta: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    """A pod that the scheduler has just bound to this node."""
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": BOUND}
+    return {
+        "metadata": {"name": name, "namespace": "n", "uid": uid, "generation": 1, **(meta or {})},
+        "spec": {"containers": [{"name": "a", "image": "i"}], **spec},
+        "status": {"phase": "Pending", "conditions": [scheduled], "qosClass": "BestEffort"},
+    }
+
+
+def seen(of: dict[str, Any], *, code: int | None = None, at: float = 1.0, run: bool = True, **more: Any) -> PodObserved:
+    """What its worker tells: a running container, or one that ended with that code."""
+    uid = of["metadata"]["uid"]
+    state = ContainerState.RUNNING if code is None else ContainerState.EXITED
+    ran = Container(
+        id="c1", name="a", pod_uid=uid, state=state, exit_code=code or 0, started_ns=BORN - 5 * S, finished_ns=BORN
+    )
+    sandbox = Sandbox(id="s", pod_uid=uid, pod_name="p", pod_namespace="n", ready=code is None, ips=["10.1.0.2"])
+    runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[ran] if run else [], at=at)
+    source = {key: value for key, value in of.items() if key != "status"}
+    fields = {"stage": "running", "runtime": runtime, "sandbox_ready": code is None, **more}
+    return PodObserved(uid, json.dumps(source).encode(), **fields)
+
+
+def begun(of: dict[str, Any]) -> PodObserved:
+    return seen(of, stage="admitting", runtime=None, sandbox_ready=False)
+
+
+def conditions(of: dict[str, Any]) -> dict[str, str]:
+    return {each["type"]: each["status"] for each in of["status"]["conditions"]}
+
+
+async def test_it_asks_the_client_of_the_api_server_for_the_pods(tmp_path):
+    async with joined(tmp_path, ApiPodStore()) as harness:
+        assert harness.sent(Hello, "api_clients/kube_client") == [Hello("status_manager", 1)]
+
+
+async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert [call.method for call in store.calls] == ["PATCH"]
+        found = store.find("p")
+        assert found["status"]["phase"] == "Running"
+        assert found["status"]["podIP"] == "10.1.0.2"
+        assert found["status"]["hostIPs"] == [{"ip": "10.0.0.1"}]
+        assert found["status"]["containerStatuses"][0]["ready"] is True
+        assert conditions(found)["Ready"] == "True"
+        scheduled = next(c for c in found["status"]["conditions"] if c["type"] == "PodScheduled")
+        assert scheduled["lastTransitionTime"] == BOUND
+        assert (scheduled["observedGeneration"], found["status"]["observedGeneration"]) == (1, 1)
+        assert "spec" not in store.sent("PATCH")[0]
+
+
+async def test_the_same_is_never_written_twice(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        await store.watch(harness, "p")
+        await harness.deliver(seen(bound, at=2.0))
+        await harness.advance(5 * UPKEEP_SECONDS)
+        assert len(store.calls) == 1
+
+
+async def test_nothing_is_written_before_the_server_has_said_what_it_has(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await harness.deliver(seen(bound))
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert store.calls == []
+        await store.sync(harness)
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+async def test_a_pod_that_its_worker_tells_of_first_is_written_once_the_watch_has_it(tmp_path):
+    store = ApiPodStore()
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        bound = store.put(pod())
+        await harness.deliver(begun(bound))
+        await harness.settle()
+        assert store.calls == []
+        await store.watch(harness, "p")
+        await harness.settle()
+        assert store.find("p")["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "ContainerCreating"
+
+
+async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod(**GATE))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert conditions(store.find("p"))["Ready"] == "False"
+        found = store.find("p")
+        found["status"]["conditions"].append({"type": "example.com/gate", "status": "True"})
+        found["status"]["resourceClaimStatuses"] = [{"name": "claim"}]
+        store.touch(found)
+        await store.watch(harness, "p")
+        await harness.settle()
+        found = store.find("p")
+        assert conditions(found)["Ready"] == "True"
+        assert conditions(found)["example.com/gate"] == "True"
+        assert found["status"]["resourceClaimStatuses"] == [{"name": "claim"}]
+        shown = json.loads((await harness.deliver(GetPods())).data)["items"][0]
+        assert shown["status"]["resourceClaimStatuses"] == [{"name": "claim"}]
+        assert shown["metadata"]["resourceVersion"] == found["metadata"]["resourceVersion"]
+
+
+async def test_a_write_on_an_outdated_version_reads_the_pod_and_is_made_anew(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        found = store.find("p")
+        found["status"]["startTime"] = "2023-11-14T00:00:00Z"
+        store.touch(found)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert [call.method for call in store.calls] == ["PATCH", "GET", "PATCH"]
+        assert "resourceVersion" not in store.sent("PATCH")[1]["metadata"]
+        assert store.find("p")["status"]["phase"] == "Running"
+        assert store.find("p")["status"]["startTime"] == "2023-11-14T00:00:00Z"
+
+
+async def test_another_pod_of_the_same_name_is_left_alone(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        store.put(pod(uid="other"))
+        await harness.deliver(seen(bound))
+        await harness.advance(2 * UPKEEP_SECONDS)
+        assert [call.method for call in store.calls] == ["PATCH", "GET"]
+        assert store.find("p")["status"]["phase"] == "Pending"
+
+
+async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        store.pods.clear()
+        await harness.deliver(seen(bound))
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert len(store.calls) == 1
+
+
+async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        found = store.find("p")
+        found["status"].update(phase="Failed", reason="NodeLost", message="away")
+        store.touch(found)
+        await store.watch(harness, "p")
+        await harness.deliver(seen(bound, at=3.0))
+        await harness.deliver(seen(bound, code=0, at=4.0, stage="terminated", finished=True))
+        await harness.settle()
+        status = store.find("p")["status"]
+        assert (status["phase"], status["reason"], status["message"]) == ("Failed", "NodeLost", "away")
+        assert conditions(store.find("p"))["Ready"] == "False"
+
+
+# -- the end ------------------------------------------------------------------------------------------------------
+def deleted(of: dict[str, Any], **more: Any) -> dict[str, Any]:
+    of["metadata"].update(deletionTimestamp="2023-11-14T22:13:20Z", deletionGracePeriodSeconds=5, **more)
+    return of
+
+
+async def test_a_pod_is_deleted_only_when_nothing_of_it_is_left(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        store.touch(deleted(store.find("p")))
+        await store.watch(harness, "p")
+        await harness.deliver(seen(bound, stage="terminating", departing="containers", at=2.0))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
+        await harness.deliver(seen(bound, code=143, stage="terminated", departing="volumes", at=3.0))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Failed"
+        await harness.advance(2 * UPKEEP_SECONDS)
+        assert store.gone == []
+        await harness.deliver(seen(bound, code=143, stage="terminated", finished=True, at=4.0))
+        await harness.settle()
+        assert store.gone == ["u"]
+        assert store.sent("DELETE")[0]["preconditions"] == {"uid": "u"}
+        await harness.deliver(SourcePod("api", "u"))
+        await harness.deliver(seen(bound, stage="terminated", finished=True, gone=True))
+        assert json.loads((await harness.deliver(GetPods())).data)["items"] == []
+
+
+async def test_a_pod_that_has_ended_by_itself_stays_at_the_server(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod(restartPolicy="Never"))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.advance(2 * UPKEEP_SECONDS)
+        assert store.find("p")["status"]["phase"] == "Succeeded"
+        assert store.gone == []
+
+
+async def test_a_container_that_never_ran_ends_as_unknown_and_the_pod_fails(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound, stage="terminated", run=False, sandbox_ready=False))
+        await harness.settle()
+        status = store.find("p")["status"]
+        ended = status["containerStatuses"][0]["state"]["terminated"]
+        assert (status["phase"], ended["reason"], ended["exitCode"]) == ("Failed", "ContainerStatusUnknown", 137)
+
+
+async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        why = {"reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"}
+        await harness.deliver(seen(bound, stage="rejected", runtime=None, **why))
+        await harness.settle()
+        status = store.find("p")["status"]
+        assert (status["phase"], status["reason"], status["message"]) == ("Failed", *why.values())
+        assert "containerStatuses" not in status
+        assert conditions(store.find("p"))["PodScheduled"] == "True"
+        store.touch(deleted(store.find("p")))
+        await store.watch(harness, "p")
+        await harness.deliver(seen(bound, stage="terminated", run=False, finished=True, at=2.0))
+        await harness.settle()
+        assert store.gone == ["u"]
+
+
+async def test_finalizers_are_waited_for_without_haste(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
+        await store.sync(harness)
+        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.advance(1.0)
+        assert len(store.sent("DELETE")) == 1
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert len(store.sent("DELETE")) == 4
+
+
+async def test_an_evicted_pod_is_marked_as_disrupted_with_its_end(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    why = {"reason": "Evicted", "message": "The node was low on resource: memory."}
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.deliver(seen(bound, stage="terminating", at=2.0, **why))
+        await harness.settle()
+        status = store.find("p")["status"]
+        assert (status["phase"], status.get("reason")) == ("Running", None)
+        assert "DisruptionTarget" not in conditions(store.find("p"))
+        await harness.deliver(seen(bound, code=137, stage="terminated", at=3.0, **why))
+        await harness.advance(2 * UPKEEP_SECONDS)
+        status = store.find("p")["status"]
+        assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
+        disrupted = next(c for c in status["conditions"] if c["type"] == "DisruptionTarget")
+        assert (disrupted["status"], disrupted["reason"]) == ("True", "TerminationByKubelet")
+        assert len(store.sent("PATCH")) == 2
+
+
+# -- faults -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ApiAnswer(status=0, reason="Unreachable"),
+        ApiAnswer(status=429, reason="TooManyRequests", retry_after=2.0),
+        ApiAnswer(status=500, reason="InternalError"),
+        ApiAnswer(status=503, reason="ServiceUnavailable"),
+        ApiAnswer(status=409, reason="Conflict"),
+        ApiAnswer(status=403, reason="Forbidden"),
+        ApiAnswer(status=401, reason="Unauthorized"),
+        AskError("kube_client is not there"),
+    ],
+)
+async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path, answer):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    left = [3]
+
+    def fault(call: ApiCall) -> ApiAnswer | None:
+        left[0] -= 1
+        if left[0] < 0:
+            return None
+        if isinstance(answer, AskError):
+            raise answer
+        return answer
+
+    store.faults = fault
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Pending"
+        await harness.advance(10.0)
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+async def test_a_server_that_is_away_for_hours_is_asked_rarely_and_then_told_everything_at_once(tmp_path):
+    store = ApiPodStore()
+    pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]
+    flying, most = [0], [0]
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        store.faults = lambda call: ApiAnswer(status=0, reason="Unreachable")
+        for each in pods:
+            await harness.deliver(seen(each))
+        await harness.advance(7200)
+        assert len(store.calls) < 600
+        assert len(harness.actor._writer.backlog) <= 50
+        store.calls.clear()
+
+        async def slowly(call: ApiCall) -> ApiAnswer:
+            flying[0] += 1
+            most[0] = max(most[0], flying[0])
+            try:
+                await asyncio.sleep(0)
+                return store.answer(call)
+            finally:
+                flying[0] -= 1
+
+        store.faults = lambda call: None
+        harness.answer(ApiCall, slowly)
+        await store.sync(harness)
+        await harness.settle()
+        assert {each["status"]["phase"] for each in store.pods.values()} == {"Running"}
+        assert len(store.calls) == 50
+        assert most[0] == 4
+
+
+async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
+    store = ApiPodStore()
+    pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(8)]
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        for each in pods[:7]:
+            await harness.deliver(seen(each))
+        await harness.settle()
+        store.faults = lambda call: ApiAnswer(status=503, reason="ServiceUnavailable")
+        for each in pods[:7]:
+            await harness.deliver(seen(each, run=True, at=2.0, sandbox_ready=False))
+        await harness.deliver(seen(pods[7]))
+        await harness.settle()
+        store.faults = lambda call: None
+        store.calls.clear()
+        await harness.advance(5.0)
+        order = [call.path.split("/")[6] for call in store.calls]
+        assert order.index("p7") == 0
+        assert len(order) == 8
+
+
+async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    whole = store._patch
+
+    def normalising(found: dict[str, Any], patch: dict[str, Any]) -> ApiAnswer:
+        patch["status"].pop("hostIPs", None)
+        return whole(found, patch)
+
+    store._patch = normalising
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.advance(5 * UPKEEP_SECONDS)
+        await harness.deliver(seen(bound, at=5.0))
+        assert len(store.calls) == 1
+        await harness.deliver(seen(bound, code=1, at=6.0, sandbox_ready=True))
+        await harness.advance(5 * UPKEEP_SECONDS)
+        assert len(store.calls) == 2
+
+
+async def test_a_watch_that_lags_takes_nothing_back(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    stale = json.dumps(bound).encode()
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        await harness.deliver(SourcePod("api", "u", stale))
+        await harness.advance(UPKEEP_SECONDS)
+        assert len(store.calls) == 1
+
+
+async def test_a_pod_that_cannot_be_read_harms_nobody(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await harness.deliver(SourcePod("api", "x", b'{"metadata": 7}'))
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+# -- restarts -----------------------------------------------------------------------------------------------------
+PROBED = {"containers": [{"name": "a", "image": "i", "readinessProbe": {"httpGet": {"port": 80}}}]}
+
+
+@pytest.mark.parametrize("first", ["worker", "server"])
+async def test_a_restart_changes_nothing_at_the_server(tmp_path, first):
+    store = ApiPodStore()
+    bound = store.put(pod(**PROBED))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", True))
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert conditions(store.find("p"))["Ready"] == "True"
+    before = json.dumps(store.find("p"))
+    if (tmp_path / "troupelet").exists():
+        (tmp_path / "troupelet").rename(tmp_path / "lost")
+    async with joined(tmp_path, store, 2) as harness:
+        harness.actor._born_ns = BORN + 3600 * S
+        if first == "server":
+            await store.sync(harness)
+        await harness.deliver(begun(bound))
+        if first == "worker":
+            await store.sync(harness)
+        await harness.settle()
+        await harness.deliver(seen(bound, at=9.0))
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", True))
+        await harness.advance(2 * UPKEEP_SECONDS)
+    assert json.dumps(store.find("p")) == before
+
+
+async def test_a_pod_that_was_over_before_a_restart_stays_as_it_was(tmp_path):
+    store = ApiPodStore()
+    bound = pod(restartPolicy="Never")
+    bound["status"].update(phase="Failed", reason="OutOfcpu", message="no", startTime=BOUND)
+    store.put(bound)
+    before = json.dumps(store.find("p"))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(begun(bound))
+        await harness.deliver(seen(bound, run=False, stage="terminated", finished=True, sandbox_ready=False))
+        await harness.advance(2 * UPKEEP_SECONDS)
+    found = store.find("p")["status"]
+    kept = json.loads(before)["status"]
+    assert {key: found[key] for key in ("phase", "reason", "message", "startTime")} == {
+        key: kept[key] for key in ("phase", "reason", "message", "startTime")
+    }
+    assert "containerStatuses" not in found
+
+
+async def test_a_status_that_came_about_while_it_was_away_is_written_then(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod(restartPolicy="Never"))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+    async with joined(tmp_path, store, 2) as harness:
+        await harness.deliver(seen(bound, code=0, at=7.0, stage="terminated", finished=True))
+        await store.sync(harness)
+        await harness.settle()
+    assert store.find("p")["status"]["phase"] == "Succeeded"
+
+
+async def test_a_status_is_found_by_name_and_uid(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        assert json.loads((await harness.deliver(GetPodStatus("u"))).status)["phase"] == "Running"
+        assert (await harness.deliver(GetPodStatus("", "n", "p"))).uid == "u"
+
+
+async def test_the_time_from_change_to_write_is_measured(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    left = [1]
+    store.faults = lambda call: ApiAnswer(status=500) if left and left.pop() else None
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.advance(5.0)
+        samples = {s.name: s for s in harness.actor.metrics.snapshot("x", 1).samples}
+        found = samples["kubelet_pod_status_sync_duration_seconds"]
+        assert sum(found.counts) == 1
+        assert found.value == pytest.approx(0.5)

@@ -1,0 +1,158 @@
+"""Which status is written next: order, pauses, and an API server that is away."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.status_manager.backlog import AT_ONCE, CHANGE, TRANSITION, UPKEEP, Backlog, Pause
+
+NO_LUCK = Pause(lambda: 0.0)
+
+
+def taken(backlog: Backlog, now: float = 0.0) -> list[str]:
+    found = []
+    while (key := backlog.take(now)) is not None:
+        found.append(key)
+    return found
+
+
+def test_what_users_wait_for_comes_first_and_else_who_came_first():
+    backlog = Backlog()
+    for key, priority in (("a", UPKEEP), ("b", CHANGE), ("c", TRANSITION), ("d", CHANGE)):
+        backlog.add(key, priority)
+    assert taken(backlog) == ["c", "b", "d", "a"]
+
+
+def test_a_pod_has_one_entry_and_is_never_in_flight_twice():
+    backlog = Backlog()
+    backlog.add("a", CHANGE)
+    backlog.add("a", TRANSITION)
+    assert len(backlog) == 1
+    assert taken(backlog) == ["a"]
+    backlog.add("a", CHANGE)
+    assert taken(backlog) == []
+    backlog.succeeded("a")
+    assert taken(backlog) == ["a"]
+
+
+def test_only_some_are_in_flight():
+    backlog = Backlog()
+    for number in range(10):
+        backlog.add(str(number), CHANGE)
+    assert len(taken(backlog)) == AT_ONCE
+    backlog.succeeded("0")
+    assert len(taken(backlog)) == 1
+
+
+def test_one_that_fails_waits_longer_each_time_and_holds_up_nobody():
+    backlog, now, pauses = Backlog(), 0.0, []
+    for _ in range(9):
+        backlog.add("a", CHANGE)
+        assert taken(backlog, now) == ["a"]
+        pauses.append(backlog.failed("a", CHANGE, now, NO_LUCK))
+        backlog.add("a", TRANSITION)
+        assert taken(backlog, now + pauses[-1] - 0.01) == [], "news does not shorten the pause"
+        now += pauses[-1]
+    assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
+    backlog.add("b", CHANGE)
+    assert "b" in taken(backlog, now - 1)
+
+
+def test_the_server_may_ask_for_more_time():
+    backlog = Backlog()
+    backlog.add("a", CHANGE)
+    backlog.take(0.0)
+    assert backlog.failed("a", CHANGE, 0.0, Pause(lambda: 0.0, at_least=7.0)) == 7.0
+    assert backlog.next_due() == 7.0
+
+
+def test_while_the_server_is_away_one_at_a_time_asks_it():
+    backlog = Backlog()
+    for number in range(110):
+        backlog.add(str(number), CHANGE)
+    first = taken(backlog)
+    for key in first:
+        backlog.server_failed(key, CHANGE, 0.0, NO_LUCK)
+    assert backlog.away
+    assert taken(backlog, 0.4) == []
+    assert backlog.next_due() == 0.5
+    assert len(taken(backlog, 0.5)) == 1, "those in flight together were one failure"
+    assert len(backlog) == 109
+
+
+def test_an_hour_away_loses_nothing_and_ends_at_once():
+    backlog, now, tries = Backlog(), 0.0, 0
+    for number in range(110):
+        backlog.add(str(number), CHANGE)
+    while now < 3600:
+        for key in taken(backlog, now):
+            tries += 1
+            backlog.server_failed(key, CHANGE, now, NO_LUCK)
+        now = backlog.next_due()
+    assert tries < 260
+    backlog.server_is_back()
+    done = 0
+    while keys := taken(backlog, now):
+        assert len(keys) <= AT_ONCE
+        done += len(keys)
+        for key in keys:
+            backlog.succeeded(key)
+    assert done == 110
+
+
+def test_what_is_dropped_is_forgotten_with_its_failures():
+    backlog = Backlog()
+    for _ in range(3):
+        backlog.add("a", CHANGE)
+        backlog.take(1e9)
+        backlog.failed("a", CHANGE, 0.0, NO_LUCK)
+    backlog.drop("a")
+    assert (len(backlog), backlog.next_due()) == (0, None)
+    backlog.add("a", CHANGE)
+    backlog.take(0.0)
+    assert backlog.failed("a", CHANGE, 0.0, NO_LUCK) == 0.5
+
+
+ACTIONS = st.lists(
+    st.tuples(st.sampled_from(["add", "take", "ok", "fail", "away", "drop", "back"]), st.sampled_from("abcdefgh")),
+    max_size=60,
+)
+
+
+@given(ACTIONS)
+def test_whatever_happens_what_was_added_is_written_in_the_end(actions):
+    backlog, now, flying, wanted = Backlog(), 0.0, set(), set()
+    for action, key in actions:
+        now += 0.3
+        if action == "add":
+            backlog.add(key, CHANGE)
+            wanted.add(key)
+        elif action == "take" and (found := backlog.take(now)) is not None:
+            assert found not in flying
+            flying.add(found)
+        elif action in ("ok", "fail", "away") and key in flying:
+            flying.discard(key)
+            if action == "ok":
+                backlog.succeeded(key)
+                wanted = {each for each in wanted if each != key or key in backlog._waiting}
+            elif action == "fail":
+                backlog.failed(key, CHANGE, now, NO_LUCK)
+            else:
+                backlog.server_failed(key, CHANGE, now, NO_LUCK)
+        elif action == "drop" and key not in flying:
+            backlog.drop(key)
+            wanted.discard(key)
+        elif action == "back":
+            backlog.server_is_back()
+        assert len(flying) <= AT_ONCE
+    for key in flying:
+        backlog.succeeded(key)
+    written = set(flying)
+    while (due := backlog.next_due()) is not None:
+        now = max(now, due)
+        key = backlog.take(now)
+        assert key is not None
+        backlog.succeeded(key)
+        written.add(key)
+    assert wanted <= written

@@ -1,0 +1,175 @@
+"""What is written of a status: owned fields that differ, nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.kube import codec
+from actors.kube.pod import PodStatus
+from actors.status_manager.api_pods import ApiPods, read
+from actors.status_manager.patch import OWNED_CONDITIONS, body, is_transition, status_patch
+from tests.support.pods_of_api import ApiPodStore
+
+THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+
+def status(**fields: object) -> PodStatus:
+    return codec.decode(json.dumps(fields).encode(), PodStatus)
+
+
+def condition(kind: str, value: str = "True", **more: object) -> dict[str, object]:
+    return {"type": kind, "status": value, "lastTransitionTime": NOW, **more}
+
+
+def container(**more: object) -> dict[str, object]:
+    return {"name": "a", "state": {"running": {"startedAt": NOW}}, "lastState": {}, "ready": True, "restartCount": 0,
+            "image": "i", "imageID": "s", **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "patch"),
+    [
+        ({"phase": "Running"}, {"phase": "Running"}, {}),
+        ({"phase": "Running"}, {"phase": "Pending", "qosClass": "Burstable"}, {"phase": "Running"}),
+        ({"phase": "Running"}, {"phase": "Failed", "reason": "NodeLost", "message": "m"}, {}),
+        ({"phase": "Failed", "reason": "Evicted"}, {"phase": "Running"}, {"phase": "Failed", "reason": "Evicted"}),
+        ({"phase": "Pending"}, {"phase": "Pending", "message": "old"}, {"message": None}),
+        ({"startTime": NOW}, {}, {"startTime": NOW}),
+        ({"startTime": NOW}, {"startTime": THEN}, {}),
+        ({"observedGeneration": 3}, {"observedGeneration": 2}, {"observedGeneration": 3}),
+        ({"observedGeneration": 2}, {"observedGeneration": 3}, {}),
+        ({"qosClass": "Burstable"}, {"qosClass": "BestEffort"}, {}),
+        ({"podIPs": [{"ip": "1"}]}, {}, {"podIPs": [{"ip": "1"}]}),
+        (
+            {"podIPs": [{"ip": "1"}, {"ip": "2"}]}, {"podIPs": [{"ip": "2"}]},
+            {"podIPs": [{"$patch": "replace"}, {"ip": "1"}, {"ip": "2"}]},
+        ),
+        ({}, {"podIP": "1", "podIPs": [{"ip": "1"}]}, {"podIP": None, "podIPs": None}),
+        ({"containerStatuses": [container()]}, {"containerStatuses": [container()]}, {}),
+        (
+            {"containerStatuses": [container()]}, {"containerStatuses": [container(ready=False)]},
+            {"containerStatuses": [container()]},
+        ),
+        ({}, {"nominatedNodeName": "x", "resourceClaimStatuses": [{"name": "c"}], "resize": "Proposed"}, {}),
+        ({}, {"conditions": [condition("example.com/mine")]}, {}),
+        ({"conditions": [condition("example.com/mine")]}, {}, {}),
+        ({}, {"conditions": [condition("PodScheduled")]}, {}),
+        (
+            {"conditions": [condition("Ready"), condition("PodScheduled")]}, {"conditions": [condition("Ready")]},
+            {"conditions": [condition("PodScheduled")]},
+        ),
+        (
+            {"conditions": [condition("Ready", reason="b")]},
+            {"conditions": [condition("Ready", reason="a", lastTransitionTime=THEN, observedGeneration=4)]},
+            {"conditions": [condition("Ready", reason="b", lastTransitionTime=THEN, observedGeneration=4)]},
+        ),
+        (
+            {"conditions": [condition("Ready", "False")]},
+            {"conditions": [condition("Ready", lastTransitionTime=THEN)]},
+            {"conditions": [condition("Ready", "False")]},
+        ),
+        ({"conditions": [condition("Ready")]}, {"conditions": [condition("Ready", lastTransitionTime=THEN)]}, {}),
+    ],
+)  # fmt: skip
+def test_a_patch_has_what_is_ours_and_differs(ours, theirs, patch):
+    assert status_patch(status(**ours), status(**theirs)) == patch
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"phase": "Running"}, True),
+        ({"conditions": [condition("Ready")]}, True),
+        ({"conditions": [condition("Initialized")]}, False),
+        ({"containerStatuses": []}, False),
+    ],
+)
+def test_phase_and_readiness_are_what_others_wait_for(fields, expected):
+    assert is_transition(fields) is expected
+
+
+def test_the_body_names_the_pod_and_when_exact_its_version():
+    pod = read(b'{"metadata": {"uid": "u", "name": "p", "namespace": "n", "resourceVersion": "7"}}')
+    assert json.loads(body(pod, {"phase": "Failed"}, exact=True)) == {
+        "metadata": {"uid": "u", "resourceVersion": "7"},
+        "status": {"phase": "Failed"},
+    }
+    assert json.loads(body(pod, {}, exact=False))["metadata"] == {"uid": "u"}
+
+
+conditions = st.lists(
+    st.builds(
+        condition,
+        st.sampled_from([*sorted(OWNED_CONDITIONS), "example.com/a"]),
+        st.sampled_from(["True", "False"]),
+        reason=st.sampled_from(["a", "b"]),
+        observedGeneration=st.integers(1, 3),
+        lastTransitionTime=st.sampled_from([THEN, NOW]),
+    ),
+    max_size=4,
+    unique_by=lambda each: each["type"],
+)
+statuses = st.fixed_dictionaries({
+    "phase": st.sampled_from(["Pending", "Running", "Succeeded", "Failed"]),
+    "reason": st.sampled_from(["", "Evicted"]),
+    "conditions": conditions,
+    "podIPs": st.lists(st.sampled_from(["1", "2"]).map(lambda ip: {"ip": ip}), max_size=2, unique_by=lambda x: x["ip"]),
+    "startTime": st.sampled_from([None, THEN, NOW]),
+    "observedGeneration": st.integers(1, 3),
+    "containerStatuses": st.lists(st.builds(container, restartCount=st.integers(0, 2)), max_size=1),
+})  # fmt: skip
+
+
+@given(statuses, statuses)
+def test_after_one_write_there_is_nothing_more_to_write_and_nothing_of_others_is_lost(ours, theirs):
+    store = ApiPodStore()
+    store.put({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "status": theirs})
+    before, mine = status(**theirs), status(**ours)
+    pod = read(json.dumps(store.find("p")).encode())
+    answer = store._patch(store.find("p"), json.loads(body(pod, status_patch(mine, before), exact=True)))
+    after = read(answer.body).status
+    assert answer.ok
+    assert status_patch(mine, after) == {}
+    assert [c for c in after.conditions if c.type == "example.com/a"] == [
+        c for c in before.conditions if c.type == "example.com/a"
+    ]
+    assert before.phase not in ("Succeeded", "Failed") or after.phase == before.phase
+    assert before.startTime in (None, after.startTime)
+    assert after.observedGeneration >= before.observedGeneration
+    times = {c.type: (c.status, c.lastTransitionTime) for c in before.conditions}
+    for each in after.conditions:
+        known, when = times.get(each.type, (None, None))
+        assert known != each.status or when == each.lastTransitionTime
+
+
+def versioned(version: str, uid: str = "u", **more: object) -> bytes:
+    meta = {"uid": uid, "name": uid, "namespace": "n", "resourceVersion": version, **more}
+    return msgspec.json.encode({"metadata": meta})
+
+
+def test_an_older_version_never_replaces_a_newer_one():
+    pods = ApiPods()
+    assert pods.put(read(versioned("10")))
+    assert not pods.put(read(versioned("9")))
+    assert not pods.put(read(versioned("10")))
+    assert pods.put(read(versioned("11")))
+
+
+def test_a_full_list_says_what_is_new_and_what_is_gone():
+    pods = ApiPods()
+    assert pods.replace([read(versioned("1", "a")), read(versioned("2", "b"))]) == {"a", "b"}
+    assert pods.replace([read(versioned("1", "a")), read(versioned("3", "c"))]) == {"b", "c"}
+    assert pods.get("b") is None
+
+
+def test_mirrors_are_found_by_name():
+    pods = ApiPods()
+    pods.put(read(versioned("1", "m", annotations={"kubernetes.io/config.mirror": "h"})))
+    assert pods.mirror("m_n").mirror_hash == "h"
+    pods.drop("m")
+    assert pods.mirror("m_n") is None
