@@ -1,0 +1,62 @@
+"""A status manager that is joined to an API server in memory, and what its workers would tell it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from actors.config.agent import Agent
+from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.status_manager.actor import StatusManager
+from actors.status_manager.messages import PodObserved
+from supervision.harness import Harness
+from tests.support.pods_of_api import ApiPodStore
+
+S = 1_000_000_000
+BORN = 1_700_000_000 * S
+BOUND = "2023-11-14T22:13:00Z"
+
+
+class NoChance:
+    @staticmethod
+    def random() -> float:
+        return 0.0
+
+
+def joined(tmp_path: Path, store: ApiPodStore, incarnation: int = 1) -> Harness:
+    context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=1, standalone=False, node_name="node-1")
+    harness = Harness(StatusManager, name="status_manager", context=context, incarnation=incarnation)
+    harness.actor._clock_ns = lambda: BORN + round((harness.clock() - 1000) * S)
+    harness.actor._born_ns = BORN
+    harness.actor.monotonic, harness.actor.rng = harness.clock, NoChance()
+    store.serve(harness)
+    return harness
+
+
+def pod(uid: str = "u", name: str = "p", *, meta: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    """A pod that the scheduler has just bound to this node."""
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": BOUND}
+    return {
+        "metadata": {"name": name, "namespace": "n", "uid": uid, "generation": 1, **(meta or {})},
+        "spec": {"containers": [{"name": "a", "image": "i"}], **spec},
+        "status": {"phase": "Pending", "conditions": [scheduled], "qosClass": "BestEffort"},
+    }
+
+
+def seen(of: dict[str, Any], *, code: int | None = None, at: float = 1.0, run: bool = True, **more: Any) -> PodObserved:
+    """What its worker tells: a running container, or one that ended with that code."""
+    uid = of["metadata"]["uid"]
+    state = ContainerState.RUNNING if code is None else ContainerState.EXITED
+    ran = Container(
+        id="c1", name="a", pod_uid=uid, state=state, exit_code=code or 0, started_ns=BORN - 5 * S, finished_ns=BORN
+    )
+    sandbox = Sandbox(id="s", pod_uid=uid, pod_name="p", pod_namespace="n", ready=code is None, ips=["10.1.0.2"])
+    runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[ran] if run else [], at=at)
+    source = {key: value for key, value in of.items() if key != "status"}
+    fields = {"stage": "running", "runtime": runtime, "sandbox_ready": code is None, **more}
+    return PodObserved(uid, json.dumps(source).encode(), **fields)
+
+
+def begun(of: dict[str, Any]) -> PodObserved:
+    return seen(of, stage="admitting", runtime=None, sandbox_ready=False)
