@@ -1,7 +1,7 @@
 """What the clients of the API server are told and asked.
 
-Only these actors talk to the API server (and cert_manager, for the certificates that they need to do so). Everybody else
-asks `kube_client` for one request (ApiCall), or for an object that it watches (GetObject).
+Only these actors talk to the API server (and cert_manager, for the certificates that they need to do so). Everybody
+else asks `kube_client` for one request (ApiCall), or for an object that it watches (GetObject).
 """
 
 from __future__ import annotations
@@ -144,6 +144,34 @@ class NodeProblem(Message, frozen=True):
     """Who says so: runtime, storage, shutdown, ..."""
     message: str = ""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
+
+
+class RuntimeHandlerReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One handler of the runtime ('' is the default one), as node.status.runtimeHandlers has it."""
+
+    name: str = ""
+    recursive_read_only_mounts: bool = False
+    user_namespaces: bool = False
+
+
+class RuntimeReport(Message, frozen=True, kw_only=True):
+    """From pleg, each time it has asked the runtime how it is (every 5 s), on change and on Hello.
+
+    Times are seconds of the monotonic clock, which all processes of a host share; 0: not yet.
+    """
+
+    ready_at: float
+    """When the runtime last said that it is ready."""
+    relisted_at: float
+    """When the last look at everything began."""
+    runtime_error: str = ""
+    """What the runtime says of itself; empty when it is ready, and when it does not answer at all."""
+    network_error: str = ""
+    version: str = ""
+    """`containerd://1.6.20`."""
+    handlers: list[RuntimeHandlerReport] = []
+    supplemental_groups_policy: bool = False
+    coalesce: ClassVar[tuple[str, ...]] = ()
 
 
 class NodePressure(Message, frozen=True):

@@ -1,0 +1,180 @@
+"""Keeps events from flooding the API server, as client-go's EventCorrelator does. Pure: times are passed in.
+
+The same event again is one event with a count. More than ten of one kind that differ in their message alone, within ten
+minutes of each other, become one, "(combined from similar events)". An object that goes on gets one in five minutes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+CACHE: Final = 4096
+MOST_SIMILAR: Final = 10
+SIMILAR_SECONDS: Final = 600.0
+SPAM_BURST: Final = 25
+SPAM_SECONDS: Final = 300.0
+"""Seconds for one more event of an object, once the burst is used up."""
+COMBINED: Final = "(combined from similar events): "
+
+V = TypeVar("V")
+Key = Hashable
+
+
+class Happening(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened to an object, before it is an Event of the API."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    field: str
+    type: str
+    reason: str
+    message: str
+    annotations: dict[str, str] = {}
+
+    @property
+    def subject(self) -> Key:
+        """The object, without the part of it."""
+        return (self.kind, self.namespace, self.name, self.uid)
+
+    @property
+    def group(self) -> Key:
+        """What similar ones have in common: everything but the message."""
+        return (*self._object, self.type, self.reason)
+
+    @property
+    def identity(self) -> Key:
+        return (*self._object, self.type, self.reason, self.message)
+
+    @property
+    def _object(self) -> tuple[str, ...]:
+        return (self.kind, self.namespace, self.name, self.uid, self.field)
+
+
+class Correlated(msgspec.Struct, frozen=True, kw_only=True):
+    """What to write: a new Event of this name, or the count of the one that is there."""
+
+    key: Key
+    happening: Happening
+    event_name: str
+    count: int
+    first: float
+    last: float
+    """Seconds since 1970."""
+
+
+class _Similar(msgspec.Struct):
+    messages: set[str]
+    last: float
+
+
+class _Bucket(msgspec.Struct):
+    tokens: float
+    at: float
+
+
+class _Log(msgspec.Struct):
+    name: str
+    count: int
+    first: float
+
+
+class Recent(Generic[V]):
+    """The latest CACHE entries."""
+
+    def __init__(self, size: int = CACHE) -> None:
+        self._entries: OrderedDict[Key, V] = OrderedDict()
+        self._size = size
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Key) -> V | None:
+        found = self._entries.get(key)
+        if found is not None:
+            self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: Key, value: V) -> None:
+        self._entries[key] = value
+        self._entries.move_to_end(key)
+        while len(self._entries) > self._size:
+            self._entries.popitem(last=False)
+
+    def drop(self, key: Key) -> None:
+        self._entries.pop(key, None)
+
+
+class Correlator:
+    """Has seen the last events of this node."""
+
+    def __init__(self) -> None:
+        self._similar: Recent[_Similar] = Recent()
+        self._logs: Recent[_Log] = Recent()
+        self._buckets: Recent[_Bucket] = Recent()
+
+    def correlate(self, happening: Happening, clock: float, now_ns: int) -> Correlated | None:
+        """What to write of it, None for nothing. `clock` is monotonic, `now_ns` since 1970."""
+        combined = self._combine(happening, clock)
+        key: Key = ("group", happening.group) if combined else happening.identity
+        if combined:
+            happening = msgspec.structs.replace(happening, message=COMBINED + happening.message)
+        seen = self._count(key, happening, now_ns)
+        if not self._allowed(happening, clock):
+            return None
+        return Correlated(
+            key=key,
+            happening=happening,
+            event_name=seen.name,
+            count=seen.count,
+            first=seen.first,
+            last=now_ns / 1e9,
+        )
+
+    def forget(self, key: Key) -> None:
+        """The server does not have it: the next one begins to count anew."""
+        self._logs.drop(key)
+
+    def _combine(self, happening: Happening, clock: float) -> bool:
+        """Whether too many differ from this one in their message alone."""
+        found = self._similar.get(happening.group)
+        if found is None or clock - found.last > SIMILAR_SECONDS:
+            found = _Similar(set(), clock)
+        found.messages.add(happening.message)
+        found.last = clock
+        self._similar.put(happening.group, found)
+        if len(found.messages) < MOST_SIMILAR:
+            return False
+        found.messages.pop()
+        return True
+
+    def _count(self, key: Key, happening: Happening, now_ns: int) -> _Log:
+        seen = self._logs.get(key)
+        if seen is None:
+            seen = _Log(event_name(happening.name, now_ns), 0, now_ns / 1e9)
+        seen.count += 1
+        self._logs.put(key, seen)
+        return seen
+
+    def _allowed(self, happening: Happening, clock: float) -> bool:
+        bucket = self._buckets.get(happening.subject)
+        if bucket is None:
+            bucket = _Bucket(SPAM_BURST, clock)
+            self._buckets.put(happening.subject, bucket)
+        bucket.tokens = min(SPAM_BURST, bucket.tokens + max(0.0, clock - bucket.at) / SPAM_SECONDS)
+        bucket.at = clock
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+
+def event_name(name: str, now_ns: int) -> str:
+    """Unique for this node: the object's name, cut where the two were too long for a name, and the time."""
+    stamp = f"{now_ns:x}"
+    return f"{name[: 252 - len(stamp)].rstrip('.-')}.{stamp}"

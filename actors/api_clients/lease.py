@@ -1,0 +1,45 @@
+"""The Lease of the node, by which the control plane knows that the agent is alive. Pure."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime
+from typing import Any, Final
+
+Json = dict[str, Any]
+COLLECTION: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+QUICK_TRIES: Final = 5
+JITTER: Final = 0.04
+FIRST_PAUSE, LAST_PAUSE = 0.1, 7.0
+"""Seconds between tries to create it, doubling."""
+
+
+def renew_seconds(duration: int) -> float:
+    """A quarter of its duration."""
+    return duration * 0.25
+
+
+def micro_time(now: float) -> str:
+    """A MicroTime of the API; `now` in seconds since 1970."""
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def renewed(lease: Json | None, name: str, duration: int, now: float, node_uid: str) -> Json:
+    """The lease as it should be now. An owner is written once, when the node is known."""
+    made = copy.deepcopy(lease) if lease is not None else _new(name)
+    spec = made.setdefault("spec", {})
+    spec.update(holderIdentity=name, leaseDurationSeconds=duration, renewTime=micro_time(now))
+    if node_uid and not made["metadata"].get("ownerReferences"):
+        made["metadata"]["ownerReferences"] = [
+            {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid},
+        ]
+    return made
+
+
+def _new(name: str) -> Json:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": name, "namespace": "kube-node-lease"},
+        "spec": {},
+    }

@@ -1,0 +1,122 @@
+"""The four conditions that a node agent owns, worded and timed as the reference does. Pure.
+
+A condition's transition time moves when its status does, and only then; it is read from the API's object, so a restart
+of the agent moves nothing. What the agent does not know yet leaves a condition as the API has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+Json = dict[str, Any]
+Status = Literal["True", "False", "Unknown"]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Something to record an event of, once the API has it."""
+
+    reason: str
+
+
+class _Pressure(msgspec.Struct, frozen=True):
+    type: str
+    well: tuple[str, str]
+    """Reason and message without pressure."""
+    pressed: tuple[str, str]
+    events: tuple[str, str]
+    """Without and with."""
+
+
+PRESSURES = {
+    "memory": _Pressure(
+        "MemoryPressure",
+        ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+        ("NodeHasSufficientMemory", "NodeHasInsufficientMemory"),
+    ),
+    "disk": _Pressure(
+        "DiskPressure",
+        ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("KubeletHasDiskPressure", "kubelet has disk pressure"),
+        ("NodeHasNoDiskPressure", "NodeHasDiskPressure"),
+    ),
+    "pids": _Pressure(
+        "PIDPressure",
+        ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ("KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
+        ("NodeHasSufficientPID", "NodeHasInsufficientPID"),
+    ),
+}
+"""In the order in which a new node has them, before Ready."""
+
+READY = ("KubeletReady", "kubelet is posting ready status")
+NOT_READY = "KubeletNotReady"
+
+
+def find(conditions: list[Json], kind: str) -> Json | None:
+    return next((condition for condition in conditions if condition.get("type") == kind), None)
+
+
+def is_ready(node: Json) -> bool:
+    ready = find((node.get("status") or {}).get("conditions") or [], "Ready")
+    return ready is not None and ready.get("status") == "True"
+
+
+def with_pressure(conditions: list[Json], kind: str, pressed: bool | None, now: str) -> tuple[list[Json], list[Change]]:
+    """`kind` is a key of PRESSURES; None: not known, the condition stays, if there is one with a say."""
+    rule = PRESSURES[kind]
+    before = find(conditions, rule.type)
+    if pressed is None:
+        pressed = before is not None and before.get("status") == "True"
+    status: Status = "True" if pressed else "False"
+    if before is not None and before.get("status") == status:
+        return _put(conditions, {**before, "lastHeartbeatTime": now}), []
+    reason, message = rule.pressed if pressed else rule.well
+    made = _condition(rule.type, status, (reason, message), now, now)
+    return _put(conditions, made), [Change(rule.events[pressed])]
+
+
+def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tuple[list[Json], list[Change]]:
+    """`errors` are why the node is not ready; None: not known yet, the condition stays, if there is one."""
+    before = find(conditions, "Ready")
+    if errors is None:
+        if before is not None:
+            return _put(conditions, {**before, "lastHeartbeatTime": now}), []
+        errors = ["container runtime status check may not have completed yet"]
+    status: Status = "False" if errors else "True"
+    words = (NOT_READY, joined(errors)) if errors else READY
+    same = before is not None and before.get("status") == status
+    since = (before or {}).get("lastTransitionTime") or now if same else now
+    changes = [] if same or before is None else [Change("NodeNotReady" if errors else "NodeReady")]
+    return _put(conditions, _condition("Ready", status, words, now, since)), changes
+
+
+def joined(errors: list[str]) -> str:
+    """As Go prints an aggregate: one as it is, several in brackets, each once."""
+    distinct = list(dict.fromkeys(errors))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
+
+
+def without_heartbeats(conditions: list[Json]) -> list[Json]:
+    """For comparing: heartbeat times alone are no change."""
+    return [{name: value for name, value in one.items() if name != "lastHeartbeatTime"} for one in conditions]
+
+
+def _condition(kind: str, status: Status, words: tuple[str, str], now: str, since: str) -> Json:
+    return {
+        "type": kind,
+        "status": status,
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": since,
+        "reason": words[0],
+        "message": words[1],
+    }
+
+
+def _put(conditions: list[Json], made: Json) -> list[Json]:
+    """In its place, or at the end; those of others stay as they are."""
+    if find(conditions, made["type"]) is None:
+        return [*conditions, made]
+    return [made if condition.get("type") == made["type"] else condition for condition in conditions]

@@ -1,0 +1,73 @@
+"""What is known of this node at a moment. None: nothing is known yet, the API's object keeps what it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .messages import NodePressure
+from .runtime_state import RuntimeState
+
+Json = dict[str, Any]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """What the configuration says of the node."""
+
+    name: str
+    kubelet_version: str
+    kubelet_port: int
+    node_ips: tuple[str, ...] = ()
+    """--node-ip."""
+    external_cloud: bool = False
+    max_images: int = 50
+    """-1: all."""
+    ephemeral_storage: bool = True
+    """localStorageCapacityIsolation: the node must have that capacity."""
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the host, read when this process starts."""
+
+    machine_id: str = ""
+    system_uuid: str = ""
+    boot_id: str = ""
+    kernel: str = ""
+    os_image: str = ""
+    architecture: str = "amd64"
+    """As Go names it."""
+    swap_bytes: int = 0
+
+
+class Resources(msgspec.Struct, frozen=True, kw_only=True):
+    """cpu in thousandths of a core, everything else in bytes or units."""
+
+    capacity: dict[str, int]
+    allocatable: dict[str, int]
+
+
+class Image(msgspec.Struct, frozen=True):
+    names: list[str]
+    """Digests before tags."""
+    size_bytes: int
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the status is computed from, but for the object of the API itself."""
+
+    machine: Machine
+    runtime: RuntimeState
+    addresses: list[Json] | None = None
+    """As the API has them. None: not found; see `address_error`."""
+    address_error: str = ""
+    resources: Resources | None = None
+    images: list[Image] | None = None
+    """Biggest first."""
+    runtime_version: str = ""
+    handlers: list[Json] | None = None
+    supplemental_groups_policy: bool | None = None
+    pressure: NodePressure | None = None
+    problems: dict[str, str] = {}
+    """Source to why the node is not ready."""
+    volumes_in_use: list[str] | None = None

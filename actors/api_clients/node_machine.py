@@ -1,0 +1,69 @@
+"""What the host says of itself: /etc/machine-id, DMI, /proc, os-release."""
+
+from __future__ import annotations
+
+import platform
+import re
+from pathlib import Path
+from typing import Final
+
+from .node_facts import Machine
+
+ARCHITECTURES: Final = {
+    "x86_64": "amd64",
+    "aarch64": "arm64",
+    "armv7l": "arm",
+    "armv6l": "arm",
+    "i686": "386",
+    "ppc64le": "ppc64le",
+    "s390x": "s390x",
+    "riscv64": "riscv64",
+}
+"""Go's names for what uname says."""
+_OS_RELEASE: Final = ("etc/os-release", "usr/lib/os-release")
+_MACHINE_ID: Final = ("etc/machine-id", "var/lib/dbus/machine-id")
+_PRETTY_NAME: Final = re.compile(r"^PRETTY_NAME=(.*)$", re.MULTILINE)
+
+
+def read_machine(root: str = "/") -> Machine:
+    """Of the host whose file system is at `root`. What cannot be read is empty, as in the reference."""
+    place = Path(root)
+    machine_id = next((text for path in _MACHINE_ID if (text := _read(place / path))), "")
+    return Machine(
+        machine_id=machine_id,
+        system_uuid=_system_uuid(place) or machine_id,
+        boot_id=_read(place / "proc/sys/kernel/random/boot_id"),
+        kernel=platform.release(),
+        os_image=_os_image(place),
+        architecture=architecture(),
+        swap_bytes=_swap(_read(place / "proc/meminfo")),
+    )
+
+
+def architecture() -> str:
+    machine = platform.machine()
+    return ARCHITECTURES.get(machine, machine)
+
+
+def _system_uuid(place: Path) -> str:
+    return _read(place / "sys/class/dmi/id/product_uuid") or _read(place / "proc/device-tree/vm,uuid").strip("\0")
+
+
+def _os_image(place: Path) -> str:
+    for path in _OS_RELEASE:
+        found = _PRETTY_NAME.search(_read(place / path))
+        if found:
+            return found[1].strip().strip("\"'")
+    return "Linux"
+
+
+def _swap(meminfo: str) -> int:
+    found = re.search(r"^SwapTotal:\s+([0-9]+) kB$", meminfo, re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""

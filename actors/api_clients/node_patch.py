@@ -1,0 +1,66 @@
+"""The difference of two Node objects as a strategic merge patch. Pure, on plain JSON data.
+
+Maps merge by key, null removes one. Of the lists of a Node `conditions` merge by type; `addresses` do in the server's
+schema, too, but have several of one type on a dual-stack node, so they are replaced as a whole; all others are atomic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+CONTENT_TYPE = "application/strategic-merge-patch+json"
+_MERGED_BY = {"conditions": "type"}
+_REPLACED = frozenset({"addresses"})
+
+Json = dict[str, Any]
+
+
+def node_patch(old: Json, new: Json) -> Json:
+    """What turns `old` into `new`, of metadata's labels and annotations and of status only; {} for no difference."""
+    patch: Json = {}
+    metadata = {}
+    for field in ("labels", "annotations"):
+        changed = _map(_part(old, "metadata", field), _part(new, "metadata", field))
+        if changed:
+            metadata[field] = changed
+    status = _map(old.get("status") or {}, new.get("status") or {})
+    if metadata:
+        patch["metadata"] = metadata
+    if status:
+        patch["status"] = status
+    return patch
+
+
+def _part(node: Json, *path: str) -> Json:
+    for name in path:
+        node = node.get(name) or {}
+    return node
+
+
+def _map(old: Json, new: Json) -> Json:
+    patch: Json = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if value == before:
+            continue
+        if isinstance(value, dict) and isinstance(before, dict):
+            patch[name] = _map(before, value)
+        elif name in _MERGED_BY and isinstance(before, list):
+            patch[name] = _merged(before, value, _MERGED_BY[name])
+        elif name in _REPLACED:
+            patch[name] = [*value, {"$patch": "replace"}]
+        else:
+            patch[name] = value
+    return patch
+
+
+def _merged(old: list[Json], new: list[Json], key: str) -> list[Json]:
+    """Elements that are new or differ, with the fields that do; then those to be removed."""
+    before = {element[key]: element for element in old}
+    kept = {element[key] for element in new}
+    changed = []
+    for element in new:
+        fields = _map(before.get(element[key], {}), element)
+        if fields:
+            changed.append({**fields, key: element[key]})
+    return changed + [{"$patch": "delete", key: gone} for gone in before if gone not in kept]

@@ -1,0 +1,147 @@
+"""The status of the Node object, computed from the API's last object and what is known. Pure.
+
+Each part is taken from the facts or, where they are silent, left as the API has it: a restart of this process, or a
+neighbour that does not answer, changes nothing of the node.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+import msgspec
+
+from .node_conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
+from .node_facts import Facts, Image, Place
+from .node_quantity import written
+
+Json = dict[str, Any]
+NAMES_PER_IMAGE: Final = 5
+PROVIDED_NODE_IP: Final = "alpha.kubernetes.io/provided-node-ip"
+REQUIRED: Final = ("cpu", "memory", "pods", "ephemeral-storage")
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """A Node as it should be now."""
+
+    node: Json
+    events: list[Change]
+    """To be recorded when the API has the node so."""
+
+
+def compute(node: Json, facts: Facts, place: Place, *, now: str, clock: float) -> Computed:
+    """`node` is the API's; `now` RFC 3339, `clock` the monotonic clock. The given object is not changed."""
+    made = copy.deepcopy(node)
+    status: Json = made.setdefault("status", {})
+    _addresses(made, status, facts, place)
+    _resources(status, facts)
+    _node_info(status, facts, place)
+    status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": place.kubelet_port}}
+    if facts.images is not None:
+        _set(status, "images", _images(facts.images, place.max_images))
+    if facts.handlers is not None:
+        _set(status, "runtimeHandlers", facts.handlers)
+    if facts.supplemental_groups_policy is not None:
+        status["features"] = {"supplementalGroupsPolicy": facts.supplemental_groups_policy}
+    if facts.volumes_in_use is not None:
+        _set(status, "volumesInUse", facts.volumes_in_use)
+    events = _conditions(status, facts, place, now, clock)
+    return Computed(made, events)
+
+
+def changed(before: Json, after: Json) -> bool:
+    """Whether it is worth telling: heartbeat times alone are not."""
+    if before.get("metadata", {}).get("annotations") != after.get("metadata", {}).get("annotations"):
+        return True
+    return _comparable(before.get("status") or {}) != _comparable(after.get("status") or {})
+
+
+def ready_errors(status: Json, facts: Facts, place: Place, clock: float) -> list[str] | None:
+    """Why the node is not ready, in the reference's order; None while that is not known."""
+    shutdown = [text for source, text in sorted(facts.problems.items(), key=_storage_first) if text]
+    missing = missing_capacity(status, place)
+    if not facts.runtime.settled(clock):
+        return None
+    return [*facts.runtime.errors(clock), *shutdown, *([missing] if missing else [])]
+
+
+def missing_capacity(status: Json, place: Place) -> str:
+    capacity = status.get("capacity") or {}
+    required = REQUIRED if place.ephemeral_storage else REQUIRED[:-1]
+    missing = [name for name in required if name not in capacity]
+    return f"missing node capacity for resources: {', '.join(missing)}" if missing else ""
+
+
+def _storage_first(problem: tuple[str, str]) -> tuple[bool, str]:
+    return problem[0] == "shutdown", problem[0]
+
+
+def _set(status: Json, field: str, value: list[Any]) -> None:
+    """An empty list is not written: the API leaves it out, too."""
+    if value:
+        status[field] = value
+    else:
+        status.pop(field, None)
+
+
+def _addresses(node: Json, status: Json, facts: Facts, place: Place) -> None:
+    """With an external cloud its controller has the say; until it has, --node-ip is a hint to it."""
+    annotations = node.setdefault("metadata", {}).setdefault("annotations", {})
+    if place.external_cloud and place.node_ips:
+        annotations[PROVIDED_NODE_IP] = ",".join(place.node_ips)
+    else:
+        annotations.pop(PROVIDED_NODE_IP, None)
+    if not annotations:
+        node["metadata"].pop("annotations")
+    if facts.addresses is None or (place.external_cloud and (status.get("addresses") or not place.node_ips)):
+        return
+    status["addresses"] = facts.addresses
+
+
+def _resources(status: Json, facts: Facts) -> None:
+    """What a device plugin or somebody else put there stays; huge pages that the kernel no longer has go."""
+    if facts.resources is None:
+        return
+    for field, amounts in (("capacity", facts.resources.capacity), ("allocatable", facts.resources.allocatable)):
+        kept = {name: value for name, value in (status.get(field) or {}).items() if not name.startswith("hugepages-")}
+        status[field] = {**kept, **{name: written(name, amount) for name, amount in amounts.items()}}
+
+
+def _node_info(status: Json, facts: Facts, place: Place) -> None:
+    machine = facts.machine
+    info = {
+        "machineID": machine.machine_id,
+        "systemUUID": machine.system_uuid,
+        "bootID": machine.boot_id,
+        "kernelVersion": machine.kernel,
+        "osImage": machine.os_image,
+        "containerRuntimeVersion": facts.runtime_version
+        or (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
+        "kubeletVersion": place.kubelet_version,
+        "kubeProxyVersion": "",
+        "operatingSystem": "linux",
+        "architecture": machine.architecture,
+    }
+    swap = {"swap": {"capacity": machine.swap_bytes}} if machine.swap_bytes else {}
+    status["nodeInfo"] = {**info, **swap}
+
+
+def _images(images: list[Image], most: int) -> list[Json]:
+    chosen = images if most < 0 else images[:most]
+    return [{"names": image.names[:NAMES_PER_IMAGE], "sizeBytes": image.size_bytes} for image in chosen]
+
+
+def _conditions(status: Json, facts: Facts, place: Place, now: str, clock: float) -> list[Change]:
+    conditions, events = list(status.get("conditions") or []), []
+    pressure = facts.pressure
+    told = {"memory": pressure.memory, "disk": pressure.disk, "pids": pressure.pids} if pressure is not None else {}
+    for kind in PRESSURES:
+        conditions, happened = with_pressure(conditions, kind, told.get(kind), now)
+        events += happened
+    conditions, happened = with_ready(conditions, ready_errors(status, facts, place, clock), now)
+    status["conditions"] = conditions
+    return events + happened
+
+
+def _comparable(status: Json) -> Json:
+    return {**status, "conditions": without_heartbeats(status.get("conditions") or [])}

@@ -1,0 +1,125 @@
+"""The Node object of a node that registers, and what of one that is there already is put right. Pure."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+import msgspec
+
+from .node_machine import architecture
+
+Json = dict[str, Any]
+FIRST_PAUSE, LAST_PAUSE = 0.1, 7.0
+"""Seconds between tries, doubling."""
+ATTACH_DETACH: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
+KEEP_VOLUMES: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"
+UNINITIALIZED: Final = {
+    "key": "node.cloudprovider.kubernetes.io/uninitialized",
+    "value": "true",
+    "effect": "NoSchedule",
+}
+RECONCILED_LABELS: Final = (
+    "kubernetes.io/hostname",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+)
+"""Of an existing node only these are made those of the flags; a user's other labels are the user's."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How the configuration wants the node to be registered."""
+
+    name: str
+    labels: dict[str, str] = {}
+    """--node-labels."""
+    taints: tuple[tuple[str, str, str], ...] = ()
+    """Key, value, effect of registerWithTaints."""
+    provider_id: str = ""
+    external_cloud: bool = False
+    controller_attaches: bool = True
+    keep_volumes: bool = False
+    reset_devices: bool = True
+    """No checkpoint of device plugins: what an earlier life of the node offered of devices is gone."""
+
+
+def pause_after(pause: float) -> float:
+    """The next pause between tries."""
+    return min(LAST_PAUSE, pause * 2)
+
+
+def new_node(plan: Plan) -> Json:
+    """Without its status."""
+    arch = architecture()
+    labels = {
+        "beta.kubernetes.io/arch": arch,
+        "beta.kubernetes.io/os": "linux",
+        "kubernetes.io/arch": arch,
+        "kubernetes.io/hostname": plan.name,
+        "kubernetes.io/os": "linux",
+        **plan.labels,
+    }
+    metadata: Json = {"name": plan.name, "labels": labels}
+    annotations = _annotations(plan)
+    if annotations:
+        metadata["annotations"] = annotations
+    spec: Json = {"providerID": plan.provider_id} if plan.provider_id else {}
+    taints = _taints(plan)
+    if taints:
+        spec["taints"] = taints
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": {}}
+
+
+def reconciled(existing: Json, plan: Plan) -> Json:
+    """The existing node with default labels, the attach annotation and devices put right; taints stay as they are."""
+    node = copy.deepcopy(existing)
+    labels = node.setdefault("metadata", {}).setdefault("labels", {})
+    wanted = new_node(plan)["metadata"]["labels"]
+    labels.update({name: wanted[name] for name in RECONCILED_LABELS if name in wanted})
+    annotations = node["metadata"].setdefault("annotations", {})
+    if plan.controller_attaches:
+        annotations[ATTACH_DETACH] = "true"
+    else:
+        annotations.pop(ATTACH_DETACH, None)
+    if plan.reset_devices:
+        _reset_devices(node.get("status") or {})
+    return node
+
+
+def is_device(resource: str) -> bool:
+    """Whether it is an extended resource: a name with a domain that is not Kubernetes' own."""
+    domain, slash, _ = resource.rpartition("/")
+    own = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
+    return bool(slash) and not own and not resource.startswith("requests.")
+
+
+def _reset_devices(status: Json) -> None:
+    for field in ("capacity", "allocatable"):
+        amounts = status.get(field) or {}
+        amounts.update({name: "0" for name in amounts if is_device(name)})
+
+
+def _annotations(plan: Plan) -> dict[str, str]:
+    found = {}
+    if plan.controller_attaches:
+        found[ATTACH_DETACH] = "true"
+    if plan.keep_volumes:
+        found[KEEP_VOLUMES] = "true"
+    return found
+
+
+def _taints(plan: Plan) -> list[Json]:
+    taints = []
+    for key, value, effect in plan.taints:
+        taints.append({"key": key, **({"value": value} if value else {}), "effect": effect})
+    if plan.external_cloud and UNINITIALIZED not in taints:
+        taints.append(dict(UNINITIALIZED))
+    return taints

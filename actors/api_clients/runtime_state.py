@@ -1,0 +1,64 @@
+"""Why the container runtime keeps the node from being ready. Pure; times are of the monotonic clock, in seconds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.config.duration import Duration
+
+from .messages import RuntimeReport
+
+DOWN_SECONDS: Final = 30.0
+"""Without a good answer for so long the runtime is down (maxWaitForContainerRuntime)."""
+PLEG_SECONDS: Final = 180.0
+"""The last look may be so old."""
+
+
+class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
+    """What has been heard of the runtime since `began`, the start of this process."""
+
+    began: float
+    ready_at: float = 0.0
+    relisted_at: float = 0.0
+    runtime_error: str = ""
+    network_error: str = ""
+    heard: bool = False
+
+    def told(self, report: RuntimeReport) -> RuntimeState:
+        """After a report. A PLEG that was just replaced knows less than the one before it: what was known stays."""
+        return RuntimeState(
+            began=self.began,
+            ready_at=max(self.ready_at, report.ready_at),
+            relisted_at=max(self.relisted_at, report.relisted_at),
+            runtime_error=report.runtime_error,
+            network_error=report.network_error if report.ready_at or report.network_error else self.network_error,
+            heard=True,
+        )
+
+    def settled(self, now: float) -> bool:
+        """Whether `errors` can be believed. In the first seconds of this process, silence is not yet a fault."""
+        if self.runtime_error or (self.ready_at and self.relisted_at):
+            return True
+        return now - self.began >= DOWN_SECONDS
+
+    def errors(self, now: float) -> list[str]:
+        """The reference's words; [] when runtime, PLEG and network are well."""
+        found = []
+        if not self.ready_at:
+            found.append("container runtime status check may not have completed yet")
+        elif now - self.ready_at >= DOWN_SECONDS:
+            found.append("container runtime is down")
+        if not self.relisted_at:
+            found.append("PLEG is not healthy: pleg has yet to be successful")
+        elif now - self.relisted_at > PLEG_SECONDS:
+            age, threshold = Duration(round(now - self.relisted_at, 3)), Duration(PLEG_SECONDS)
+            found.append(f"PLEG is not healthy: pleg was last seen active {age} ago; threshold is {threshold}")
+        if self.runtime_error:
+            found.append(f"container runtime not ready: {self.runtime_error}")
+        if self.network_error:
+            found.append(f"container runtime network not ready: {self.network_error}")
+        elif not self.ready_at:
+            found.append("network state unknown")
+        return found
