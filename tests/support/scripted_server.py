@@ -12,6 +12,7 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
 from tests.support.certificates import Authority
 
 

@@ -1,0 +1,159 @@
+"""What the three clients of the API server have in common: credentials that appear and change, and how it stands.
+
+Each has connections, limits and timeouts of its own. The kubeconfig is loaded as soon as it is there, so that joining
+waits for nobody; when cert_manager tells of others, or a file that it names changes, the connections are made anew.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from actors.api.errors import ApiError, NoCredentials
+from actors.config.agent import Agent
+from supervision.actor import Actor, Address, on
+
+from .messages import ClientState, CredentialsChanged, GetClientState
+
+if TYPE_CHECKING:
+    from actors.api.access import Access
+    from actors.api.client import Answer, ApiClient
+
+FOLLOW_SECONDS: Final = 5.0
+"""How often the files of the credentials are looked at (a few stats)."""
+REQUEST_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+Stamp = tuple[tuple[str, int, int, int], ...]
+
+
+class ApiActor(Actor):
+    """A client of the API server. Subclasses say their limits, and what to do once there are credentials."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.client: ApiClient | None = None
+        """None: standalone, or no usable credentials yet."""
+        self._stamp: Stamp = ()
+        self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
+        self._error = ""
+
+    @property
+    def agent(self) -> Agent:
+        return cast(Agent, self.context)
+
+    # -- what subclasses say ----------------------------------------------------------------------------------------
+    def limits(self) -> dict[str, Any]:
+        """Arguments of ApiClient: qps, burst, timeout."""
+        return {}
+
+    async def on_joining(self) -> None:
+        """There is a client for the first time."""
+
+    async def on_renewed(self) -> None:
+        """The client has other credentials now."""
+
+    # -- life -----------------------------------------------------------------------------------------------------
+    async def on_start(self) -> None:
+        if self.agent.standalone:
+            self.log.info("standalone: no API server")
+            return
+        self._mode = "joining"
+        await self._load()
+        self.every(FOLLOW_SECONDS, self._follow, jitter=0.2)
+
+    @on(CredentialsChanged)
+    async def on_credentials_changed(self, message: CredentialsChanged, sender: Address) -> None:
+        if not self.agent.standalone:
+            await self._load()
+
+    async def _follow(self) -> None:
+        """Load again when a file that the credentials are of has changed, or has appeared."""
+        files = self.client.access.files if self.client is not None else (self.agent.kubeconfig,)
+        if stamp_of(files) != self._stamp:
+            await self._load()
+
+    async def _load(self) -> None:
+        """Use the kubeconfig as it is now; one that cannot be used leaves the credentials that there are."""
+        from actors.api import kubeconfig
+
+        path = self.agent.kubeconfig
+        try:
+            access = kubeconfig.load(path)
+        except kubeconfig.KubeconfigError as error:
+            self._stamp = stamp_of(self.client.access.files if self.client is not None else (path,))
+            waits = self.agent.bootstrap_kubeconfig and self._stamp[0][3] < 0
+            self.failed(NoCredentials(0, "NoCredentials", f"{path} is not there yet" if waits else str(error)))
+            return
+        stamp = stamp_of(access.files)
+        if self.client is None or access != self.client.access or stamp != self._stamp:
+            self._stamp = stamp
+            await self._use(access)
+
+    async def _use(self, access: Access) -> None:
+        from actors.api.client import ApiClient
+
+        if self.client is None:
+            self.client = ApiClient(access, **self.limits())
+            self.client.observe = self._observe
+            self.log.info("API server %s, by %s", access.server, access.source)
+            await self.on_joining()
+        else:
+            self.log.info("credentials for the API server have changed: connecting anew")
+            await self.client.renew(access)
+            await self.on_renewed()
+
+    # -- requests ---------------------------------------------------------------------------------------------------
+    async def request(self, method: str, path: str, **more: Any) -> Answer:
+        """As ApiClient.call, and its outcome counts for how it stands. Raises ApiError; NoCredentials without any."""
+        if self.client is None:
+            raise NoCredentials(0, "NoCredentials", self._error or "there are no credentials for the API server yet")
+        try:
+            answer = await self.client.call(method, path, **more)
+        except ApiError as error:
+            self.failed(error)
+            raise
+        self.answered()
+        return answer
+
+    def answered(self) -> None:
+        """The server has answered us."""
+        if self._mode != "joined" or self._error:
+            self.log.info("the API server answers")
+        self._mode, self._error = "joined", ""
+
+    def failed(self, error: ApiError) -> None:
+        """It has not, or with an error. An error of one request (404, 409, ...) is an answer like others."""
+        if error.status and error.status != 401 and error.status < 500:
+            self.answered()
+            return
+        away: Literal["away", "joining"] = "joining" if self._mode == "joining" else "away"
+        if not self._error or self._mode != away:
+            self.log.warning("the API server does not serve us: %s", error)
+        self._mode, self._error = away, str(error)
+
+    @on(GetClientState)
+    def on_get_state(self, message: GetClientState, sender: Address) -> ClientState:
+        server = self.client.access.server if self.client is not None else ""
+        return ClientState(self.name, self._mode, server, self._error)
+
+    def _observe(self, method: str, code: str, seconds: float) -> None:
+        host = self.client.host if self.client is not None else ""
+        verb = "GET" if method == "WATCH" else method
+        self.metrics.count("rest_client_requests_total", code=code, host=host, method=verb)
+        self.metrics.observe("rest_client_request_duration_seconds", seconds, REQUEST_BUCKETS, host=host, verb=verb)
+
+
+def stamp_of(files: tuple[str, ...]) -> Stamp:
+    """Changes when one of them does: replaced, written, or gone."""
+    found = []
+    for path in files:
+        try:
+            stat = os.stat(path)
+            found.append((path, stat.st_ino, stat.st_mtime_ns, stat.st_size))
+        except OSError:
+            found.append((path, 0, 0, -1))
+    return tuple(found)
+
+
+def client_limits(qps: float, burst: int) -> dict[str, Any]:
+    """Of the configuration; 0 is the client library's default, 5 a second and a burst of 10, as in the reference."""
+    return {"qps": qps or 5.0, "burst": burst or 10}
