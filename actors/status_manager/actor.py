@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.cri.model import Container as Runtime
 from actors.kube import codec
@@ -34,6 +35,7 @@ from .messages import GetPods, GetPodStatus, PodObserved, Pods, PodStatusFound, 
 from .node_addresses import node_ips
 from .phase import TERMINAL
 from .pod_status import ENDED, Node, Observation, compute
+from .terminating import PHASES, TerminatingWatch
 from .writer import KUBE_CLIENT, Writer
 
 OLD_NS = 10_000_000_000
@@ -62,6 +64,7 @@ class StatusManager(Actor):
         """None: standalone."""
         self._workers: set[str] = set()
         """Those that have told all their pods."""
+        self._terminating = TerminatingWatch()
         self._alone: set[str] = set()
         """UIDs of mirror pods that had no static pod the last time."""
         self._probes: dict[str, dict[tuple[str, str], ProbeResult]] = {}
@@ -201,8 +204,28 @@ class StatusManager(Actor):
             self.table.orphans = {uid for uid in self.table.orphans if self.table.api.get(uid)} | (alone & self._alone)
             self._alone = alone
         self.metrics.gauge("kubelet_mirror_pods", len(self.table.api.mirrors()))
+        self._tell_stuck()
         self.table.ask_again()
         self._writer.consider_all()
+
+    def _tell_stuck(self) -> None:
+        now = self._clock_ns() / 1e9
+        stuck = self._terminating.overdue(self.table, now)
+        for phase in PHASES:
+            count = sum(each.phase == phase for each in stuck)
+            self.metrics.gauge("troupelet_pods_stuck_terminating", count, phase=phase)
+        for each in self._terminating.to_say(stuck, now):
+            text = f"still terminating {each.seconds:.0f} s after its grace period, {each.phase}: {each.why}"
+            self._warn(each.pod, "FailedKillPod", text)
+
+    def _warn(self, pod: ApiPod, reason: str, text: str) -> None:
+        meta = pod.metadata
+        self.log.warning("pod %s (%s): %s", pod.full_name, pod.uid, text)
+        event = RecordEvent(
+            kind="Pod", namespace=meta.namespace, name=meta.name, uid=pod.uid,
+            type="Warning", reason=reason, message=text[:1024],
+        )  # fmt: skip
+        self.tell("api_clients/event_client", event)
 
     # -- status ---------------------------------------------------------------------------------------------------
     def _compute(self, known: Known) -> None:

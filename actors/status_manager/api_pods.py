@@ -67,6 +67,9 @@ class ApiPods:
     def mirror(self, full_name: str) -> ApiPod | None:
         return self._pods.get(self._mirrors.get(full_name, ""))
 
+    def all(self) -> list[ApiPod]:
+        return list(self._pods.values())
+
     def mirrors(self) -> list[ApiPod]:
         return [self._pods[uid] for uid in self._mirrors.values()]
 

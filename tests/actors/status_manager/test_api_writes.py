@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.actor import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, ProbeResult
 from supervision.actor import AskError
+from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.api_joined import BORN, BOUND, S, begun, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
@@ -497,3 +498,54 @@ async def test_the_time_from_change_to_write_is_measured(tmp_path):
         found = samples["kubelet_pod_status_sync_duration_seconds"]
         assert sum(found.counts) == 1
         assert found.value == pytest.approx(0.5)
+
+
+# -- stuck --------------------------------------------------------------------------------------------------------
+async def test_a_pod_that_stays_terminating_is_told_of_with_what_it_waits_for(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+
+        def told() -> list[tuple[str, str]]:
+            return [(each.type, each.reason) for each in harness.sent(RecordEvent, "api_clients/event_client")]
+
+        store.touch(deleted(store.find("p")))
+        await store.sync(harness)
+        await harness.deliver(seen(bound, stage="terminating", departing="containers"))
+        await harness.advance(55.0)
+        assert told() == []
+        assert stuck(harness) == {}
+        await harness.advance(20.0)
+        assert told() == [("Warning", "FailedKillPod")]
+        assert stuck(harness) == {"containers": 1}
+        await harness.deliver(seen(bound, code=1, stage="terminated", departing="volumes", trouble="busy", at=2.0))
+        await harness.advance(100.0)
+        assert len(told()) == 2
+        assert "volumes: busy" in harness.sent(RecordEvent)[-1].message
+        assert stuck(harness) == {"volumes": 1}
+        await harness.advance(300.0)
+        assert len(told()) == 3
+        await harness.deliver(seen(bound, code=1, stage="terminated", finished=True, at=3.0))
+        await harness.settle()
+        await harness.deliver(SourcePod("api", "u"))
+        await harness.advance(20.0)
+        assert stuck(harness) == {}
+        assert len(told()) == 3
+
+
+def stuck(harness: Harness) -> dict[str, float]:
+    samples = harness.actor.metrics.snapshot("x", 1).samples
+    found = [each for each in samples if each.name == "troupelet_pods_stuck_terminating" and each.value]
+    return {each.labels["phase"]: each.value for each in found}
+
+
+async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_on_the_node(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
+        await store.sync(harness)
+        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.advance(200.0)
+        assert stuck(harness) == {"finalizers": 1}
+        assert harness.sent(RecordEvent) == []
