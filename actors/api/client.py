@@ -191,7 +191,12 @@ class ApiClient:
 
     # -- watches --------------------------------------------------------------------------------------------------
     async def watch(
-        self, path: str, query: Mapping[str, str], *, quiet: float = QUIET_SECONDS
+        self,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        quiet: float = QUIET_SECONDS,
+        opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[Event, None]:
         """The events of a collection; `query` says from which resourceVersion. Close it (contextlib.aclosing).
 
@@ -206,6 +211,7 @@ class ApiClient:
                 self.observe("WATCH", str(response.status), time.monotonic() - began)
                 if response.status != 200:
                     raise await self._watch_refused(response)
+                opened()
                 lines = Lines()
                 async for chunk in response.aiter_stream():
                     for line in lines.feed(chunk):

@@ -1,0 +1,178 @@
+"""Follows one collection: a list, then a watch from there, for ever (Kubernetes API concepts, "Efficient detection of
+changes").
+
+What was known stays while the server is away: `replaced` is called with what a list has, never because of an error.
+Lists ask for the newest there is (no resourceVersion): one from a stale cache could lack a pod that runs here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Final, Protocol
+
+import msgspec
+
+from supervision.backoff import Backoff, BackoffPolicy
+
+from .client import Answer, ApiClient, Event
+from .errors import ApiError, Gone, Unreachable
+
+BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
+WATCH_SECONDS: Final = (300, 600)
+"""The server is asked to end a watch after a random time between these."""
+SHORT_SECONDS: Final = 1.0
+"""A watch that ends sooner counts as failed: asking again at once could go on for ever."""
+LIST_SECONDS: Final = 60.0
+
+
+class Item(msgspec.Struct, frozen=True):
+    """An object of the collection; `data` is its JSON as it came."""
+
+    uid: str
+    namespace: str
+    name: str
+    version: str
+    data: bytes
+
+
+class Store(Protocol):
+    """Who is told. None of these may raise."""
+
+    def replaced(self, items: list[Item]) -> None:
+        """All there is, after each list."""
+
+    def changed(self, item: Item) -> None:
+        """Added or modified."""
+
+    def deleted(self, item: Item) -> None:
+        """No longer there, or no longer selected."""
+
+    def failed(self, error: ApiError) -> None:
+        """List or watch failed; it is tried again."""
+
+    def answered(self) -> None:
+        """The server has begun to answer list or watch."""
+
+
+class _Meta(msgspec.Struct):
+    uid: str = ""
+    namespace: str = ""
+    name: str = ""
+    resourceVersion: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+
+
+class _List(msgspec.Struct):
+    metadata: _Meta
+    items: list[msgspec.Raw] | None = None
+
+
+_read_object = msgspec.json.Decoder(_Object)
+_read_list = msgspec.json.Decoder(_List)
+
+
+class Reflector:
+    """Of the collection at `path`, narrowed by `query` (fieldSelector, labelSelector)."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        path: str,
+        query: Mapping[str, str],
+        store: Store,
+        *,
+        policy: BackoffPolicy = BACKOFF,
+        rng: random.Random | None = None,
+    ) -> None:
+        self._client, self._path, self._query, self._store = client, path, dict(query), store
+        self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
+        self._version = ""
+        self._backoff = Backoff()
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """The server is said to be back: try now, not when the pause is over."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            self._wake.clear()
+            began = clock()
+            try:
+                if not self._version:
+                    await self._list()
+                await self._watch()
+                if clock() - began >= SHORT_SECONDS:
+                    self._backoff = Backoff()
+                    continue
+                error: ApiError | None = None
+            except Gone as gone:
+                # list again, at once if the watch had gone well
+                self._version, error = "", gone
+            except ApiError as other:
+                self._store.failed(other)
+                error = other
+            await self._pause(clock() - began, error)
+
+    async def _pause(self, well_for: float, error: ApiError | None) -> None:
+        self._backoff = self._backoff.failed(self._policy, well_for)
+        first = self._backoff.failures == 1 and well_for >= self._policy.reset_after
+        # what had gone well for long and broke is tried again at once, once: a restarted server, a cut connection
+        seconds = self._rng.uniform(0, 0.1) if first else self._backoff.pause(self._policy, self._rng.random)
+        seconds = max(seconds, min(error.retry_after, 60.0) if error is not None else 0.0)
+        try:
+            await asyncio.wait_for(self._wake.wait(), seconds)
+        except TimeoutError:
+            pass
+
+    async def _list(self) -> None:
+        answer = await self._client.call("GET", self._path, query=self._query, timeout=LIST_SECONDS)
+        version, items = read_list(answer)
+        self._version = version
+        self._store.answered()
+        self._store.replaced(items)
+
+    async def _watch(self) -> None:
+        query = {
+            **self._query,
+            "resourceVersion": self._version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(self._rng.randint(*WATCH_SECONDS)),
+        }
+        async with aclosing(self._client.watch(self._path, query, opened=self._store.answered)) as events:
+            async for event in events:
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        item = read_item(event.object)
+        self._version = item.version or self._version
+        if event.type == "DELETED":
+            self._store.deleted(item)
+        elif event.type in ("ADDED", "MODIFIED"):
+            self._store.changed(item)
+
+
+def read_list(answer: Answer) -> tuple[str, list[Item]]:
+    """Its resourceVersion and its objects, cut out of it as they are. Raises Unreachable when it is no list."""
+    try:
+        read = _read_list.decode(answer.body)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+        raise Unreachable(0, "Unreachable", f"what was listed is no list: {error}") from None
+    return read.metadata.resourceVersion, [read_item(bytes(each)) for each in read.items or ()]
+
+
+def read_item(data: bytes) -> Item:
+    """Raises Unreachable when it is no object."""
+    try:
+        meta = _read_object.decode(data).metadata
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+        raise Unreachable(0, "Unreachable", f"what was listed or watched is no object: {error}") from None
+    return Item(meta.uid, meta.namespace, meta.name, meta.resourceVersion, data)
