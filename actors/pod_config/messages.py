@@ -15,6 +15,8 @@ class SourcePods(Message, frozen=True):
 
     source: str
     pods: list[bytes]
+    revision: int = 0
+    """Counts up over both kinds of message, as a small one may overtake a large one: see actors.kube.feed."""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
 
 
@@ -24,6 +26,7 @@ class SourcePod(Message, frozen=True):
     source: str
     uid: str
     pod: bytes = b""
+    revision: int = 0
     coalesce: ClassVar[tuple[str, ...]] = ("source", "uid")
 
 
