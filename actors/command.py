@@ -38,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start(words: list[str]) -> int:
+    from supervision.stage.hooks import forgo_fork_hooks
+
+    forgo_fork_hooks()
     from actors.start import start
 
     return start(words)

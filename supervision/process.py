@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -29,6 +30,7 @@ from .wire import WireError
 
 HEARTBEAT_SECONDS = 2.0
 _GOODBYE_SECONDS = 0.5
+_SETTLED_SECONDS = 15.0
 
 
 class FaultHook(Protocol):
@@ -61,6 +63,8 @@ class Birth:
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Actors come and go by Thespian's createActor, and dead letters may have a handler (`system_base.py`)."""
+    settled: Callable[[], None] = lambda: None
+    """Called once, when the start is some time ago."""
 
 
 def live(birth: Birth) -> NoReturn:
@@ -126,6 +130,7 @@ class Process:
             for feeder in self.actor.feeders:
                 self.actor.tell(feeder, Hello(birth.name, birth.incarnation), deadline=30.0)
         self._inbox.open_up()
+        self.loop.call_later(_SETTLED_SECONDS, birth.settled)
 
     def _beat(self) -> None:
         now = time.monotonic()

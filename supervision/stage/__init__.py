@@ -7,9 +7,11 @@ line from what it knows by itself, so it does while actors are wedged. Nothing h
     stage.py       the parts joined: orders in, facts out
     table.py       what is known of each name of the tree
     loop.py        readiness, timers, signals          connection.py   frames on a socket that never blocks
-    fork.py        a child begins                      programs.py     a child that is another program
+    fork.py        a child begins                      forking.py      all that are due, in one go
+    hooks.py       what libraries do at a fork, undone programs.py     a child that is another program
     watch.py       hung, too large, too slow to start  disposables.py  one function in a process of its own
     shutdown.py    the ordered stop                    control.py      what may be asked
     lock.py        one agent for a directory           janitor.py      nothing left behind
     rehearsal.py   done once for all processes         gaps.py         what they make, on pages of their own
+    clean_pages.py given back when a start is over
 """

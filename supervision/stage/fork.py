@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import random
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
@@ -17,30 +19,60 @@ _libc = ctypes.CDLL(None, use_errno=True)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def fork(title: str, body: Callable[[], None], close: Iterable[int], *, obeys_signals: bool = False) -> int:
-    """The pid of a child that runs `body` and ends. Dies with the stage. Raises OSError when the system refuses.
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """One child to be."""
 
-    `close`: the stage's own descriptors. Stop signals are ignored in the child unless `obeys_signals`.
+    title: str
+    """What `ps` shows."""
+    body: Callable[[], None]
+    """Runs in it; then it ends."""
+    close: Sequence[int] = ()
+    """The stage's own descriptors."""
+    obeys_signals: bool = False
+    """Otherwise stop signals are ignored in it."""
+
+
+def fork(title: str, body: Callable[[], None], close: Iterable[int]) -> int:
+    """The pid of a child that runs `body` and ends. Dies with the stage. Raises OSError when the system refuses."""
+    (pid,) = fork_each([Plan(title=title, body=body, close=tuple(close))])
+    if isinstance(pid, OSError):
+        raise pid
+    return pid
+
+
+def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
+    """The pid of each child, or why the system refused it.
+
+    Between two forks as little as can be happens: each page that the stage writes to in between is one that the first
+    child shares with nobody. The stage writes to some 270 on its way from one order to the next.
     """
     stage = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
+    found: list[int | OSError] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        pid = os.fork()
-        if pid == 0:
-            _child(body, lambda: _begin(title, stage, close, obeys_signals), before)
+        for plan in plans:
+            try:
+                pid = os.fork()
+            except OSError as error:
+                found.append(error)
+                continue
+            if pid == 0:
+                _child(plan, stage, before)
+            found.append(pid)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return pid
+    return found
 
 
-def _child(body: Callable[[], None], begin: Callable[[], None], before: set[signal.Signals | int]) -> NoReturn:
+def _child(plan: Plan, stage: int, before: set[signal.Signals | int]) -> NoReturn:
     """Nothing may get out of here: beyond is the stage's code, in a process that is not the stage."""
     try:
-        begin()
+        _begin(plan, stage)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        body()
+        plan.body()
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
         sys.stderr.flush()
@@ -48,15 +80,16 @@ def _child(body: Callable[[], None], begin: Callable[[], None], before: set[sign
         os._exit(EXIT_EXCEPTION)
 
 
-def _begin(title: str, stage: int, close: Iterable[int], obeys_signals: bool) -> None:
+def _begin(plan: Plan, stage: int) -> None:
     tie_to_parent(stage)
-    set_title(title)
+    set_title(plan.title)
+    random.seed()  # the one hook of a library that matters, see hooks.py
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_DFL)
     for number in STOP_SIGNALS:
-        signal.signal(number, signal.SIG_DFL if obeys_signals else signal.SIG_IGN)
-    for fd in close:
+        signal.signal(number, signal.SIG_DFL if plan.obeys_signals else signal.SIG_IGN)
+    for fd in plan.close:
         if fd >= 0:  # one whose peer has gone may be closed already
             os.close(fd)
 

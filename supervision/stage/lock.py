@@ -19,7 +19,7 @@ class Lock:
 
     def __init__(self, directory: Path) -> None:
         """Raises AlreadyRunning, naming the pid that holds it; OSError."""
-        self._path = directory / "lock"
+        self.path = directory / "lock"
         end = time.monotonic() + _PATIENCE_SECONDS
         while not self._try():
             holder = self._holder()
@@ -29,7 +29,7 @@ class Lock:
             time.sleep(0.02)
 
     def _try(self) -> bool:
-        fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -45,18 +45,18 @@ class Lock:
 
     def _is_current(self, fd: int) -> bool:
         try:
-            return os.fstat(fd).st_ino == os.stat(self._path).st_ino
+            return os.fstat(fd).st_ino == os.stat(self.path).st_ino
         except FileNotFoundError:
             return False
 
     def _holder(self) -> int:
         try:
-            return int(self._path.read_text() or 0)
+            return int(self.path.read_text() or 0)
         except (OSError, ValueError):
             return 0
 
     def release(self) -> None:
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
         os.close(self.fd)
 
 

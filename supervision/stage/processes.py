@@ -6,37 +6,25 @@ import os
 import signal
 import socket
 import time
-from typing import Any, Protocol
+from typing import Protocol
 
-from ..blackbox import BlackBox
-from ..board import Board
-from ..names import Names
-from ..process import HEARTBEAT_SECONDS, Birth, live
 from ..protocol import EXIT_EXCEPTION, Cause, Exited, Leave, Started
 from ..wire import Frame
+from . import forking
 from .connection import Connection
-from .fork import fork
-from .loop import Loop
-from .programs import accepts, execute
+from .forking import Forking
+from .programs import accepts
 from .table import Child, Table
 
-_SUPERVISOR = "supervision.supervisor:Supervisor"
 _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
 
 
-class Ground(Protocol):
+class Ground(forking.Ground, Protocol):
     """What the processes stand on: parts of the stage."""
 
-    loop: Loop
     table: Table
-    board: Board
-    names: Names
 
-    def context(self) -> Any: ...
-    def arguments(self, child: Child) -> dict[str, Any]: ...
-    def is_dynamic(self) -> bool: ...
-    def private_fds(self) -> list[int]: ...
     def received(self, child: Child, connection: Connection, frame: Frame) -> None: ...
     def started(self, child: Child, started: Started) -> None: ...
     def exited(self, child: Child, exited: Exited) -> None: ...
@@ -48,6 +36,7 @@ class Processes:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._abandoned: dict[int, Child] = {}
+        self._forking = Forking(ground, self._forked, self._not_forked)
 
     @property
     def abandoned(self) -> int:
@@ -64,56 +53,21 @@ class Processes:
         child.ordered_at = child.forked_at = time.monotonic()
         child.incarnation += 1
         child.state, child.cause, child.detail, child.in_service_at = "starting", None, "", 0.0
-        child.blackbox = BlackBox(child.name)
-        try:
-            self._fork_program(child) if child.spec.program else self._fork_actor(child)
-        except OSError as error:
-            self._not_forked(child, error)
-            return
-        self._ground.table.forked(child)
-        deadline = self._ground.loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
-        child.timers.append(deadline)
+        self._forking.order(child)
 
-    def _fork_actor(self, child: Child) -> None:
+    def _forked(self, child: Child, uplink: socket.socket | None) -> None:
         ground = self._ground
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        child.slot = ground.board.take()
-        assert child.blackbox is not None  # noqa: S101 - made by start
-        beat = min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS)
-        birth = Birth(
-            name=child.name,
-            incarnation=child.incarnation,
-            actor=child.spec.actor or _SUPERVISOR,
-            arguments=ground.arguments(child),
-            context=ground.context(),
-            names=ground.names,
-            slot=child.slot,
-            blackbox=child.blackbox,
-            uplink=theirs,
-            heartbeat_seconds=beat,
-            dynamic=ground.is_dynamic(),
-        )
-        close = [fd for fd in (*ground.private_fds(), ours.fileno()) if fd != child.blackbox.fd]
-        try:
-            child.pid = fork(child.name, lambda: live(birth), close)
-        except OSError:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        child.uplink = Connection(
-            ground.loop, ours, lambda connection, frame: ground.received(child, connection, frame), lambda _: None
-        )
-
-    def _fork_program(self, child: Child) -> None:
-        box = child.blackbox
-        assert box is not None  # noqa: S101 - made by start
-        # the program's own descriptors are all it gets: ours are closed when it is executed
-        child.pid = fork(child.name, lambda: execute(child.spec, box), (), obeys_signals=True)
-        if child.spec.ready_socket:
+        ground.table.forked(child)
+        deadline = ground.loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
+        child.timers.append(deadline)
+        if uplink is not None:
+            child.uplink = Connection(
+                ground.loop, uplink, lambda connection, frame: ground.received(child, connection, frame), lambda _: None
+            )
+        elif child.spec.ready_socket:
             self._poll_ready(child, child.incarnation)
         else:
-            child.timers.append(self._ground.loop.call_later(0.0, lambda: self.in_service(child)))
+            child.timers.append(ground.loop.call_later(0.0, lambda: self.in_service(child)))
 
     def _poll_ready(self, child: Child, incarnation: int) -> None:
         if child.state != "starting" or child.incarnation != incarnation:
@@ -148,7 +102,7 @@ class Processes:
     def stop(self, child: Child, budget: float, cause: Cause = "stopped") -> None:
         """Ask it to end, kill it after `budget` seconds; kill it at once when that is 0."""
         child.wanted = False
-        if budget <= 0 or (child.state == "starting" and not child.spec.program):
+        if budget <= 0 or not child.pid or (child.state == "starting" and not child.spec.program):
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
             return
         if child.cause is None:
@@ -165,10 +119,14 @@ class Processes:
 
     def kill(self, child: Child, cause: Cause, detail: str) -> None:
         """SIGKILL, now. The cause that was given first stays."""
-        if not child.alive or not child.pid:
+        if not child.alive:
             return
         if child.cause is None or (child.cause == cause and detail):
             child.cause, child.detail = cause, detail
+        if self._forking.withdraw(child):
+            self._ended(child, signal.SIGKILL)
+        if not child.pid:
+            return
         child.state = "stopping"
         os.kill(child.pid, signal.SIGKILL)
         child.timers.append(self._ground.loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(child)))

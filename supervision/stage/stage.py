@@ -36,6 +36,7 @@ from ..protocol import (
 from ..spec import ChildSpec, Policy, walk
 from ..wire import Frame, WireError
 from . import control, gaps
+from .clean_pages import CleanPages
 from .connection import Connection
 from .disposables import Disposables
 from .janitor import Janitor
@@ -89,7 +90,7 @@ class Stage:
         """Serve until stopped; the exit code."""
         self.table = Table(self._application.tree, self._policies)
         self._prepare_to_fork()
-        self._janitor = Janitor(self._clean)
+        self._janitor = self._new_janitor()
         self.loop = Loop()
         self._connections: set[Connection] = set()
         self.disposables = Disposables(self.loop, self.private_fds)
@@ -110,9 +111,14 @@ class Stage:
     def _prepare_to_fork(self) -> None:
         """Leave as little as can be for each process to write to what it shares with the others."""
         rehearse(self.names, self.board, [load(name) for name in self._application.prepare])
+        self.clean_pages = CleanPages()
         gc.collect()
         self._fillers = gaps.fill()
         gc.freeze()
+        self.clean_pages.give_back()
+
+    def _new_janitor(self) -> Janitor:
+        return Janitor([self.names.path, self._lock.path], self._lock.fd)
 
     def _clean(self) -> None:
         self.names.remove()
@@ -311,7 +317,7 @@ class Stage:
             if pid == self._janitor.pid:
                 log.error("the janitor was killed: another takes its place")
                 self._janitor.dismiss()
-                self._janitor = Janitor(self._clean)
+                self._janitor = self._new_janitor()
             elif not self.disposables.reaped(pid, status):
                 self.processes.reaped(pid, status)
 

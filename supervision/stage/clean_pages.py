@@ -1,0 +1,55 @@
+"""Gives back the pages of libraries that their loading needed, and hardly anything needs again.
+
+A page of a library's code counts for as long as one process has it mapped, and a start touches megabytes of tables and
+initialisers. What is used again is mapped again from the page cache, sixteen pages at a time. Measured with 22 actors:
+12 MiB of the whole tree.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterable
+from typing import Final
+
+_MADV_DONTNEED: Final = 4
+_LEAST_BYTES: Final = 256 << 10
+"""The small ones are not worth the call."""
+_HEAD: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s+(/.*)?\Z")
+
+
+class CleanPages:
+    """Of the files that are mapped now. Forked processes have them at the same addresses."""
+
+    def __init__(self, smaps: Iterable[str] | None = None) -> None:
+        """`smaps`: lines of /proc/self/smaps."""
+        if smaps is not None:
+            self.ranges = clean_ranges(smaps)
+        else:
+            with open("/proc/self/smaps") as file:
+                self.ranges = clean_ranges(file)
+        self._madvise = ctypes.CDLL(None).madvise
+        self._madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+    def give_back(self) -> None:
+        """Unmap the pages; the mappings stay. Safe at any time: they hold nothing that is not in their file."""
+        for start, size in self.ranges:
+            self._madvise(start, size, _MADV_DONTNEED)
+
+
+def clean_ranges(smaps: Iterable[str]) -> list[tuple[int, int]]:
+    """Start and size of each large private mapping of a file that cannot be written and has no page of its own.
+
+    What the loader relocated is not among them: it cannot be written any more either, but has pages of its own.
+    """
+    found: list[tuple[int, int]] = []
+    start = size = 0
+    for line in smaps:
+        head = _HEAD.match(line.rstrip("\n"))
+        if head is not None:
+            start, size = int(head[1], 16), int(head[2], 16) - int(head[1], 16)
+            if head[4] is None or "w" in head[3] or not head[3].endswith("p") or size < _LEAST_BYTES:
+                start = 0
+        elif start and line.startswith("Anonymous:") and int(line.split()[1]) == 0:
+            found.append((start, size))
+    return found

@@ -1,0 +1,129 @@
+"""Forks what was ordered: all that is due, in one go.
+
+Each page that the stage writes to between two forks stays with the first child alone, and there are hundreds; so the
+orders of one turn of the loop are prepared first, then forked one after the other, then entered. Measured with 22
+actors: a tenth of the memory of the whole tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..blackbox import BlackBox
+from ..board import Board
+from ..names import Names
+from ..process import HEARTBEAT_SECONDS, Birth, live
+from .clean_pages import CleanPages
+from .fork import Plan, fork_each
+from .loop import Loop
+from .programs import execute
+from .table import Child
+
+_SUPERVISOR = "supervision.supervisor:Supervisor"
+
+
+class Ground(Protocol):
+    """What a process is given: by the stage."""
+
+    loop: Loop
+    board: Board
+    names: Names
+    clean_pages: CleanPages
+
+    def context(self) -> Any: ...
+    def arguments(self, child: Child) -> dict[str, Any]: ...
+    def is_dynamic(self) -> bool: ...
+    def private_fds(self) -> list[int]: ...
+
+
+@dataclass
+class _Prepared:
+    child: Child
+    ours: socket.socket | None = None
+    theirs: socket.socket | None = None
+
+
+class Forking:
+    """Orders in; each comes back as forked, with the stage's end of its uplink, or as failed."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        forked: Callable[[Child, socket.socket | None], None],
+        failed: Callable[[Child, OSError], None],
+    ) -> None:
+        self._ground, self._forked, self._failed = ground, forked, failed
+        self._due: list[Child] = []
+
+    def order(self, child: Child) -> None:
+        if not self._due:
+            self._ground.loop.call_later(0.0, self._fork_all)
+        self._due.append(child)
+
+    def withdraw(self, child: Child) -> bool:
+        """Whether it was ordered and not forked yet; now it will not be."""
+        with contextlib.suppress(ValueError):
+            self._due.remove(child)
+            return True
+        return False
+
+    def _fork_all(self) -> None:
+        due, self._due = self._due, []
+        prepared = [found for child in due if (found := self._prepare(child)) is not None]
+        private = self._ground.private_fds()
+        for each in prepared:
+            private += [sock.fileno() for sock in (each.ours, each.theirs) if sock is not None]
+        plans = [self._plan(each, private) for each in prepared]
+        for each, pid in zip(prepared, fork_each(plans), strict=True):
+            if each.theirs is not None:
+                each.theirs.close()
+            if isinstance(pid, OSError):
+                if each.ours is not None:
+                    each.ours.close()
+                self._failed(each.child, pid)
+            else:
+                each.child.pid = pid
+                self._forked(each.child, each.ours)
+
+    def _prepare(self, child: Child) -> _Prepared | None:
+        prepared = _Prepared(child)
+        try:
+            child.blackbox = BlackBox(child.name)
+            if not child.spec.program:
+                prepared.ours, prepared.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+                child.slot = self._ground.board.take()
+        except OSError as error:
+            self._failed(child, error)
+            return None
+        return prepared
+
+    def _plan(self, prepared: _Prepared, private: list[int]) -> Plan:
+        child, box = prepared.child, prepared.child.blackbox
+        assert box is not None  # noqa: S101 - made by _prepare
+        if prepared.theirs is None:
+            # the program's own descriptors are all it gets: ours are closed when it is executed
+            return Plan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
+        birth, kept = self._birth(child, box, prepared.theirs), (box.fd, prepared.theirs.fileno())
+        return Plan(title=child.name, body=lambda: live(birth), close=[fd for fd in private if fd not in kept])
+
+    def _birth(self, child: Child, box: BlackBox, uplink: socket.socket) -> Birth:
+        ground = self._ground
+        assert child.slot is not None  # noqa: S101 - made by _prepare
+        return Birth(
+            name=child.name,
+            incarnation=child.incarnation,
+            actor=child.spec.actor or _SUPERVISOR,
+            arguments=ground.arguments(child),
+            context=ground.context(),
+            names=ground.names,
+            slot=child.slot,
+            blackbox=box,
+            uplink=uplink,
+            heartbeat_seconds=min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS),
+            dynamic=ground.is_dynamic(),
+            settled=ground.clean_pages.give_back,
+        )

@@ -1,0 +1,153 @@
+"""Which processes are forked when, and what they are to close. Nothing is forked here."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from supervision.board import Board
+from supervision.spec import ChildSpec, Policy
+from supervision.stage import forking
+from supervision.stage.clean_pages import clean_ranges
+from supervision.stage.fork import Plan
+from supervision.stage.forking import Forking
+from supervision.stage.loop import Loop
+from supervision.stage.table import Child
+
+
+class Ground:
+    """As little of a stage as it takes."""
+
+    def __init__(self) -> None:
+        self.loop, self.board = Loop(), Board(8)
+        self.names: Any = None
+        self.clean_pages: Any = self
+        self.own = os.open("/dev/null", os.O_RDONLY)
+
+    def give_back(self) -> None: ...
+
+    def context(self) -> Any: ...
+
+    def arguments(self, child: Child) -> dict[str, Any]:
+        return {}
+
+    def is_dynamic(self) -> bool:
+        return False
+
+    def private_fds(self) -> list[int]:
+        return [self.own]
+
+
+class Seen:
+    """What was forked, and what came of it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.batches: list[list[Plan]] = []
+        self.forked: list[tuple[str, int]] = []
+        self.failed: list[str] = []
+        self.refuse: set[str] = set()
+        self.ground = Ground()
+        self.forking = Forking(self.ground, self._forked, lambda child, error: self.failed.append(child.name))
+        self._uplinks: list[socket.socket] = []
+        monkeypatch.setattr(forking, "fork_each", self._fork_each)
+
+    def order(self, *names: str) -> list[Child]:
+        children = [Child(name, "root", ChildSpec(name=name, actor="x:A"), Policy()) for name in names]
+        for child in children:
+            self.forking.order(child)
+        return children
+
+    def turn(self) -> None:
+        self.ground.loop.call_later(0.0, self.ground.loop.stop)
+        self.ground.loop._running = True
+        self.ground.loop.run()
+
+    def close(self) -> None:
+        os.close(self.ground.own)
+        for sock in self._uplinks:
+            sock.close()
+
+    def _fork_each(self, plans: Sequence[Plan]) -> list[int | OSError]:
+        self.batches.append(list(plans))
+        return [OSError(11, "no") if plan.title in self.refuse else 1000 + n for n, plan in enumerate(plans)]
+
+    def _forked(self, child: Child, uplink: socket.socket | None) -> None:
+        self.forked.append((child.name, child.pid))
+        if uplink is not None:
+            self._uplinks.append(uplink)
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
+    found = Seen(monkeypatch)
+    yield found
+    found.close()
+
+
+def test_all_that_was_ordered_in_one_turn_is_forked_in_one_go(seen: Seen) -> None:
+    seen.order("a", "b", "c")
+    assert seen.batches == []
+    seen.turn()
+    seen.order("d")
+    seen.turn()
+    assert [[plan.title for plan in batch] for batch in seen.batches] == [["a", "b", "c"], ["d"]]
+    assert seen.forked == [("a", 1000), ("b", 1001), ("c", 1002), ("d", 1000)]
+
+
+def test_a_child_closes_the_stages_descriptors_and_those_of_the_others_and_keeps_its_own(seen: Seen) -> None:
+    a, b = seen.order("a", "b")
+    seen.turn()
+    assert a.blackbox is not None
+    assert b.blackbox is not None
+    one, other = (set(plan.close) for plan in seen.batches[0])
+    assert seen.ground.own in one & other
+    assert len(one) == len(other) == 1 + 3, "the stage's own, both ends of the other, the stage's end of this"
+    assert len(one ^ other) == 2, "each keeps one end"
+
+
+def test_what_is_withdrawn_in_the_same_turn_is_not_forked(seen: Seen) -> None:
+    _, b = seen.order("a", "b")
+    assert seen.forking.withdraw(b)
+    assert not seen.forking.withdraw(b)
+    seen.turn()
+    assert seen.forked == [("a", 1000)]
+
+
+def test_one_that_the_system_refuses_costs_no_other(seen: Seen) -> None:
+    seen.refuse.add("b")
+    seen.order("a", "b", "c")
+    seen.turn()
+    assert seen.failed == ["b"]
+    assert [name for name, _ in seen.forked] == ["a", "c"]
+
+
+def test_the_pages_given_back_are_those_of_large_files_that_nobody_has_written_to() -> None:
+    def mapping(start: int, size: int, mode: str, path: str, anonymous: int) -> str:
+        return f"{start:x}-{start + size:x} {mode} 00000000 fe:00 12     {path}\nRss: 4 kB\nAnonymous: {anonymous} kB\n"
+
+    megabyte = 1 << 20
+    smaps = "".join(
+        (
+            mapping(0x10000000, megabyte, "r-xp", "/usr/lib/a library.so", 0),
+            mapping(0x20000000, megabyte, "r--p", "/usr/lib/a library.so", 64),
+            mapping(0x30000000, megabyte, "rw-p", "/usr/lib/a library.so", 0),
+            mapping(0x40000000, megabyte, "r--s", "/shared", 0),
+            mapping(0x50000000, megabyte, "r-xp", "", 0),
+            mapping(0x60000000, 4096, "r-xp", "/usr/lib/small.so", 0),
+            mapping(0x70000000, megabyte, "r--p", "/usr/lib/b.so", 0),
+        )
+    )
+    assert clean_ranges(smaps.splitlines(keepends=True)) == [(0x10000000, megabyte), (0x70000000, megabyte)]
+
+
+def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
+    from supervision.stage.clean_pages import CleanPages
+
+    pages = CleanPages()
+    assert pages.ranges
+    pages.give_back()
+    assert sum(range(1000)) == 499500
