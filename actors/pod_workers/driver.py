@@ -70,6 +70,8 @@ class PodDriver:
         self._failures = 0
         self.trouble = ""
         """Why the last try failed."""
+        self.pulls: list[tuple[float, float]] = []
+        """Begin and end of the pulls of its images, seconds since 1970."""
         self.unmounted = False
         """Its volumes are gone."""
         self._observed: PodObserved | None = None

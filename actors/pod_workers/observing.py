@@ -52,6 +52,7 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
         finished=driver.stage in (Stage.ENDED, Stage.FINISHED),
         removed=driver.removed,
         departing=departing(driver),
+        pulls=list(driver.pulls),
         trouble=driver.trouble if driver.stage in (Stage.TERMINATING, Stage.TERMINATED) else "",
     )
 

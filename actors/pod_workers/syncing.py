@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RETRY_SECONDS = 1.0
 TOLD_SECONDS = 5.0
 """After a failed pull its reason stands for so long; then users are told that the next try waits."""
+PULLS_TOLD = 20
 ROUNDS = 20
 """More decisions than that in one go would be a loop: the rest waits for the next wake."""
 
@@ -109,8 +110,7 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
         driver.at(driver.worker.clock() + RETRY_SECONDS)
         return False
     images = {
-        start.container.name: asyncio.ensure_future(driver.worker.maker.image(pod, start.container))
-        for start in actions.start
+        start.container.name: asyncio.ensure_future(pull(driver, pod, start.container)) for start in actions.start
     }
     try:
         return await start(driver, pod, actions, images)
@@ -120,6 +120,15 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
                 image.cancel()
             elif not image.cancelled():
                 image.exception()
+
+
+async def pull(driver: PodDriver, pod: Pod, container: Specified) -> ImageReady:
+    """Have the image on the node. Raises StartFailed."""
+    began = driver.worker.clock()
+    found = await driver.worker.maker.image(pod, container)
+    if found.pulled:
+        driver.pulls = [*driver.pulls, (began, driver.worker.clock())][-PULLS_TOLD:]
+    return found
 
 
 async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str, asyncio.Task[ImageReady]]) -> bool:

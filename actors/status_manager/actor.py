@@ -35,6 +35,7 @@ from .messages import GetPods, GetPodStatus, PodObserved, Pods, PodStatusFound, 
 from .node_addresses import node_ips
 from .phase import TERMINAL
 from .pod_status import ENDED, Node, Observation, compute
+from .start_latency import StartLatency
 from .terminating import PHASES, TerminatingWatch
 from .writer import KUBE_CLIENT, Writer
 
@@ -65,6 +66,7 @@ class StatusManager(Actor):
         self._workers: set[str] = set()
         """Those that have told all their pods."""
         self._terminating = TerminatingWatch()
+        self._latency = StartLatency(self.metrics)
         self._alone: set[str] = set()
         """UIDs of mirror pods that had no static pod the last time."""
         self._probes: dict[str, dict[tuple[str, str], ProbeResult]] = {}
@@ -76,6 +78,10 @@ class StatusManager(Actor):
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.context)
+
+    def _now(self) -> float:
+        """Seconds since 1970."""
+        return self._clock_ns() / 1e9
 
     async def on_start(self) -> None:
         agent = self.agent
@@ -105,7 +111,7 @@ class StatusManager(Actor):
             # left over in the runtime, and no source has ever told of it: there is nothing to show
             return
         if known is None:
-            known = self.table.known[message.uid] = Known(message, codec.decode_pod(message.pod))
+            known = self.table.known[message.uid] = Known(message, codec.decode_pod(message.pod), self._now())
         elif not self._take(known, message):
             self.metrics.count("status_manager_outdated_observations_total")
             return
@@ -156,6 +162,8 @@ class StatusManager(Actor):
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
         first, listed = not self.table.api.synced, [pod for data in message.pods if (pod := self._read(data))]
         changed = self.table.api.replace(listed)
+        for pod in listed:
+            self._latency.watched(pod, self.table.known.get(pod.uid), self._now())
         keys = set(self.table.known) if first else {key for uid in changed for key in self._keys(uid)}
         for key in keys:
             self._reconsider(key)
@@ -166,8 +174,11 @@ class StatusManager(Actor):
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
         pod = self._read(message.pod) if message.pod else None
         keys = self._keys(message.uid)
+        if pod is not None:
+            self._latency.watched(pod, self.table.known.get(pod.uid), self._now())
         if pod is None and not message.pod:
             self.table.api.drop(message.uid)
+            self._latency.forget(message.uid)
         elif pod is not None and not self.table.api.put(pod):
             return
         for key in {*keys, *self._keys(message.uid)}:
@@ -209,7 +220,7 @@ class StatusManager(Actor):
         self._writer.consider_all()
 
     def _tell_stuck(self) -> None:
-        now = self._clock_ns() / 1e9
+        now = self._now()
         stuck = self._terminating.overdue(self.table, now)
         for phase in PHASES:
             count = sum(each.phase == phase for each in stuck)
@@ -257,6 +268,8 @@ class StatusManager(Actor):
     def _measure(self, known: Known, status: PodStatus) -> None:
         if known.status is None or known.status.phase != status.phase:
             self.log.debug("pod %s: %s", known.full_name, status.phase)
+        if status.phase == "Running" and known.status is not None and known.status.phase == "Pending":
+            self._latency.first_running(known, self._now())
         self.metrics.count("status_manager_status_changes_total")
 
     def _readiness(self, known: Known) -> Callable[[Container, Runtime], Readiness]:

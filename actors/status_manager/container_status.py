@@ -6,7 +6,6 @@ A table of cases in `_state`; everything else is bookkeeping over time (counts t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -27,6 +26,7 @@ from actors.kube.pod import (
 from actors.kube.pods import is_sidecar
 
 from .messages import Waiting
+from .times import rfc3339
 
 MESSAGE_BYTES: Final = 12 << 10
 """Of termination messages in one pod."""
@@ -181,10 +181,3 @@ def _mounts(container: Container) -> list[VolumeMountStatus]:
         )
         for mount in container.volumeMounts
     ]
-
-
-def rfc3339(nanoseconds: int) -> str | None:
-    """`2026-01-02T03:04:05Z`: whole seconds, as the API has them; None for never (0)."""
-    if nanoseconds <= 0:
-        return None
-    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

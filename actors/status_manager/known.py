@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.kube import codec
 from actors.kube.pod import Pod, PodStatus
 from actors.kube.pods import full_name, is_static
 
@@ -60,8 +59,9 @@ Step = Patch | Delete | Create
 class Known:
     """One pod that a worker has told of."""
 
-    def __init__(self, seen: PodObserved, pod: Pod) -> None:
-        self.seen, self.pod = seen, pod
+    def __init__(self, seen: PodObserved, pod: Pod, since: float = 0.0) -> None:
+        """`since`: when it was first told of, seconds since 1970."""
+        self.seen, self.pod, self.since = seen, pod, since
         self.status: PodStatus | None = None
         self.based = False
         """The status goes on from what the API server had when this agent began."""
@@ -69,10 +69,6 @@ class Known:
         """When the status became another than the API server's, on the clock of the writer."""
         self.tolerated: Fields = {}
         """What the server did not take over from an accepted write (a quantity that it writes another way)."""
-
-    def refresh(self) -> None:
-        """Read the pod again, from what was seen last."""
-        self.pod = codec.decode_pod(self.seen.pod)
 
     @property
     def uid(self) -> str:

@@ -47,6 +47,8 @@ class PodObserved(Message, frozen=True):
     """What the end of the pod has come to."""
     trouble: str = ""
     """Why that did not go at the last try."""
+    pulls: list[tuple[float, float]] = []
+    """Begin and end of each pull of an image that its start waited for, seconds since 1970."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 

@@ -16,9 +16,10 @@ from actors.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
 from actors.kube.pods import is_sidecar, is_static, qos_class
 
 from .conditions import OWNED, Facts, conditions, with_times
-from .container_status import Readiness, View, rfc3339, statuses
+from .container_status import Readiness, View, statuses
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase, restarts
+from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
 DISRUPTION: Final = "DisruptionTarget"

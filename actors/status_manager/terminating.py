@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from .api_pods import ApiPod
 from .known import Known, PodTable
 from .phase import TERMINAL
+from .times import seconds
 
 STUCK_SECONDS: Final = 60.0
 """After the end of its grace period: deletionTimestamp (API reference, ObjectMeta)."""
@@ -63,8 +63,9 @@ class TerminatingWatch:
         """All that are stuck. `now`: seconds since 1970."""
         found = []
         for pod in table.api.all():
-            late = now - _seconds(pod.metadata.deletionTimestamp, now)
-            if pod.metadata.deletionTimestamp is None or pod.is_mirror or late < STUCK_SECONDS:
+            due = seconds(pod.metadata.deletionTimestamp)
+            late = now - due
+            if not due or pod.is_mirror or late < STUCK_SECONDS:
                 continue
             phase, why = blocked(table.known.get(pod.uid), pod)
             found.append(Stuck(pod, phase, why, late))
@@ -80,11 +81,3 @@ class TerminatingWatch:
                 self._said[each.pod.uid] = (each.phase, now)
                 due.append(each)
         return due
-
-
-def _seconds(when: str | None, otherwise: float) -> float:
-    """Since 1970, of a time as the API writes it."""
-    try:
-        return datetime.fromisoformat(when).timestamp() if when else otherwise
-    except ValueError:
-        return otherwise

@@ -1,0 +1,82 @@
+"""How long pods take to start: as the reference's metrics have it (pod startup latency SLI of SIG Scalability: from
+creation until the API shows all containers started, without image pulls and init containers, for pods without state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from actors.kube.names import CONFIG_SEEN
+from actors.kube.pod import Pod
+from supervision.metrics import Metrics
+
+from .api_pods import ApiPod
+from .known import Known
+from .times import seconds
+
+BUCKETS: Final = (
+    0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
+)  # fmt: skip
+STATELESS: Final = ("emptyDir", "secret", "configMap", "downwardAPI", "projected")
+Span = tuple[float, float]
+"""Begin and end, seconds since 1970."""
+
+
+class StartLatency:
+    """Each pod is measured once; those that were begun before this agent was are not."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._judged: dict[str, bool] = {}
+        """By UID: whether it is done with."""
+        self._first = True
+
+    def forget(self, uid: str) -> None:
+        self._judged.pop(uid, None)
+
+    def first_running(self, known: Known, now: float) -> None:
+        """It is Running for the first time; counted from when this node first saw it."""
+        began = seconds(known.pod.metadata.annotations.get(CONFIG_SEEN)) or known.since
+        self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began), BUCKETS)
+
+    def watched(self, pod: ApiPod, known: Known | None, now: float) -> None:
+        """The watch shows the pod like that."""
+        done = self._judged.setdefault(pod.uid, pod.status.startTime is not None or pod.is_mirror)
+        created = seconds(pod.metadata.creationTimestamp)
+        if done or known is None or not created or not _started(pod):
+            return
+        self._judged[pod.uid] = True
+        total = max(0.0, now - created)
+        self._metrics.observe("kubelet_pod_start_total_duration_seconds", total, BUCKETS)
+        if not _stateless(known.pod):
+            return
+        spans = [*((begin, end) for begin, end in known.seen.pulls), *_init_spans(pod)]
+        sli = max(0.0, total - union(span for span in spans if span[0] >= created))
+        self._metrics.observe("kubelet_pod_start_sli_duration_seconds", sli, BUCKETS)
+        if self._first and not known.pod.spec.hostNetwork:
+            self._first = False
+            self._metrics.gauge("kubelet_first_network_pod_start_sli_duration_seconds", sli)
+
+
+def _started(pod: ApiPod) -> bool:
+    statuses = pod.status.containerStatuses
+    return bool(statuses) and all(each.state.running is not None for each in statuses)
+
+
+def _stateless(pod: Pod) -> bool:
+    return all(any(getattr(volume, kind) is not None for kind in STATELESS) for volume in pod.spec.volumes)
+
+
+def _init_spans(pod: ApiPod) -> list[Span]:
+    ended = [each.state.terminated for each in pod.status.initContainerStatuses]
+    return [(seconds(each.startedAt), seconds(each.finishedAt)) for each in ended if each is not None]
+
+
+def union(spans: Iterable[Span]) -> float:
+    """Seconds that at least one of them covers."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
