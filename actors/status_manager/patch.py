@@ -51,12 +51,15 @@ def status_patch(ours: PodStatus, theirs: PodStatus) -> Fields:
         fields["observedGeneration"] = ours.observedGeneration
     conditions = changed_conditions(ours.conditions, theirs.conditions)
     if conditions:
-        fields["conditions"] = msgspec.to_builtins(conditions)
+        fields["conditions"] = conditions
     return fields
 
 
-def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> list[PodCondition]:
-    """The owned ones that say something else than the API server's; the time of the last change only with a change."""
+def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> list[Fields]:
+    """The owned ones that say something else than the API server's; the time of the last change only with a change.
+
+    Each is merged into the one that is there: what that one has and ours has not is null, so that it goes.
+    """
     known = {condition.type: condition for condition in theirs}
     changed = []
     for condition in ours:
@@ -67,7 +70,9 @@ def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> 
         if old is not None:
             seen = max(seen, old.observedGeneration)
             when = old.lastTransitionTime if old.status == condition.status else when
-        changed.append(msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen))
+        said = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
+        stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(said, name)]
+        changed.append({**msgspec.to_builtins(said), **dict.fromkeys(stale)})
     return changed
 
 

@@ -128,7 +128,8 @@ def _merged(old: list[dict[str, Any]], new: list[dict[str, Any]], key: str) -> l
         return [item for item in new if "$patch" not in item]
     merged = {item[key]: item for item in old}
     for item in new:
-        merged[item[key]] = {**merged.get(item[key], {}), **item}
+        whole = {**merged.get(item[key], {}), **item}
+        merged[item[key]] = {name: value for name, value in whole.items() if value is not None}
     return list(merged.values())
 
 

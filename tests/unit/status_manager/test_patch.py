@@ -69,6 +69,11 @@ def container(**more: object) -> dict[str, object]:
             {"conditions": [condition("Ready", reason="b", lastTransitionTime=THEN, observedGeneration=4)]},
         ),
         (
+            {"conditions": [condition("Ready")]},
+            {"conditions": [condition("Ready", "False", reason="ContainersNotReady", message="m")]},
+            {"conditions": [condition("Ready", reason=None, message=None)]},
+        ),
+        (
             {"conditions": [condition("Ready", "False")]},
             {"conditions": [condition("Ready", lastTransitionTime=THEN)]},
             {"conditions": [condition("Ready", "False")]},
@@ -107,7 +112,7 @@ conditions = st.lists(
         condition,
         st.sampled_from([*sorted(OWNED_CONDITIONS), "example.com/a"]),
         st.sampled_from(["True", "False"]),
-        reason=st.sampled_from(["a", "b"]),
+        reason=st.sampled_from(["", "a", "b"]),
         observedGeneration=st.integers(1, 3),
         lastTransitionTime=st.sampled_from([THEN, NOW]),
     ),
