@@ -14,11 +14,9 @@ from typing import Any, cast
 
 import msgspec
 
-from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.cri.model import Container as Runtime
 from actors.kube import codec
-from actors.kube.codec import ObjectError
 from actors.kube.container import Container
 from actors.kube.pod import PodStatus
 from actors.pod_config.messages import SourcePod, SourcePods
@@ -26,23 +24,22 @@ from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, on
 from supervision.protocol import Hello
 
-from . import api_pods
 from .api_pods import ApiPod
 from .container_status import Readiness
+from .joined import UPKEEP_SECONDS, Joined
 from .known import Known, PodTable
 from .memory import ProbeMemory
 from .messages import GetPods, GetPodStatus, PodObserved, Pods, PodStatusFound, ProbeResult
 from .node_addresses import node_ips
 from .phase import TERMINAL
-from .pod_status import ENDED, Node, Observation, compute
+from .pod_status import ENDED, Node, Observation
+from .pod_status import compute as computed
 from .start_latency import StartLatency
-from .terminating import PHASES, TerminatingWatch
-from .writer import KUBE_CLIENT, Writer
+from .writer import KUBE_CLIENT
 
 OLD_NS = 10_000_000_000
 """A container that started this long before the agent keeps its readiness until it is probed."""
 SAVE_SECONDS = 0.5
-UPKEEP_SECONDS = 10.0
 STRANGER_SECONDS = 600.0
 """After this long, what is remembered of pods that nobody told of is forgotten."""
 
@@ -61,14 +58,9 @@ class StatusManager(Actor):
         self.rng = rng or random.Random()  # noqa: S311 - spreads load
         self._born_ns = clock_ns()
         self.table = PodTable()
-        self._writer: Writer | None = None
+        self.latency = StartLatency(self.metrics)
+        self._joined: Joined | None = None
         """None: standalone."""
-        self._workers: set[str] = set()
-        """Those that have told all their pods."""
-        self._terminating = TerminatingWatch()
-        self._latency = StartLatency(self.metrics)
-        self._alone: set[str] = set()
-        """UIDs of mirror pods that had no static pod the last time."""
         self._probes: dict[str, dict[tuple[str, str], ProbeResult]] = {}
         """By pod UID, then container name and kind."""
         self._node = Node([])
@@ -79,7 +71,7 @@ class StatusManager(Actor):
     def agent(self) -> Agent:
         return cast(Agent, self.context)
 
-    def _now(self) -> float:
+    def now(self) -> float:
         """Seconds since 1970."""
         return self._clock_ns() / 1e9
 
@@ -96,9 +88,9 @@ class StatusManager(Actor):
             self.tell(feeder, hello)
         self.after(STRANGER_SECONDS, self._forget_strangers)
         if not agent.standalone:
-            self._writer = Writer(self, agent.node_name)
+            self._joined = Joined(self, agent)
             self.tell(KUBE_CLIENT, hello)
-            self.every(UPKEEP_SECONDS, self._upkeep)
+            self.every(UPKEEP_SECONDS, self._joined.upkeep)
 
     # -- what is told ---------------------------------------------------------------------------------------------
     @on(PodObserved)
@@ -111,13 +103,13 @@ class StatusManager(Actor):
             # left over in the runtime, and no source has ever told of it: there is nothing to show
             return
         if known is None:
-            known = self.table.known[message.uid] = Known(message, codec.decode_pod(message.pod), self._now())
+            known = self.table.known[message.uid] = Known(message, codec.decode_pod(message.pod), self.now())
         elif not self._take(known, message):
             self.metrics.count("status_manager_outdated_observations_total")
             return
         if known.seen.runtime is not None:
             self._memory.keep_containers(message.uid, {each.id for each in known.seen.runtime.containers})
-        self._compute(known)
+        self.compute(known)
 
     @staticmethod
     def _take(known: Known, message: PodObserved) -> bool:
@@ -139,119 +131,46 @@ class StatusManager(Actor):
         self._probes.setdefault(message.uid, {})[message.container, message.kind] = message
         known = self.table.known.get(message.uid)
         if known is not None:
-            self._compute(known)
+            self.compute(known)
 
     def _forget(self, uid: str) -> None:
         known = self.table.known.pop(uid, None)
         self._probes.pop(uid, None)
         self._memory.keep_containers(uid, ())
         self._save_soon()
-        if known is not None and self._writer is not None:
-            self._release(known, self._writer)
-
-    def _release(self, known: Known, writer: Writer) -> None:
-        """Its mirror shows nothing any more; a newer static pod of that name may have one."""
-        mirror = self.table.api.mirror(known.full_name) if known.static else None
-        if mirror is not None:
-            self.table.orphans.add(mirror.uid)
-        for key in [known.uid, *(self.table.keys(mirror) if mirror is not None else ())]:
-            writer.consider(key)
+        if known is not None and self._joined is not None:
+            self._joined.released(known)
 
     # -- what the API server has ----------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
-        first, listed = not self.table.api.synced, [pod for data in message.pods if (pod := self._read(data))]
-        changed = self.table.api.replace(listed)
-        for pod in listed:
-            self._latency.watched(pod, self.table.known.get(pod.uid), self._now())
-        keys = set(self.table.known) if first else {key for uid in changed for key in self._keys(uid)}
-        for key in keys:
-            self._reconsider(key)
-        if self._writer is not None:
-            self._writer.server_is_back()
+        if self._joined is not None:
+            self._joined.listed(message)
 
     @on(SourcePod)
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
-        pod = self._read(message.pod) if message.pod else None
-        keys = self._keys(message.uid)
-        if pod is not None:
-            self._latency.watched(pod, self.table.known.get(pod.uid), self._now())
-        if pod is None and not message.pod:
-            self.table.api.drop(message.uid)
-            self._latency.forget(message.uid)
-        elif pod is not None and not self.table.api.put(pod):
-            return
-        for key in {*keys, *self._keys(message.uid)}:
-            self._reconsider(key)
-
-    def _read(self, data: bytes) -> ApiPod | None:
-        try:
-            return api_pods.read(data)
-        except ObjectError as error:
-            self.log.warning("a pod of the API server cannot be read: %s", error)
-            return None
-
-    def _keys(self, uid: str) -> list[str]:
-        pod = self.table.api.get(uid)
-        return self.table.keys(pod) if pod is not None else [uid]
-
-    def _reconsider(self, key: str) -> None:
-        known = self.table.known.get(key)
-        if known is not None:
-            self._compute(known)
-        elif self._writer is not None:
-            self._writer.consider(key)
+        if self._joined is not None:
+            self._joined.changed(message)
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        self._workers.add(message.worker)
-
-    def _upkeep(self) -> None:
-        """All of it once more; and mirrors that have been without a static pod for one round at least."""
-        if self._writer is None:
-            return
-        if len(self._workers) >= self.agent.workers:
-            alone = {each.uid for each in self.table.api.mirrors() if not self.table.statics(each.full_name)}
-            self.table.orphans = {uid for uid in self.table.orphans if self.table.api.get(uid)} | (alone & self._alone)
-            self._alone = alone
-        self.metrics.gauge("kubelet_mirror_pods", len(self.table.api.mirrors()))
-        self._tell_stuck()
-        self.table.ask_again()
-        self._writer.consider_all()
-
-    def _tell_stuck(self) -> None:
-        now = self._now()
-        stuck = self._terminating.overdue(self.table, now)
-        for phase in PHASES:
-            count = sum(each.phase == phase for each in stuck)
-            self.metrics.gauge("troupelet_pods_stuck_terminating", count, phase=phase)
-        for each in self._terminating.to_say(stuck, now):
-            text = f"still terminating {each.seconds:.0f} s after its grace period, {each.phase}: {each.why}"
-            self._warn(each.pod, "FailedKillPod", text)
-
-    def _warn(self, pod: ApiPod, reason: str, text: str) -> None:
-        meta = pod.metadata
-        self.log.warning("pod %s (%s): %s", pod.full_name, pod.uid, text)
-        event = RecordEvent(
-            kind="Pod", namespace=meta.namespace, name=meta.name, uid=pod.uid,
-            type="Warning", reason=reason, message=text[:1024],
-        )  # fmt: skip
-        self.tell("api_clients/event_client", event)
+        if self._joined is not None:
+            self._joined.worker_has_spoken(message.worker)
 
     # -- status ---------------------------------------------------------------------------------------------------
-    def _compute(self, known: Known) -> None:
+    def compute(self, known: Known) -> None:
         self._base(known)
         pod, before, theirs = known.pod, known.status, self.table.theirs(known)
         if theirs is not None:
             pod = msgspec.structs.replace(pod, status=theirs.status)
             before = _ended_there(known, theirs)
         observation = Observation(known.seen, pod, self._readiness(known), self._clock_ns())
-        status = compute(observation, self._node, before)
+        status = computed(observation, self._node, before)
         if status != known.status:
             self._measure(known, status)
         known.status = status
-        if self._writer is not None:
-            self._writer.consider(known.uid)
+        if self._joined is not None:
+            self._joined.writer.consider(known.uid)
 
     def _base(self, known: Known) -> None:
         """Let the status go on from what the API server has, once that is known."""
@@ -269,7 +188,7 @@ class StatusManager(Actor):
         if known.status is None or known.status.phase != status.phase:
             self.log.debug("pod %s: %s", known.full_name, status.phase)
         if status.phase == "Running" and known.status is not None and known.status.phase == "Pending":
-            self._latency.first_running(known, self._now())
+            self.latency.first_running(known, self.now())
         self.metrics.count("status_manager_status_changes_total")
 
     def _readiness(self, known: Known) -> Callable[[Container, Runtime], Readiness]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
-from actors.pod_config.messages import SourcePod
-from actors.status_manager.actor import UPKEEP_SECONDS
+from actors.pod_config.messages import SourcePod, SourcePods
+from actors.status_manager.joined import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, ProbeResult
 from supervision.actor import AskError
 from supervision.harness import Harness
@@ -324,7 +324,7 @@ async def test_a_server_that_is_away_for_hours_is_asked_rarely_and_then_told_eve
             await harness.deliver(seen(each))
         await harness.advance(7200)
         assert len(store.calls) < 600
-        assert len(harness.actor._writer.backlog) <= 50
+        assert len(harness.actor._joined.writer.backlog) <= 50
         store.calls.clear()
 
         async def slowly(call: ApiCall) -> ApiAnswer:
@@ -549,3 +549,17 @@ async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_o
         await harness.advance(200.0)
         assert stuck(harness) == {"finalizers": 1}
         assert harness.sent(RecordEvent) == []
+
+
+async def test_a_full_list_that_was_overtaken_brings_nothing_back(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await harness.deliver(SourcePod("api", "u", b"", 5))
+        await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 4))
+        await harness.deliver(seen(bound))
+        await harness.advance(UPKEEP_SECONDS)
+        assert store.calls == []
+        await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 6))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
