@@ -25,9 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     words = list(sys.argv[1:] if argv is None else argv)
     if os.path.basename(sys.argv[0]) == "kubelet" and argv is None:
-        return _start(words)
+        return _start(words, "kubelet")
     if words[:1] == ["start"]:
-        return _start(words[1:])
+        return _start(words[1:], "supervise start")
     if words[:1] == ["config"]:
         from actors.config.commands import run
         from actors.config_controller.commands import MORE
@@ -37,13 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(arguments.execute(arguments))
 
 
-def _start(words: list[str]) -> int:
+def _start(words: list[str], program: str) -> int:
     from supervision.stage.hooks import forgo_fork_hooks
 
     forgo_fork_hooks()
     from actors.start import start
 
-    return start(words)
+    return start(words, program)
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:

@@ -29,10 +29,10 @@ EXIT_REFUSED: Final = 1
 log = logging.getLogger("stage")
 
 
-def start(argv: Sequence[str]) -> int:
-    """Run the agent until it is told to stop. Returns the exit code."""
+def start(argv: Sequence[str], program: str = "supervise start") -> int:
+    """Run the agent until it is told to stop; `program` is what --help calls it. Returns the exit code."""
     try:
-        text = early_text(argv)
+        text = early_text(argv, program)
         if text is not None:
             sys.stdout.write(text)
             return 0

@@ -146,20 +146,22 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
-def early_text(argv: Sequence[str]) -> str | None:
+def early_text(argv: Sequence[str], program: str = "supervise start") -> str | None:
     """What `start` prints before it exits with 0, when the flags ask for --help or --version; else None.
 
-    Raises ConfigErrors when the flags cannot be read.
+    Flags that cannot be read ask for neither: `load` says what is wrong with them, together with all the rest.
     """
-    from .flags import parse_or_raise
+    from .flags import parse
 
-    values = parse_or_raise(argv).values
-    if values.get("help"):
+    parsed = parse(argv)
+    if parsed.problems:
+        return None
+    if parsed.values.get("help"):
         from .usage import help_text
 
-        return help_text()
-    if values.get("version", "false") != "false":
+        return help_text(program)
+    if parsed.values.get("version", "false") != "false":
         from .version import version_text
 
-        return version_text(values["version"])
+        return version_text(parsed.values["version"]) + "\n"
     return None

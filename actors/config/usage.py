@@ -11,7 +11,7 @@ _CONFIGURED: Final = "Fields of the configuration that also have a flag"
 _DEPRECATED: Final = "Deprecated as flags: set these fields in the file given to --config"
 _ORDER: Final = (GENERAL, FILES, NODE, SERVER, IMAGES, OWN, _CONFIGURED, _DEPRECATED, CADVISOR)
 _INTRODUCTION: Final = """\
-Usage: supervise start [flags]
+Usage: {program} [flags]
 
 Runs the node agent. A value comes from, each winning over the one before: the default, the file given to --config, the
 drop-ins of --config-dir, the flags. `supervise config explain FIELD` documents any field or flag.
@@ -25,10 +25,10 @@ def group_of(flag: Flag) -> str:
     return _DEPRECATED if flag.deprecated else _CONFIGURED
 
 
-def help_text() -> str:
-    """The whole text."""
+def help_text(program: str = "supervise start") -> str:
+    """The whole text, for the command by which the agent is started."""
     documented = {entry.path: (entry.text, entry.default) for entry in entries()}
-    sections = [_INTRODUCTION]
+    sections = [_INTRODUCTION.format(program=program)]
     for group in _ORDER:
         flags = sorted((flag for flag in FLAGS.values() if group_of(flag) == group), key=lambda flag: flag.name)
         lines = [_line(flag, *(documented[flag.field] if flag.field else flag_text(flag))) for flag in flags]
