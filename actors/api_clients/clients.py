@@ -11,7 +11,7 @@ from typing import cast
 from actors.config.agent import Agent
 from supervision.actor import Actor, Address, on
 
-from .messages import ClientState, GetClientState, RecordEvent
+from .messages import ClientState, GetClientState
 
 
 class _Client(Actor):
@@ -28,18 +28,3 @@ class _Client(Actor):
 
 class KubeClient(_Client):
     """List, watch and patch of pods, node, secrets, config maps."""
-
-
-class HeartbeatClient(_Client):
-    """Node lease and node status."""
-
-
-class EventClient(_Client):
-    """Events. Each is also a line of the log, as in the reference."""
-
-    @on(RecordEvent)
-    def on_event(self, message: RecordEvent, sender: Address) -> None:
-        subject = f"{message.namespace}/{message.name}".lstrip("/")
-        self.metrics.count("troupelet_events_total", type=message.type, reason=message.reason)
-        log = self.log.warning if message.type == "Warning" else self.log.info
-        log('event %s %s %s: "%s" %s', message.kind, subject, message.reason, message.message, message.field)

@@ -125,6 +125,9 @@ class RuntimeStatus(msgspec.Struct, frozen=True, kw_only=True):
     runtime_ready: bool = False
     network_ready: bool = False
     message: str = ""
+    runtime_message: str = ""
+    network_message: str = ""
+    """`message` in two: what is wrong with the runtime itself, and with its network."""
     handlers: list[RuntimeHandler] = []
     supplemental_groups_policy: bool = False
     """The feature of that name; false on old runtimes, which ignore the field silently."""

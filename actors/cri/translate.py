@@ -152,17 +152,19 @@ def _user(status: cri.ContainerStatus) -> User | None:
 def runtime_status(response: cri.StatusResponse) -> RuntimeStatus:
     """A condition that the runtime does not tell is not met."""
     conditions = {condition.type: condition for condition in response.status.conditions}
-    problems = []
+    problems = {}
     for kind in ("RuntimeReady", "NetworkReady"):
         condition = conditions.get(kind)
         if condition is None:
-            problems.append(f"the runtime does not report {kind}")
+            problems[kind] = f"the runtime does not report {kind}"
         elif not condition.status:
-            problems.append(f"{kind}=false reason:{condition.reason} message:{condition.message}")
+            problems[kind] = f"{kind}=false reason:{condition.reason} message:{condition.message}"
     return RuntimeStatus(
         runtime_ready="RuntimeReady" in conditions and conditions["RuntimeReady"].status,
         network_ready="NetworkReady" in conditions and conditions["NetworkReady"].status,
-        message=", ".join(problems),
+        message=", ".join(problems.values()),
+        runtime_message=problems.get("RuntimeReady", ""),
+        network_message=problems.get("NetworkReady", ""),
         handlers=[
             RuntimeHandler(
                 name=handler.name,

@@ -10,11 +10,12 @@ import asyncio
 import time
 from typing import cast
 
+from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
 from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError, Unimplemented
 from actors.cri.looking import look
-from actors.cri.model import PodRuntime
+from actors.cri.model import PodRuntime, RuntimeStatus
 from actors.kube.pods import worker_of
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
 from supervision.actor import Actor, Address, on
@@ -25,6 +26,7 @@ from .messages import GetRuntimePods, RelistPod, RuntimeSnapshot
 RELIST_SECONDS = 1.0
 STATUS_SECONDS = 5.0
 EVENTS_RETRY_SECONDS = 5.0
+HEARTBEAT_CLIENT = "api_clients/heartbeat_client"
 STATUS_CALLS_AT_ONCE = 16
 STATUS_DEADLINE_SECONDS = 20.0
 """Shorter than that of a call, so that sandboxes that hang give their places to others."""
@@ -48,6 +50,10 @@ class Pleg(Actor):
         self._health = RuntimeHealth(False, False, "the runtime has not been asked yet")
         self._health_said = False
         self._greeted: set[str] = set()
+        self._ready_at = self._looked_at = 0.0
+        """When the runtime was well, and when the last good relist began, by the monotonic clock."""
+        self._status_seen = RuntimeStatus()
+        self._version = ""
 
     async def on_start(self) -> None:
         self.agent = cast(Agent, self.context)
@@ -66,6 +72,8 @@ class Pleg(Actor):
             self._greeted.add(name)
             self._tell_all(name)
             self.tell(name, self._health)
+        elif name == HEARTBEAT_CLIENT:
+            self._tell_node()
 
     def _tell_all(self, worker: str) -> None:
         """Everything of one worker, if the runtime has been looked at."""
@@ -98,6 +106,7 @@ class Pleg(Actor):
                 return
             self._set_health(RuntimeHealth(False, False, str(error)))
             return
+        self._looked_at = began
         now = world(sandboxes, containers)
         first, before = self._world is None, self._world or {}
         self._world = now
@@ -108,6 +117,7 @@ class Pleg(Actor):
         if not self._health.ready:
             await self.check_health()  # it is back
         if first:
+            self._tell_node()
             for worker in self._workers():
                 self._tell_all(worker)
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
@@ -175,8 +185,49 @@ class Pleg(Actor):
             status = await self.client.status()
         except CriError as error:
             self._set_health(RuntimeHealth(False, False, str(error)))
+            self._version = ""  # what comes back may be another
+            self._tell_node()
             return
         self._set_health(RuntimeHealth(status.runtime_ready, status.network_ready, status.message))
+        self._status_seen = status
+        if status.runtime_ready:
+            self._ready_at = time.monotonic()
+        self._tell_node()
+        if not self._version and not self.agent.standalone:
+            await self._ask_version()
+
+    async def _ask_version(self) -> None:
+        try:
+            version = await self.client.version()
+        except CriError as error:
+            self.log.warning("the runtime does not tell its version: %s", error)
+            return
+        self._version = f"{version.name}://{version.version}"
+        self._tell_node()
+
+    def _tell_node(self) -> None:
+        """The heartbeat client, of what the node's readiness hangs on."""
+        status = self._status_seen
+        if self.agent.standalone:
+            return
+        handlers = [
+            RuntimeHandlerReport(
+                name=handler.name,
+                recursive_read_only_mounts=handler.recursive_read_only_mounts,
+                user_namespaces=handler.user_namespaces,
+            )
+            for handler in status.handlers
+        ]
+        report = RuntimeReport(
+            ready_at=self._ready_at,
+            relisted_at=self._looked_at,
+            runtime_error=status.runtime_message,
+            network_error=status.network_message,
+            version=self._version,
+            handlers=handlers,
+            supplemental_groups_policy=status.supplemental_groups_policy,
+        )
+        self.tell(HEARTBEAT_CLIENT, report)
 
     def _set_health(self, health: RuntimeHealth) -> None:
         if health == self._health:

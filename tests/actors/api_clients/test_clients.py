@@ -7,7 +7,9 @@ import logging
 
 import pytest
 
-from actors.api_clients.clients import EventClient, HeartbeatClient, KubeClient
+from actors.api_clients.clients import KubeClient
+from actors.api_clients.event_client import EventClient
+from actors.api_clients.heartbeat_client import HeartbeatClient
 from actors.api_clients.messages import ClientState, GetClientState, RecordEvent
 from actors.config.agent import Agent
 from supervision.harness import Harness

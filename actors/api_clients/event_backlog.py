@@ -1,0 +1,56 @@
+"""Events that the API server does not have yet: bounded, the oldest go first. Pure.
+
+Of events that are the same but for their count only the newest waits, so that an hour without a server costs a line for
+each kind of event, not one for each time that it happened.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from .event_correlation import Correlated, Key, Recent
+
+LIMIT: Final = 1000
+
+
+class Backlog:
+    """First in, first out."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._waiting: OrderedDict[Key, Correlated] = OrderedDict()
+        self._stored: Recent[bool] = Recent()
+        self._limit = limit
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, event: Correlated) -> Correlated | None:
+        """Add it. Gives back the one that had to go, if there were too many."""
+        self._waiting[event.key] = event
+        return self._waiting.popitem(last=False)[1] if len(self._waiting) > self._limit else None
+
+    def first(self) -> Correlated | None:
+        return next(iter(self._waiting.values()), None)
+
+    def stored_before(self, event: Correlated) -> bool:
+        """Whether the server has it with a smaller count."""
+        return self._stored.get(event.key) is not None
+
+    def stored(self, event: Correlated) -> None:
+        """The server has it now."""
+        self._stored.put(event.key, True)
+        self._done(event)
+
+    def lost(self, event: Correlated) -> None:
+        """The server does not want it, or no longer has it; the next such event is a new one."""
+        self._stored.drop(event.key)
+        self._done(event)
+
+    def vanished(self, event: Correlated) -> None:
+        """The server had it and has it no more: it is to be made again."""
+        self._stored.drop(event.key)
+
+    def _done(self, event: Correlated) -> None:
+        if self._waiting.get(event.key) is event:  # another count may have come meanwhile
+            del self._waiting[event.key]

@@ -1,0 +1,138 @@
+"""Writes events to the API server, and each to the log, as the reference does.
+
+Nobody waits for it: events queue here, few of a kind, and while the server is away they keep. What the server refuses
+(no permission, a namespace that ends) is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from actors.api.errors import (
+    AlreadyExists,
+    ApiError,
+    NoCredentials,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from supervision.actor import Address, on
+
+from .event_backlog import Backlog
+from .event_correlation import Correlated, Correlator, Happening
+from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
+from .joining import ApiActor, client_limits
+from .messages import RecordEvent
+
+PAUSE_SECONDS: Final = 10.0
+"""Between tries while the server is away; the first is shorter at random, so that nodes do not return together."""
+LATER: Final = (Unreachable, NoCredentials, Unauthorized, TooManyRequests, ServerError)
+"""What passes; anything else is the server's last word on an event."""
+
+
+class EventClient(ApiActor):
+    """Counts, correlates, and writes one at a time."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        wall_ns: Callable[[], int] = time.time_ns,
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        super().__init__()
+        self._clock, self._wall_ns, self._rng = clock, wall_ns, rng
+        self._correlator, self._backlog = Correlator(), Backlog()
+        self._more = asyncio.Event()
+
+    def limits(self) -> dict[str, Any]:
+        return client_limits(self.agent.config.eventRecordQPS, self.agent.config.eventBurst)
+
+    async def on_joining(self) -> None:
+        self.start_task(self._write_all(), "events")
+
+    @on(RecordEvent)
+    def on_event(self, message: RecordEvent, sender: Address) -> None:
+        subject = f"{message.namespace}/{message.name}".lstrip("/")
+        self.metrics.count("troupelet_events_total", type=message.type, reason=message.reason)
+        log = self.log.warning if message.type == "Warning" else self.log.info
+        log('event %s %s %s: "%s" %s', message.kind, subject, message.reason, message.message, message.field)
+        if not self.agent.standalone:
+            self._queue(message)
+
+    def _queue(self, message: RecordEvent) -> None:
+        happening = Happening(**{name: getattr(message, name) for name in Happening.__struct_fields__})
+        event = self._correlator.correlate(happening, self._clock(), self._wall_ns())
+        if event is None:
+            self._dropped("spam")
+            return
+        if self._backlog.put(event) is not None:
+            self._dropped("backlog")
+        self._more.set()
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+    async def _write_all(self) -> None:
+        failures = 0
+        while True:
+            event = self._backlog.first()
+            if event is None:
+                self._more.clear()
+                await self._more.wait()
+                continue
+            try:
+                await self._write(event)
+                failures = 0
+            except LATER as error:
+                pause = PAUSE_SECONDS * (self._rng() if failures == 0 else 1.0)
+                failures += 1
+                await self._pause(max(pause, error.retry_after))
+            except ApiError as error:
+                self._refused(event, error)
+
+    async def _write(self, event: Correlated) -> None:
+        """Raises ApiError."""
+        collection = f"/api/v1/namespaces/{namespace_of(event.happening)}/events"
+        if self._backlog.stored_before(event):
+            try:
+                await self._patch(f"{collection}/{event.event_name}", event)
+                return
+            except NotFound:
+                self._backlog.vanished(event)  # events end after an hour
+        body = msgspec.json.encode(event_object(event, self.agent.node_name))
+        try:
+            await self.request("POST", collection, body=body)
+        except AlreadyExists:
+            pass  # written before, by a try whose answer was lost
+        self._backlog.stored(event)
+
+    async def _patch(self, path: str, event: Correlated) -> None:
+        await self.request("PATCH", path, body=msgspec.json.encode(count_patch(event)), content_type=PATCH_TYPE)
+        self._backlog.stored(event)
+
+    def _refused(self, event: Correlated, error: ApiError) -> None:
+        self._backlog.lost(event)
+        self._correlator.forget(event.key)
+        self._dropped("refused")
+        happening = event.happening
+        self.log.info(
+            "the API server does not take event %s of %s/%s: %s",
+            happening.reason,
+            happening.namespace,
+            happening.name,
+            error,
+        )
+
+    def _dropped(self, why: str) -> None:
+        self.metrics.count("troupelet_events_dropped_total", why=why)
+
+    async def _pause(self, seconds: float) -> None:
+        over = asyncio.Event()
+        self.after(seconds, over.set)
+        await over.wait()

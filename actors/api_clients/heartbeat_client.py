@@ -1,0 +1,296 @@
+"""Keeps this node alive at the API server: registers it, renews its lease, writes its status.
+
+It depends on nobody: what its neighbours tell is kept, and what they have not told since it started stays as the API
+has it. So the lease goes on while every other actor is dead, and no restart of anything is seen in the node's status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from actors.api.errors import ApiError, NotFound
+from actors.cert_manager.messages import NodeAddresses
+from actors.config.agent import Agent
+from actors.config.version import git_version
+from supervision.actor import Address, on
+
+from .joining import ApiActor
+from .lease import JITTER, renew_seconds
+from .lease_keeper import LeaseKeeper
+from .messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
+from .node_addresses import THIS_HOST, Host, specified_ips
+from .node_conditions import is_ready
+from .node_events import NodeEvents, condition_event
+from .node_facts import Facts, Json, Place
+from .node_gathering import Gathering
+from .node_machine import read_machine
+from .node_status import Computed, compute
+from .node_writer import NodeWriter
+from .registration import FIRST_PAUSE, Plan, new_node, pause_after, reconciled
+from .reporting import Reporting
+from .runtime_state import RuntimeState
+from .startup_times import StartupTimes, agent_started, since_boot
+
+FAST_SECONDS: Final = 0.1
+FAST_LIMIT: Final = 120.0
+"""So often, for so long at most, a new node is looked at until it is ready."""
+DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
+EVENTS: Final = "api_clients/event_client"
+
+
+class HeartbeatClient(ApiActor):
+    """Node, node status, lease. Its state is the API's."""
+
+    feeders = ("pleg", "container_manager", "volume_manager")
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        rng: Callable[[], float] = random.random,
+        host: Host = THIS_HOST,
+        root: str = "/",
+    ) -> None:
+        """`root` is where the host's /etc, /proc and /sys are found."""
+        super().__init__()
+        self._clock, self._wall, self._rng, self._host, self._root = clock, wall, rng, host, root
+        self._addresses = NodeAddresses([], [])
+        """What cert_manager was told."""
+        self._changed = True
+        """Whether the status that is being written differs from the API's."""
+        self._said: set[str] = set()
+
+    # -- life -----------------------------------------------------------------------------------------------------
+    async def on_start(self) -> None:
+        self.metrics.gauge("kubelet_node_name", 1, node=self.agent.node_name)
+        if not self.agent.standalone:
+            self._prepare()
+        await super().on_start()
+
+    def _prepare(self) -> None:
+        """Everything that needs no server."""
+        agent, first = self.agent, self.incarnation == 1
+        facts = Facts(machine=read_machine(self._root), runtime=RuntimeState(began=self._clock()))
+        self._place = place_of(agent)
+        self._writer = NodeWriter(_Requests(self), agent.node_name)
+        self._events = NodeEvents(agent.node_name, first=first)
+        self._reporting = Reporting(every=float(agent.config.nodeStatusReportFrequency))
+        self._times = StartupTimes(agent_started(os.getppid()))
+        self._writing = asyncio.Lock()
+        self._gathering = Gathering(self, facts, self._clock, self._host)
+        self._gathering.found = self._addresses_found
+        self._gathering.start()
+        if first:
+            self._record(self._events.starting())
+
+    def limits(self) -> dict[str, Any]:
+        config = self.agent.config
+        return {"timeout": min(float(config.nodeStatusUpdateFrequency), float(config.nodeLeaseDurationSeconds))}
+
+    async def on_joining(self) -> None:
+        duration = self.agent.config.nodeLeaseDurationSeconds
+        keeper = LeaseKeeper(_Requests(self), self.agent.node_name, duration, wall=self._wall, pause=self._pause)
+        keeper.failed, keeper.kept = self._lease_failed, self._lease_kept
+        self.every(renew_seconds(duration), keeper.renew, jitter=JITTER, immediately=True)
+        self.start_task(self._join(), "registration")
+
+    async def on_hello(self, name: str) -> None:
+        if name == "cert_manager" and (self._addresses.ips or self._addresses.names):
+            self.tell(name, self._addresses)
+
+    async def _pause(self, seconds: float) -> None:
+        over = asyncio.Event()
+        self.after(seconds, over.set)
+        await over.wait()
+
+    # -- what it is told ----------------------------------------------------------------------------------------------
+    @on(RuntimeReport)
+    def on_runtime(self, message: RuntimeReport, sender: Address) -> None:
+        if not self.agent.standalone:
+            self._gathering.learn_runtime(message)
+
+    @on(NodeProblem)
+    def on_problem(self, message: NodeProblem, sender: Address) -> None:
+        if self.agent.standalone:
+            return
+        news = self._gathering.learn_problem(message.source, message.message)
+        if news and message.source == "shutdown" and self._writer.node is not None:
+            self.start_task(self._sync(), "status")  # nobody is to be scheduled here from now on
+
+    @on(NodePressure)
+    def on_pressure(self, message: NodePressure, sender: Address) -> None:
+        if not self.agent.standalone:
+            self._gathering.learn(pressure=message)
+
+    @on(VolumesInUse)
+    def on_volumes_in_use(self, message: VolumesInUse, sender: Address) -> None:
+        if not self.agent.standalone:
+            self._gathering.learn(volumes_in_use=sorted(message.names))
+
+    # -- registration -------------------------------------------------------------------------------------------------
+    async def _join(self) -> None:
+        """Register, then write the status for as long as this process lives."""
+        pause = FIRST_PAUSE
+        while not await self._registered():
+            await self._pause(pause)
+            pause = pause_after(pause)
+        self.every(float(self.agent.config.nodeStatusUpdateFrequency), self._sync, jitter=JITTER)
+        await self._sync()
+        await self._until_ready()
+
+    async def _registered(self) -> bool:
+        """One try at it. Without registerNode, somebody else is waited for to do it."""
+        self._times.trying(since_boot())
+        ours = self.agent.config.registerNode
+        try:
+            found = await self._writer.find()
+            if found is None:
+                return ours and await self._create()
+            if ours:
+                await self._writer.write(found, reconciled(found, self._plan()))
+        except ApiError as error:
+            self._say("register", f"the node is not registered yet: {error}")
+            return False
+        self.log.info("node %s is registered already, as %s", self.agent.node_name, found["metadata"].get("uid"))
+        return True
+
+    async def _create(self) -> bool:
+        await self._gathering.enough.wait()
+        computed = self._compute(new_node(self._plan()))
+        if not await self._writer.create(computed.node):
+            return False
+        self._times.registered(since_boot())
+        self.log.info("node %s is registered", self.agent.node_name)
+        self._written(computed)
+        return True
+
+    def _plan(self) -> Plan:
+        agent = self.agent
+        return Plan(
+            name=agent.node_name,
+            labels=agent.node_labels,
+            taints=tuple((taint.key, taint.value, taint.effect) for taint in agent.config.registerWithTaints),
+            provider_id=agent.config.providerID,
+            external_cloud=agent.external_cloud,
+            controller_attaches=agent.config.enableControllerAttachDetach,
+            keep_volumes=bool(agent.flags.get("keep-terminated-pod-volumes")),
+            reset_devices=not os.path.exists(f"{agent.device_plugins_dir}/{DEVICE_CHECKPOINT}"),
+        )
+
+    # -- status -------------------------------------------------------------------------------------------------------
+    async def _sync(self) -> None:
+        """Compute the status, and write it when that is due."""
+        async with self._writing:
+            try:
+                computed = await self._writer.update(self._compute_of_api, self._due)
+            except ApiError as error:
+                gone = "; it was deleted, and is registered again when the agent is restarted"
+                self._say(
+                    "status",
+                    f"the node's status was not written: {error}{gone if isinstance(error, NotFound) else ''}",
+                )
+                return
+            self._said.discard("status")
+            if computed is not None:
+                self._written(computed)
+
+    def _compute_of_api(self, node: Json) -> Computed:
+        boot_id = self._gathering.facts.machine.boot_id
+        for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
+            self._record(event)
+        return self._compute(node)
+
+    def _compute(self, node: Json) -> Computed:
+        now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return compute(node, self._gathering.facts, self._place, now=now, clock=self._clock())
+
+    def _due(self, changed: bool) -> bool:
+        self._changed = changed
+        return self._reporting.due(changed, self._clock())
+
+    def _written(self, computed: Computed) -> None:
+        """The API has it."""
+        self._reporting = self._reporting.reported(self._changed, self._clock(), self._rng)
+        for change in computed.events:
+            self._record(condition_event(self.agent.node_name, change.reason))
+        self._tell_addresses(computed.node["status"].get("addresses") or [])
+        if is_ready(computed.node):
+            for metric, value in self._times.ready(since_boot()).items():
+                self.metrics.gauge(metric, value)
+
+    async def _until_ready(self) -> None:
+        """The first Ready is told as soon as it is so, not at the next regular time."""
+        end = self._clock() + FAST_LIMIT
+        while self._clock() < end:
+            node = self._writer.node
+            if node is None or is_ready(node):
+                return
+            if is_ready(self._compute(node).node):
+                await self._sync()
+            await self._pause(FAST_SECONDS)
+
+    # -- addresses ----------------------------------------------------------------------------------------------------
+    def _addresses_found(self, addresses: list[Json]) -> None:
+        if self._writer.node is None:  # later those of the API count: a cloud may have set others
+            self._tell_addresses(addresses)
+
+    def _tell_addresses(self, addresses: list[Json]) -> None:
+        """cert_manager, of what a serving certificate is to name."""
+        ips = [one["address"] for one in addresses if one["type"].endswith("IP")]
+        names = [one["address"] for one in addresses if not one["type"].endswith("IP")]
+        told = NodeAddresses(ips, names)
+        if told != self._addresses:
+            self._addresses = told
+            self.tell("cert_manager", told, deadline=60.0)
+
+    # -- what is said -------------------------------------------------------------------------------------------------
+    def _record(self, event: RecordEvent) -> None:
+        self.tell(EVENTS, event, deadline=60.0)
+
+    def _lease_failed(self, error: ApiError) -> None:
+        self.metrics.count("troupelet_lease_failures_total")
+        if self._writer.node is not None:  # before that there is no node to own it
+            self._say("lease", f"the node's lease was not renewed: {error}")
+
+    def _lease_kept(self) -> None:
+        self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._wall())
+        if "lease" in self._said:
+            self._said.discard("lease")
+            self.log.info("the node's lease is renewed again")
+
+    def _say(self, key: str, text: str) -> None:
+        """Once, until it has been well."""
+        if key not in self._said:
+            self._said.add(key)
+            self.log.warning("%s", text)
+
+
+class _Requests:
+    """The Caller of this actor: whichever client it has at the time."""
+
+    def __init__(self, actor: HeartbeatClient) -> None:
+        self._actor = actor
+        self.call = actor.request
+
+    async def drop(self) -> None:
+        if self._actor.client is not None:
+            await self._actor.client.drop()
+
+
+def place_of(agent: Agent) -> Place:
+    """What the configuration says of the node."""
+    return Place(
+        name=agent.node_name,
+        kubelet_version=git_version(),
+        kubelet_port=agent.config.port,
+        node_ips=specified_ips(agent.node_ip),
+        external_cloud=agent.external_cloud,
+        max_images=agent.config.nodeStatusMaxImages,
+        ephemeral_storage=agent.config.localStorageCapacityIsolation,
+    )

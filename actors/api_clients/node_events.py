@@ -1,0 +1,49 @@
+"""Events of the node itself, beside those of its conditions. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .messages import RecordEvent
+
+Json = dict[str, Any]
+
+
+def node_event(name: str, reason: str, message: str, type: Literal["Normal", "Warning"] = "Normal") -> RecordEvent:
+    """The reference gives the node's name as its UID in events, and so finds them again."""
+    return RecordEvent(kind="Node", name=name, uid=name, type=type, reason=reason, message=message)
+
+
+def condition_event(name: str, reason: str) -> RecordEvent:
+    return node_event(name, reason, f"Node {name} status is now: {reason}")
+
+
+class NodeEvents:
+    """Sees the node each time that its status is computed."""
+
+    def __init__(self, name: str, *, first: bool) -> None:
+        """`first`: the agent has just started; a part of it that was replaced does not say everything again."""
+        self._name = name
+        self._unschedulable = False if first else None
+        self._boot_told = False
+
+    def starting(self) -> RecordEvent:
+        return node_event(self._name, "Starting", "Starting kubelet.")
+
+    def seen(self, node: Json) -> list[RecordEvent]:
+        """What is new of the API's node: it was cordoned or uncordoned."""
+        before, now = self._unschedulable, bool((node.get("spec") or {}).get("unschedulable"))
+        self._unschedulable = now
+        if before is None or before == now:
+            return []
+        return [condition_event(self._name, "NodeNotSchedulable" if now else "NodeSchedulable")]
+
+    def booted(self, node: Json, boot_id: str) -> list[RecordEvent]:
+        """The boot ID that the API had is another one: once in the life of this process."""
+        before = ((node.get("status") or {}).get("nodeInfo") or {}).get("bootID")
+        if self._boot_told or not before or not boot_id or before == boot_id:
+            return []
+        self._boot_told = True
+        return [
+            node_event(self._name, "Rebooted", f"Node {self._name} has been rebooted, boot id: {boot_id}", "Warning")
+        ]

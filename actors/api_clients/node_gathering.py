@@ -1,0 +1,133 @@
+"""Gathers what the node's status is made of: from neighbours, who may be dead, and from the host.
+
+What was learnt is kept; who does not answer is asked again, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.image_manager.messages import GetImages, NodeImages
+from supervision.actor import AskError, DisposableError
+
+from .messages import NodePressure, RuntimeHandlerReport, RuntimeReport
+from .node_addresses import AddressError, Host, choose, specified_ips
+from .node_facts import Facts, Image, Json, Resources
+
+if TYPE_CHECKING:
+    from .joining import ApiActor
+
+ASK_SECONDS: Final = 10.0
+IMAGES_SECONDS: Final = 30.0
+ADDRESS_SECONDS: Final = 10.0
+LOOK_UP_SECONDS: Final = 300.0
+"""How often name service is asked for the node's name, where it is asked at all."""
+LOOK_UP_DEADLINE: Final = 5.0
+ENOUGH_SECONDS: Final = 3.0
+"""A new node waits so long for its capacity and addresses before it is registered without."""
+SILENT_SECONDS: Final = 60.0
+"""When nobody has told of pressure for so long since the start, there is none."""
+
+
+class Gathering:
+    """Of one actor, whose verbs it uses. `found` is told of addresses that were found."""
+
+    def __init__(self, actor: ApiActor, facts: Facts, clock: Callable[[], float], host: Host) -> None:
+        self._actor, self.facts, self._clock, self._host = actor, facts, clock, host
+        self.enough = asyncio.Event()
+        """A new node may be registered."""
+        self.found: Callable[[list[Json]], None] = lambda addresses: None
+        self._looked_up: list[str] = []
+        self._looked_up_at: float | None = None
+        self._complaint = ""
+
+    def start(self) -> None:
+        actor = self._actor
+        actor.every(ADDRESS_SECONDS, self._find_addresses, immediately=True)
+        actor.every(ASK_SECONDS, self._ask_resources, immediately=True)
+        actor.every(IMAGES_SECONDS, self._ask_images, immediately=True)
+        actor.after(ENOUGH_SECONDS, self.enough.set)
+        actor.after(SILENT_SECONDS, self._no_pressure)
+
+    def learn(self, **known: Any) -> None:
+        self.facts = msgspec.structs.replace(self.facts, **known)
+        if self.facts.resources is not None and self.facts.addresses is not None:
+            self.enough.set()
+
+    def learn_runtime(self, report: RuntimeReport) -> None:
+        known: dict[str, Any] = {"runtime": self.facts.runtime.told(report)}
+        if report.version:
+            known["runtime_version"] = report.version
+        if report.ready_at:
+            known["handlers"] = [_handler(handler) for handler in report.handlers]
+        if report.handlers:  # a runtime that lists them tells its features, too
+            known["supplemental_groups_policy"] = report.supplemental_groups_policy
+        self.learn(**known)
+
+    def learn_problem(self, source: str, message: str) -> bool:
+        """Whether it is news."""
+        before = self.facts.problems.get(source, "")
+        self.learn(problems={**self.facts.problems, source: message})
+        return before != message
+
+    def _no_pressure(self) -> None:
+        if self.facts.pressure is None:
+            self.learn(pressure=NodePressure())
+
+    # -- neighbours ---------------------------------------------------------------------------------------------------
+    async def _ask_resources(self) -> None:
+        try:
+            answer = await self._actor.ask("container_manager", GetNodeResources(), NodeResources, timeout=ASK_SECONDS)
+        except AskError:
+            return
+        self.learn(resources=Resources(capacity=answer.capacity, allocatable=answer.allocatable))
+
+    async def _ask_images(self) -> None:
+        try:
+            answer = await self._actor.ask("image_manager", GetImages(), NodeImages, timeout=IMAGES_SECONDS)
+        except AskError:
+            return
+        if answer.images:  # none: more likely a runtime that does not answer than a node that runs without any
+            self.learn(images=[Image(image.names, image.size_bytes) for image in answer.images])
+
+    # -- addresses ----------------------------------------------------------------------------------------------------
+    async def _find_addresses(self) -> None:
+        name, given = self._actor.agent.node_name, self._actor.agent.node_ip
+        if not specified_ips(given):
+            await self._look_up(name)
+        try:
+            addresses = choose(given, name, self._looked_up, self._host)
+        except AddressError as error:
+            if self._complaint != str(error):
+                self._actor.log.warning("the node's addresses stay as they are: %s", error)
+            self._complaint = str(error)
+            return
+        self._complaint = ""
+        self.learn(addresses=addresses)
+        self.found(addresses)
+
+    async def _look_up(self, name: str) -> None:
+        """Ask name service, apart and not often: it may hang."""
+        now = self._clock()
+        if self._looked_up_at is not None and now - self._looked_up_at < LOOK_UP_SECONDS:
+            return
+        self._looked_up_at = now
+        function = "actors.api_clients.node_addresses:look_up"
+        try:
+            self._looked_up = await self._actor.disposable(function, {"name": name}, deadline=LOOK_UP_DEADLINE)
+        except DisposableError as error:
+            self._actor.log.info("name service was not asked for %s: %s", name, error)
+
+
+def _handler(handler: RuntimeHandlerReport) -> Json:
+    """As node.status.runtimeHandlers has it; false and empty are left out, as the server does."""
+    features = {
+        "recursiveReadOnlyMounts": handler.recursive_read_only_mounts,
+        "userNamespaces": handler.user_namespaces,
+    }
+    return {**({"name": handler.name} if handler.name else {}), "features": features}

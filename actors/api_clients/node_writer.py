@@ -1,0 +1,94 @@
+"""Registers the node and writes its status, on the API's object as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from actors.api.errors import AlreadyExists, ApiError, NotFound
+
+from .calling import Caller, Json
+from .node_patch import CONTENT_TYPE, node_patch
+from .node_status import Computed, changed
+
+TRIES: Final = 5
+NODES: Final = "/api/v1/nodes"
+Compute = Callable[[Json], Computed]
+Due = Callable[[bool], bool]
+"""Whether to write, given that there is a change or not."""
+
+
+class NodeWriter:
+    """Keeps the API's last object of this node."""
+
+    def __init__(self, api: Caller, name: str) -> None:
+        self._api, self._name = api, name
+        self.node: Json | None = None
+
+    # -- registration -------------------------------------------------------------------------------------------------
+    async def find(self) -> Json | None:
+        """The node as the API has it, None when it has none. Raises ApiError."""
+        try:
+            return await self._read(recent=True)
+        except NotFound:
+            return None
+
+    async def create(self, node: Json) -> bool:
+        """False when there is one by now. Raises ApiError."""
+        try:
+            answer = await self._api.call("POST", NODES, body=msgspec.json.encode(node))
+        except AlreadyExists:
+            return False
+        self.node = msgspec.json.decode(answer.body)
+        return True
+
+    # -- status -------------------------------------------------------------------------------------------------------
+    async def update(self, compute: Compute, due: Due) -> Computed | None:
+        """Write what `compute` makes of the API's object, if it is due. None when it was not due.
+
+        The first of five tries may go by what the server has in its cache. Raises the last ApiError.
+        """
+        number = 0
+        while True:
+            number += 1
+            try:
+                return await self._update(compute, due, recent=number > 1)
+            except ApiError:
+                if number == TRIES:
+                    raise
+                if number > 1:
+                    await self._api.drop()
+
+    async def _update(self, compute: Compute, due: Due, *, recent: bool) -> Computed | None:
+        before = await self._read(recent=recent)
+        computed = compute(before)
+        if not due(changed(before, computed.node)):
+            return None
+        await self.write(before, computed.node)
+        return computed
+
+    async def write(self, before: Json, after: Json) -> None:
+        """Make the API's object, that was `before`, this one. Raises ApiError."""
+        patch = node_patch(before, after)
+        if not patch:
+            return
+        path = f"{NODES}/{self._name}/status"
+        answer = await self._api.call("PATCH", path, body=msgspec.json.encode(patch), content_type=CONTENT_TYPE)
+        self.node = msgspec.json.decode(answer.body)
+
+    async def _read(self, *, recent: bool) -> Json:
+        """`recent`: from the store; else the server's cache will do, if it is not behind what we have."""
+        query = {} if recent else {"resourceVersion": "0"}
+        answer = await self._api.call("GET", f"{NODES}/{self._name}", query=query)
+        read: Json = msgspec.json.decode(answer.body)
+        if recent or self.node is None or not _older(read, self.node):
+            self.node = read
+        return self.node
+
+
+def _older(one: Json, other: Json) -> bool:
+    first, second = (str(node.get("metadata", {}).get("resourceVersion", "")) for node in (one, other))
+    same = one.get("metadata", {}).get("uid") == other.get("metadata", {}).get("uid")
+    return same and first.isdecimal() and second.isdecimal() and int(first) < int(second)

@@ -1,0 +1,53 @@
+"""How long it took this node to join, from the boot of the host to its first Ready. Seconds since boot throughout, so
+that no clock that is set in the meantime is in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+PREFIX: Final = "kubelet_node_startup"
+
+
+def since_boot() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def agent_started(pid: int) -> float:
+    """When the process began, in seconds since boot; now when it cannot be read."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+        return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return since_boot()
+
+
+class StartupTimes:
+    """Only a node that was registered anew has them, as in the reference."""
+
+    def __init__(self, started: float) -> None:
+        self._started = started
+        self._tried: float | None = None
+        self._registered: float | None = None
+        self._ready = False
+
+    def trying(self, now: float) -> None:
+        self._tried = now if self._tried is None else self._tried
+
+    def registered(self, now: float) -> None:
+        self._registered = now if self._registered is None else self._registered
+
+    def ready(self, now: float) -> dict[str, float]:
+        """Gauges by name, at the first Ready of a node that is new; {} otherwise."""
+        if self._ready or self._tried is None or self._registered is None:
+            return {}
+        self._ready = True
+        return {
+            f"{PREFIX}_pre_kubelet_duration_seconds": self._started,
+            f"{PREFIX}_pre_registration_duration_seconds": self._tried - self._started,
+            f"{PREFIX}_registration_duration_seconds": self._registered - self._tried,
+            f"{PREFIX}_post_registration_duration_seconds": now - self._registered,
+            f"{PREFIX}_duration_seconds": now,
+        }
