@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from actors.kube.names import POD_UID_LABEL
 
@@ -19,24 +19,42 @@ async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.ti
     `at` is when it began: what is newer than that may be missing.
     """
     at, labels = clock(), {POD_UID_LABEL: uid}
-    listed = await asyncio.gather(client.list_pod_sandboxes(labels), client.list_containers(labels))
+    sandboxes, containers = await asyncio.gather(client.list_pod_sandboxes(labels), client.list_containers(labels))
+    places = {container.id: container.sandbox_id for container in containers}
+    return await _ask(client, uid, [sandbox.id for sandbox in sandboxes], places, at)
+
+
+async def look_at(
+    client: CriClient,
+    uid: str,
+    sandboxes: Iterable[str],
+    containers: Mapping[str, str],
+    clock: Callable[[], float] = time.time,
+) -> PodRuntime:
+    """The same for who knows all ids: no lists. `containers`: the sandbox's id by the container's. Raises CriError."""
+    return await _ask(client, uid, sandboxes, containers, clock())
+
+
+async def _ask(
+    client: CriClient, uid: str, sandboxes: Iterable[str], containers: Mapping[str, str], at: float
+) -> PodRuntime:
     boxes, ran = await asyncio.gather(
-        asyncio.gather(*(_sandbox(client, sandbox) for sandbox in listed[0])),
-        asyncio.gather(*(_container(client, container) for container in listed[1])),
+        asyncio.gather(*(_sandbox(client, sandbox) for sandbox in sandboxes)),
+        asyncio.gather(*(_container(client, container, sandbox) for container, sandbox in containers.items())),
     )
     return assemble(uid, [s for s in boxes if s is not None], [c for c in ran if c is not None], at)
 
 
-async def _sandbox(client: CriClient, sandbox: Sandbox) -> Sandbox | None:
+async def _sandbox(client: CriClient, sandbox: str) -> Sandbox | None:
     try:
-        return await client.pod_sandbox_status(sandbox.id)
+        return await client.pod_sandbox_status(sandbox)
     except NotFound:
         return None
 
 
-async def _container(client: CriClient, container: Container) -> Container | None:
+async def _container(client: CriClient, container: str, sandbox: str) -> Container | None:
     try:
-        return await client.container_status(container.id, container.sandbox_id)
+        return await client.container_status(container, sandbox)
     except NotFound:
         return None
 

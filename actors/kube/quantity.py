@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 from .meta import Quantity
 
@@ -28,7 +29,12 @@ def parse(quantity: Quantity) -> Fraction:
     """The exact value. Raises QuantityError."""
     if isinstance(quantity, bool):
         raise QuantityError(f"not a quantity: {quantity!r}")
-    text = quantity if isinstance(quantity, str) else repr(quantity)
+    return _parse(quantity if isinstance(quantity, str) else repr(quantity))
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Fraction:
+    """Pods say the same few again and again."""
     match = _FORM.match(text) if len(text) <= 64 else None
     if match is None:
         raise QuantityError(f"not a quantity: {text[:64]!r}")

@@ -17,7 +17,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources
 from actors.cri.client import CriClient
-from actors.cri.looking import look
+from actors.cri.looking import look, look_at
 from actors.cri.model import PodRuntime
 from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
@@ -263,8 +263,14 @@ class Worker(Actor):
     # -- for the drivers ------------------------------------------------------------------------------------------
     async def look(self, uid: str) -> PodRuntime:
         """All that the runtime has of a pod, asked now. Raises CriError."""
-        runtime = await look(self.client, uid, self.clock)
-        driver = self.drivers.get(uid)
+        return self._seen_now(await look(self.client, uid, self.clock))
+
+    async def look_at(self, uid: str, sandboxes: list[str], containers: dict[str, str]) -> PodRuntime:
+        """The same where all ids are known: the sandboxes', and by each container's that of its sandbox."""
+        return self._seen_now(await look_at(self.client, uid, sandboxes, containers, self.clock))
+
+    def _seen_now(self, runtime: PodRuntime) -> PodRuntime:
+        driver = self.drivers.get(runtime.uid)
         return self.with_messages(runtime, driver.pod if driver is not None else None)
 
     def with_messages(self, runtime: PodRuntime, pod: Pod | None) -> PodRuntime:

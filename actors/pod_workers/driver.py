@@ -64,6 +64,10 @@ class PodDriver:
         self._leaving = asyncio.Event()
         self.hurry = asyncio.Event()
         """It is to end sooner than it was told before."""
+        self.made_sandboxes: list[str] = []
+        """Ids of those that were made since the last look."""
+        self.made_containers: dict[str, str] = {}
+        """Id of each made since the last look, and of its sandbox."""
         self.hooked: set[str] = set()
         """Containers, by id, whose preStop hook was begun."""
         self._due: float | None = 0.0
@@ -297,9 +301,22 @@ class PodDriver:
         self.worker.event(self, "Warning", "FailedPreStopHook", text)
 
     async def look(self) -> PodRuntime:
-        seen = await self.worker.look(self.uid)
+        return self._looked(await self.worker.look(self.uid))
+
+    async def look_again(self) -> PodRuntime:
+        """The same after what this driver did by itself, and nothing went wrong: it alone makes containers of the pod,
+        so it knows what there is, and need not have it listed."""
+        known = self.runtime
+        if self.stale or known is None:
+            return await self.look()
+        sandboxes = dict.fromkeys([sandbox.id for sandbox in known.sandboxes] + self.made_sandboxes)
+        containers = {container.id: container.sandbox_id for container in known.containers} | self.made_containers
+        return self._looked(await self.worker.look_at(self.uid, list(sandboxes), containers))
+
+    def _looked(self, seen: PodRuntime) -> PodRuntime:
         self.runtime = observing.with_addresses(seen, self.runtime)
         self.stale = False
+        self.made_sandboxes, self.made_containers = [], {}
         return self.runtime
 
     def publish(self, *, again: bool = False) -> None:

@@ -117,13 +117,13 @@ class Maker:
         except ConfigError:
             return []  # said when the sandbox is made
 
-    async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> None:
-        """Make the sandbox. Raises StartFailed."""
+    async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> str:
+        """Make the sandbox; its id. Raises StartFailed."""
         try:
             if lacking := beyond_us(pod):
                 raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
-            await self._client.run_pod_sandbox(self.sandbox_config(pod, attempt, place.cgroup_parent))
+            return await self._client.run_pod_sandbox(self.sandbox_config(pod, attempt, place.cgroup_parent))
         except (CriError, ConfigError, OSError) as error:
             self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
             raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None

@@ -47,7 +47,7 @@ async def sync(driver: PodDriver) -> None:
             return
         if not await perform(driver, actions):
             break
-        await driver.look()
+        await driver.look_again()
         driver.publish()
     await collect(driver)
 
@@ -137,7 +137,7 @@ async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str,
         await turn.take()
         if actions.create_sandbox:
             try:
-                await driver.worker.maker.sandbox(pod, actions.attempt, driver.place)
+                driver.made_sandboxes = [await driver.worker.maker.sandbox(pod, actions.attempt, driver.place)]
             except StartFailed as failure:
                 driver.stale = True
                 driver.worker.event(driver, "Warning", "FailedCreatePodSandBox", failure.message)
@@ -146,7 +146,7 @@ async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str,
                 return False
             for reason, text in driver.worker.maker.dns_complaints(pod):
                 driver.worker.event(driver, "Warning", reason, text)
-            await driver.look()
+            await driver.look_again()
         for ran in actions.resume:
             await resume(driver, pod, ran, turn)
         results = [await begin(driver, pod, start, images[start.container.name], turn) for start in actions.start]
@@ -186,6 +186,7 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
     except StartFailed as failure:
         failed(driver, name, failure)
         return failure.reason in ("RunContainerError", "CreateContainerError")
+    driver.made_containers[container_id] = driver.runtime.sandboxes[0].id
     driver.waiting.pop(name, None)
     driver.worker.metrics.observe(
         "kubelet_runtime_operations_duration_seconds", time.monotonic() - began, operation_type="start"
