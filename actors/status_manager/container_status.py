@@ -20,6 +20,8 @@ from actors.kube.pod import (
     ContainerStateTerminated,
     ContainerStateWaiting,
     ContainerStatus,
+    ContainerUser,
+    LinuxContainerUser,
     Pod,
     VolumeMountStatus,
 )
@@ -99,6 +101,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         allocatedResources=container.resources.requests if newest is not None else {},
         resources=container.resources if newest is not None else None,
         volumeMounts=_mounts(container),
+        user=_user(newest),
     )
 
 
@@ -171,13 +174,22 @@ def _cut(pod: Pod, state: ContainerState) -> ContainerState:
     return ContainerState(terminated=msgspec.structs.replace(state.terminated, message=message))
 
 
+def _user(newest: Runtime | None) -> ContainerUser | None:
+    """Whom the container runs as, where the runtime tells (KEP-3619)."""
+    if newest is None or newest.user is None:
+        return None
+    user = newest.user
+    linux = LinuxContainerUser(uid=user.uid, gid=user.gid, supplementalGroups=user.supplemental_groups)
+    return ContainerUser(linux=linux)
+
+
 def _mounts(container: Container) -> list[VolumeMountStatus]:
     return [
         VolumeMountStatus(
             name=mount.name,
             mountPath=mount.mountPath,
             readOnly=mount.readOnly,
-            recursiveReadOnly=(mount.recursiveReadOnly or "Disabled") if mount.readOnly else None,
+            recursiveReadOnly="Disabled" if mount.readOnly else None,  # no runtime of ours is asked for more
         )
         for mount in container.volumeMounts
     ]

@@ -59,7 +59,11 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     rejected = _never_began(seen, old)
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
-    ephemeral = [s for s in statuses(view, pod.spec.ephemeralContainers, known, init=False) if s.containerID]
+    ephemeral = [
+        status
+        for status in statuses(view, pod.spec.ephemeralContainers, known, init=False)
+        if status.containerID or not view.ended
+    ]
     by_name = {status.name: status for status in (*init, *regular)}
     if _came_back(pod, known, by_name):
         return old

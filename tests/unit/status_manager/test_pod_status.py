@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.cri.model import Container as Runtime
-from actors.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.cri.model import ContainerState, PodRuntime, Sandbox, User
 from actors.kube import codec
 from actors.kube.pod import Pod, PodStatus
 from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
@@ -131,6 +131,62 @@ def test_a_host_network_pod_has_the_addresses_of_the_node():
 )
 def test_the_conditions_follow_from_the_containers(spec, containers, seen, kind, expected):
     assert of(look(pod_of(spec), *containers, **seen), kind) == expected
+
+
+def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ran():
+    spec = {"ephemeralContainers": [{"name": "debug", "image": "x"}]}
+    status = look(pod_of(spec), ran(), waiting={"debug": Waiting("ErrImagePull", "no such image")})
+    (debug,) = status.ephemeralContainerStatuses
+    assert (debug.state.waiting.reason, status.phase) == ("ErrImagePull", "Running")
+    assert look(pod_of(spec), ran(code=0), stage="terminated", before=status).ephemeralContainerStatuses == []
+
+
+def test_the_user_is_shown_where_the_runtime_tells():
+    user = User(uid=1000, gid=3000, supplemental_groups=[4000])
+    shown = look(pod_of(), ran(user=user)).containerStatuses[0].user
+    assert (shown.linux.uid, shown.linux.gid, shown.linux.supplementalGroups) == (1000, 3000, [4000])
+    assert look(pod_of(), ran()).containerStatuses[0].user is None
+
+
+def test_a_pod_that_ends_keeps_its_addresses():
+    before = look(pod_of(), ran())
+    gone = PodRuntime(uid="u")
+    after = look(pod_of(), stage="terminated", runtime=gone, before=before)
+    assert [each.ip for each in after.podIPs] == ["10.1.0.2"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        ({"stage": "terminated", "reason": "Evicted", "message": "m"}, ("TerminationByKubelet", "m")),
+        ({"stage": "terminated", "reason": "Terminated", "message": "m"}, ("TerminationByKubelet", "m")),
+        ({"stage": "terminated", "reason": "DeadlineExceeded"}, None),
+        ({"stage": "terminating", "reason": "Evicted"}, None),
+        ({"stage": "rejected", "reason": "Evicted", "runtime": None}, None),
+    ],
+)
+def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(seen, expected):
+    status = look(pod_of(), *([] if seen["stage"] == "rejected" else [ran(code=1)]), **seen)
+    found = [(c.reason, c.message) for c in status.conditions if c.type == "DisruptionTarget"]
+    assert found == ([expected] if expected else [])
+    again = look(pod_of(), ran(code=1), before=status, now=NOW + 60 * S, **{**seen, "runtime": PodRuntime(uid="u")})
+    assert [c for c in again.conditions if c.type == "DisruptionTarget"] == [
+        c for c in status.conditions if c.type == "DisruptionTarget"
+    ]
+
+
+def test_why_a_pod_ends_is_said_with_its_end():
+    before = look(pod_of(), ran())
+    ending = look(pod_of(), ran(), before=before, stage="terminating", reason="DeadlineExceeded", message="m")
+    assert (ending.phase, ending.reason) == ("Running", "")
+    ended = look(pod_of(), ran(code=1), before=ending, stage="terminated", reason="DeadlineExceeded", message="m")
+    assert (ended.phase, ended.reason, ended.message) == ("Failed", "DeadlineExceeded", "m")
+
+
+def test_before_the_runtime_was_looked_at_what_was_reported_stands():
+    before = look(pod_of(), ran())
+    assert look(pod_of(), stage="admitting", runtime=None, before=before, now=NOW + 9 * S) == before
+    assert look(pod_of(), stage="running", runtime=None, before=before, now=NOW + 9 * S) == before
 
 
 def test_a_crashing_container_waits_and_shows_how_it_ended():
