@@ -28,12 +28,15 @@ class ApiPodStore:
         self.node: dict[str, Any] | None = {"metadata": {"name": "node-1", "uid": "node-uid"}}
         self.version = 100
         self.gone: list[str] = []
+        self.history: dict[str, list[dict[str, Any]]] = {}
+        """Every status that a pod has had, by UID."""
 
     # -- what others do at the server -------------------------------------------------------------------------------
     def put(self, pod: dict[str, Any]) -> dict[str, Any]:
         self.version += 1
         pod["metadata"]["resourceVersion"] = str(self.version)
         self.pods[pod["metadata"]["namespace"], pod["metadata"]["name"]] = pod
+        self.history.setdefault(pod["metadata"]["uid"], []).append(json.loads(json.dumps(pod.get("status", {}))))
         return pod
 
     def touch(self, pod: dict[str, Any]) -> dict[str, Any]:

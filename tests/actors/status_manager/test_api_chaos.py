@@ -1,0 +1,154 @@
+"""Random lives of pods under random faults of the API server and restarts of the status manager: nothing is lost,
+nothing goes back, readiness does not flap, and in the end the server has what is true."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.pod_config.messages import SourcePod
+from actors.status_manager.messages import PodObserved
+from supervision.actor import AskError
+from supervision.harness import Harness
+from tests.support.api_joined import begun, joined, pod, seen
+from tests.support.pods_of_api import ApiPodStore
+
+FAULTS: tuple[ApiAnswer | AskError, ...] = (
+    ApiAnswer(status=0, reason="Unreachable"),
+    ApiAnswer(status=429, reason="TooManyRequests", retry_after=1.0),
+    ApiAnswer(status=500, reason="InternalError"),
+    ApiAnswer(status=409, reason="Conflict"),
+    ApiAnswer(status=504, reason="Timeout"),
+    AskError("kube_client is being replaced"),
+)
+RANKS = {"Pending": 0, "Running": 1, "Succeeded": 2, "Failed": 2}
+LIFE = ("begun", "running", "running", "terminating", "ended", "finished")
+
+
+class World:
+    """Pods whose workers go from stage to stage, a server that fails, a watch that lags and loses nothing for ever."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.folder, self.store = folder, ApiPodStore()
+        self.store.faults = self.fault
+        self.failing = 0.3
+        self.pods = [self.store.put(pod(uid=f"u{n}", name=f"p{n}", restartPolicy="Never")) for n in range(6)]
+        self.source = [json.loads(json.dumps(each)) for each in self.pods]
+        self.at = 1.0
+        self.reached = [0] * len(self.pods)
+
+    def fault(self, call: ApiCall) -> ApiAnswer | None:
+        if self.chance.random() >= self.failing:
+            return None
+        found = self.chance.choice(FAULTS)
+        if isinstance(found, AskError):
+            if self.chance.random() < 0.5:  # it was done, and nobody learned of it
+                self.store.faults = lambda _: None
+                self.store.answer(call)
+                self.store.faults = self.fault
+            raise found
+        return found
+
+    def observation(self, number: int) -> PodObserved:
+        stage, source = LIFE[self.reached[number]], self.source[number]
+        if stage == "begun":
+            return begun(source)
+        if stage == "running":
+            return seen(source, at=self.at)
+        if stage == "terminating":
+            return seen(source, at=self.at, stage="terminating", departing="containers")
+        return seen(source, code=0, at=self.at, stage="terminated", finished=stage == "finished")
+
+    async def step(self, harness: Harness) -> None:
+        self.at += 1.0
+        number = self.chance.randrange(len(self.pods))
+        action = self.chance.choice(["advance", "advance", "watch", "time", "foreign", "delete", "relist", "again"])
+        if action == "advance":
+            self.reached[number] = min(self.reached[number] + 1, len(LIFE) - 1)
+            await harness.deliver(self.observation(number))
+        elif action == "again":
+            await harness.deliver(self.observation(number))
+        elif action == "watch":
+            await self.watch(harness, number)
+        elif action == "time":
+            await harness.advance(self.chance.choice([0.2, 3.0, 15.0]))
+        elif action == "relist":
+            await self.store.sync(harness)
+        elif self.store.has(f"p{number}"):
+            found = self.store.find(f"p{number}")
+            if action == "foreign":
+                others = [c for c in found["status"]["conditions"] if c["type"] != "example.com/mine"]
+                found["status"]["conditions"] = [*others, {"type": "example.com/mine", "status": "True"}]
+            else:
+                found["metadata"]["deletionTimestamp"] = "2023-11-14T22:20:00Z"
+            self.store.touch(found)
+
+    async def watch(self, harness: Harness, number: int) -> None:
+        if self.store.has(f"p{number}"):
+            await self.store.watch(harness, f"p{number}")
+        else:
+            await harness.deliver(SourcePod("api", f"u{number}"))
+
+    async def begin(self, harness: Harness) -> None:
+        """What the neighbours tell one that has just started."""
+        if self.chance.random() < 0.5:
+            await self.store.sync(harness)
+        for number in range(len(self.pods)):
+            await harness.deliver(self.observation(number))
+        await self.store.sync(harness)
+
+
+@pytest.mark.parametrize("seed", range(25))
+async def test_whatever_fails_in_the_end_the_server_has_what_is_true(tmp_path, seed):
+    world = World(tmp_path, seed)
+    for incarnation in range(1, 4):
+        async with joined(tmp_path, world.store, incarnation) as harness:
+            await world.begin(harness)
+            for _ in range(40):
+                await world.step(harness)
+            if incarnation == 3:
+                await settle(world, harness)
+    judge(world)
+
+
+async def settle(world: World, harness: Harness) -> None:
+    """The faults end, time passes."""
+    world.failing = 0.0
+    for number in range(len(world.pods)):
+        world.reached[number] = max(world.reached[number], 1)
+        await harness.deliver(world.observation(number))
+    for _ in range(3):
+        await world.store.sync(harness)
+        await harness.advance(90.0)
+    calls = len(world.store.calls)
+    await harness.advance(90.0)
+    assert len(world.store.calls) == calls, "at rest nothing is written"
+    assert len(harness.actor._joined.writer.backlog) == 0
+
+
+def judge(world: World) -> None:
+    for number, history in ((n, world.store.history[f"u{n}"]) for n in range(len(world.pods))):
+        stage = LIFE[world.reached[number]]
+        phases = [each["phase"] for each in history]
+        assert [RANKS[each] for each in phases] == sorted(RANKS[each] for each in phases), "phases go on only"
+        final = [each for each in phases if RANKS[each] == 2]
+        assert len(set(final)) <= 1
+        ready = [next((c["status"] for c in each["conditions"] if c["type"] == "Ready"), "False") for each in history]
+        changes = sum(one != other for one, other in pairwise(ready))
+        assert changes <= 2, f"Ready flapped: {ready}"
+        starts = {each.get("startTime") for each in history} - {None}
+        assert len(starts) <= 1
+        wanted = {"running": "Running", "terminating": "Running", "ended": "Succeeded", "finished": "Succeeded"}[stage]
+        if world.store.has(f"p{number}"):
+            found = world.store.find(f"p{number}")
+            assert found["status"]["phase"] == wanted
+            assert stage != "finished" or "deletionTimestamp" not in found["metadata"]
+        else:
+            assert stage == "finished"
+            assert phases[-1] == "Succeeded", "it was not deleted before its last status was written"
