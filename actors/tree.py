@@ -21,7 +21,7 @@ PRELOAD: Final = (
     "actors.cri.client",
     "actors.config_controller.actor",
     "actors.cert_manager.actor",
-    "actors.api_clients.clients",
+    "actors.api_clients.kube_client",
     "actors.api_clients.event_client",
     "actors.api_clients.heartbeat_client",
     "actors.container_manager.actor",
@@ -60,7 +60,7 @@ def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
         box("cert_manager", "actors.cert_manager.actor:CertManager"),
         supervisor(
             "api_clients",
-            box("kube_client", "actors.api_clients.clients:KubeClient"),
+            box("kube_client", "actors.api_clients.kube_client:KubeClient"),
             box("event_client", "actors.api_clients.event_client:EventClient"),
             box("heartbeat_client", "actors.api_clients.heartbeat_client:HeartbeatClient"),
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
+import http
 from collections.abc import Mapping
 
 import msgspec
@@ -102,4 +102,12 @@ def _error(status: int, reason: str, message: str, retry_after: float) -> ApiErr
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExists
-    return kind(status, reason or http.client.responses.get(status, "").replace(" ", ""), message, retry_after)
+    return kind(status, reason or _phrase(status), message, retry_after)
+
+
+def _phrase(status: int) -> str:
+    """`InternalServerError` for 500."""
+    try:
+        return http.HTTPStatus(status).phrase.replace(" ", "")
+    except ValueError:
+        return ""

@@ -7,9 +7,9 @@ import logging
 
 import pytest
 
-from actors.api_clients.clients import KubeClient
 from actors.api_clients.event_client import EventClient
 from actors.api_clients.heartbeat_client import HeartbeatClient
+from actors.api_clients.kube_client import KubeClient
 from actors.api_clients.messages import ClientState, GetClientState, RecordEvent
 from actors.config.agent import Agent
 from supervision.harness import Harness
@@ -24,13 +24,15 @@ def test_each_says_that_it_stands_alone(client):
     asyncio.run(story())
 
 
-def test_with_a_kubeconfig_each_warns_that_it_is_not_used(caplog):
+def test_without_the_kubeconfig_it_was_told_of_each_waits_and_says_so(tmp_path):
+    agent = Agent(standalone=False, kubeconfig=str(tmp_path / "none"))
+
     async def story() -> None:
-        async with Harness(KubeClient, name="api_clients/x", context=Agent(standalone=False)) as harness:
-            assert await harness.deliver(GetClientState()) == ClientState("api_clients/x", "unjoined")
+        async with Harness(KubeClient, name="api_clients/x", context=agent) as harness:
+            state = await harness.deliver(GetClientState())
+            assert (state.mode, "none: No such file" in state.error) == ("joining", True)
 
     asyncio.run(story())
-    assert "joining a cluster is not built yet" in caplog.text
 
 
 def test_an_event_is_a_line_of_the_log_and_a_number(caplog):

@@ -1,0 +1,189 @@
+"""One object that is kept up to date: by a watch of it alone, or by asking for it again when it is old.
+
+A node may watch single objects only (the node authorizer allows no more), hence one watch for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import quote
+
+import msgspec
+
+from actors.api.errors import ApiError, Forbidden, NotFound
+
+from .messages import ObjectRef, ObjectState
+
+if TYPE_CHECKING:
+    from actors.api.client import ApiClient
+    from actors.api.reflector import Item, Reflector
+
+IDLE_SECONDS: Final = 300.0
+"""A watch of what nobody mounts or has asked for since is ended."""
+_PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
+
+
+class Owner(Protocol):
+    """The actor, as a kept object sees it."""
+
+    client: ApiClient | None
+
+    async def request(self, method: str, path: str) -> Any: ...
+    def start_task(self, coroutine: Any, name: str = "") -> asyncio.Task[Any]: ...
+    def answered(self) -> None: ...
+    def failed(self, error: ApiError) -> None: ...
+
+
+class _Flags(msgspec.Struct):
+    immutable: bool | None = None
+
+
+def collection_path(ref: ObjectRef) -> str:
+    return f"/api/v1/namespaces/{quote(ref.namespace, safe='')}/{_PLURALS[ref.kind]}"
+
+
+def object_path(ref: ObjectRef) -> str:
+    return f"{collection_path(ref)}/{quote(ref.name, safe='')}"
+
+
+def missing(ref: ObjectRef) -> ObjectState:
+    return ObjectState(ref, reason="NotFound", message=f'{_PLURALS[ref.kind]} "{ref.name}" not found')
+
+
+def state_of_error(ref: ObjectRef, error: ApiError) -> ObjectState:
+    if isinstance(error, NotFound):
+        return missing(ref)
+    return ObjectState(ref, reason=error.reason, message=error.message)
+
+
+class KeptObject:
+    """Its newest known state. `told` is called with each state that is new."""
+
+    def __init__(self, owner: Owner, ref: ObjectRef, told: Callable[[ObjectState], None]) -> None:
+        self._owner, self.ref, self._told = owner, ref, told
+        self.users: dict[str, bool] = {}
+        """By UID the pods that refer to it, and whether they mount it."""
+        self.used_at = 0.0
+        self.watched = False
+        self.immutable = False
+        self.state: ObjectState | None = None
+        """As the server said last; None: it has not yet."""
+        self._error: ObjectState | None = None
+        self.read_at = float("-inf")
+        self._news = asyncio.Event()
+        self._reflector: Reflector | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._reading: asyncio.Task[ObjectState] | None = None
+
+    @property
+    def mounted(self) -> bool:
+        return any(self.users.values())
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None
+
+    # -- watch ------------------------------------------------------------------------------------------------------
+    def follow(self) -> None:
+        """Watch it, if it is not being watched; an immutable one need not be."""
+        if self._task is None and self._owner.client is not None and not self.immutable:
+            from actors.api.reflector import Reflector
+
+            query = {"fieldSelector": f"metadata.name={self.ref.name}"}
+            self._news.clear()
+            self._reflector = Reflector(self._owner.client, collection_path(self.ref), query, self)
+            self._task = self._owner.start_task(self._reflector.run(), f"watch {self.ref.kind}")
+
+    def wake(self) -> None:
+        """The server is back: try now."""
+        if self._reflector is not None:
+            self._reflector.wake()
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def current(self, wait: float) -> ObjectState:
+        """The state as watched; within `wait` seconds the first answer, if there was none yet."""
+        self.follow()
+        if not self._news.is_set() and not self.immutable:
+            try:
+                await asyncio.wait_for(self._news.wait(), wait)
+            except TimeoutError:
+                pass
+        return self.state or self._error or ObjectState(
+            self.ref, reason="Unreachable", message=f"the API server has not answered within {wait:g} s"
+        )  # fmt: skip
+
+    # -- without a watch ----------------------------------------------------------------------------------------------
+    async def read(self, now: float, oldest: float) -> ObjectState:
+        """Ask for it, unless the last answer is younger than `oldest` seconds or it is immutable; one asks for all."""
+        if self.state is not None and (self.immutable or now - self.read_at < oldest):
+            return self.state
+        if self._reading is None:
+            self._reading = self._owner.start_task(self._read(now), f"read {self.ref.kind}")
+        return await asyncio.shield(self._reading)
+
+    async def _read(self, now: float) -> ObjectState:
+        try:
+            answer = await self._owner.request("GET", object_path(self.ref))
+        except NotFound:
+            self._become(missing(self.ref))
+        except ApiError as error:
+            # what was known stays
+            return self.state or state_of_error(self.ref, error)
+        else:
+            self._become(ObjectState(self.ref, answer.body))
+        finally:
+            self._reading = None
+        self.read_at = now
+        assert self.state is not None  # noqa: S101 - it has just been made
+        return self.state
+
+    # -- what the reflector tells -------------------------------------------------------------------------------------
+    def replaced(self, items: list[Item]) -> None:
+        found = [item for item in items if item.name == self.ref.name]
+        self._become(ObjectState(self.ref, found[0].data) if found else missing(self.ref))
+
+    def changed(self, item: Item) -> None:
+        if item.name == self.ref.name:
+            self._become(ObjectState(self.ref, item.data))
+
+    def deleted(self, item: Item) -> None:
+        if item.name == self.ref.name:
+            self._become(missing(self.ref))
+
+    def failed(self, error: ApiError) -> None:
+        self._owner.failed(error)
+        self._error = state_of_error(self.ref, error)
+        if not isinstance(error, Forbidden):
+            # the authorizer may not know yet that a pod here refers to it: that passes, so it is waited for
+            self._news.set()
+
+    def answered(self) -> None:
+        self._owner.answered()
+
+    def _become(self, state: ObjectState) -> None:
+        before, self.state, self._error = self.state, state, None
+        self._news.set()
+        self.immutable = bool(state.body) and _is_immutable(state.body)
+        if self.immutable:
+            self._owner.start_task(self._stopped(), "immutable")
+        if state != before:
+            self._told(state)
+
+    async def _stopped(self) -> None:
+        """Beside the reflector, which is in the midst of telling us."""
+        self.stop()
+
+
+def _is_immutable(body: bytes) -> bool:
+    if b'"immutable"' not in body:
+        return False
+    try:
+        return msgspec.json.decode(body, type=_Flags).immutable is True
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return False

@@ -1,0 +1,114 @@
+"""The Secrets and ConfigMaps that pods of this node refer to, by the configured strategy."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from .kept_object import IDLE_SECONDS, KeptObject, Owner
+from .messages import ObjectRef, ObjectState
+
+MAX_WATCHES: Final = 300
+"""Each is a connection: beyond these, objects are asked for when they are old (strategy Cache)."""
+DEFAULT_TTL: Final = 60.0
+"""Seconds, when the node has no annotation of it."""
+MAX_READS: Final = 20
+"""Objects read again in one round, so that a node full of them does not ask for all at once."""
+
+
+class KeptObjects:
+    """`told` is called with each new state of what pods mount."""
+
+    def __init__(
+        self, owner: Owner, strategy: str, told: Callable[[ObjectState], None], clock: Callable[[], float]
+    ) -> None:
+        """`strategy`: Watch, Cache or Get; `clock` counts seconds."""
+        self._owner, self._strategy, self._told, self._clock = owner, strategy, told, clock
+        self.ttl = DEFAULT_TTL
+        self._kept: dict[ObjectRef, KeptObject] = {}
+        self._of_pod: dict[str, Mapping[ObjectRef, bool]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def watches(self) -> int:
+        return sum(each.running for each in self._kept.values())
+
+    # -- who refers to what -------------------------------------------------------------------------------------------
+    def refer(self, uid: str, refs: Mapping[ObjectRef, bool]) -> None:
+        """The pod refers to these now, and to nothing else; none: it is gone, or needs nothing."""
+        before = self._of_pod.get(uid, {})
+        if refs == before:
+            return
+        for ref, mounted in refs.items():
+            self._keep(ref).users[uid] = mounted
+        for ref in before.keys() - refs.keys():
+            self._release(ref, uid)
+        if refs:
+            self._of_pod[uid] = refs
+        else:
+            self._of_pod.pop(uid, None)
+
+    def retain(self, uids: set[str]) -> None:
+        """Only these pods are there."""
+        for uid in self._of_pod.keys() - uids:
+            self.refer(uid, {})
+
+    def _keep(self, ref: ObjectRef) -> KeptObject:
+        kept = self._kept.get(ref)
+        if kept is None:
+            kept = self._kept[ref] = KeptObject(self._owner, ref, self._changed)
+            kept.used_at = self._clock()
+            kept.watched = self._strategy == "Watch" and self.watches < MAX_WATCHES
+            if kept.watched:
+                kept.follow()
+        return kept
+
+    def _release(self, ref: ObjectRef, uid: str) -> None:
+        kept = self._kept[ref]
+        kept.users.pop(uid, None)
+        if not kept.users:
+            kept.stop()
+            del self._kept[ref]
+
+    def _changed(self, state: ObjectState) -> None:
+        kept = self._kept.get(state.ref)
+        if kept is not None and kept.mounted:
+            self._told(state)
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+    async def get(self, ref: ObjectRef, wait: float) -> ObjectState:
+        """As of now; what no pod refers to is asked for, and not kept."""
+        kept = self._kept.get(ref) or KeptObject(self._owner, ref, lambda state: None)
+        kept.used_at = now = self._clock()
+        if kept.watched:
+            return await kept.current(wait)
+        return await kept.read(now, 0.0 if self._strategy == "Get" or not kept.users else self.ttl)
+
+    def tell_all(self) -> None:
+        """The state of everything that is mounted, again."""
+        for kept in self._kept.values():
+            state = kept.state
+            if kept.mounted and state is not None:
+                self._told(state)
+
+    # -- now and then -------------------------------------------------------------------------------------------------
+    def wake(self) -> None:
+        """The server is back."""
+        for kept in self._kept.values():
+            kept.wake()
+
+    async def upkeep(self, rng: random.Random) -> None:
+        """End idle watches; read again what is mounted, not watched, and old. Every few seconds."""
+        now = self._clock()
+        due = []
+        for kept in list(self._kept.values()):
+            if kept.watched:
+                if not kept.mounted and now - kept.used_at > IDLE_SECONDS:
+                    kept.stop()
+            elif kept.mounted and now - kept.read_at > max(self.ttl, 1.0) * rng.uniform(1.0, 1.2):
+                due.append(kept)
+        for kept in due[:MAX_READS]:
+            await kept.read(now, 0.0)

@@ -1,0 +1,201 @@
+"""The API server for everybody else in the agent: requests, this node's pods, and the objects that these refer to.
+
+What is known stays while the server is away. Pods are fed to pod_config and status_manager as bytes, and changes of
+what is mounted to volume_manager. Nothing is kept on disk: a restart lists again.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from actors.api.errors import ApiError
+from actors.kube import codec
+from supervision.actor import Address, on
+from supervision.backoff import BackoffPolicy
+
+from .joining import ApiActor, client_limits
+from .kept_collection import KeptCollection, trimmed_service
+from .kept_objects import DEFAULT_TTL, KeptObjects
+from .messages import ApiAnswer, ApiCall, GetObject, GetServices, ObjectRef, ObjectState, Services
+from .pod_feed import PodFeed
+from .references import references
+
+if TYPE_CHECKING:
+    from actors.api.reflector import Item, Reflector, Store
+
+TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
+UPKEEP_SECONDS: Final = 10.0
+MAX_CALLS: Final = 1000
+"""Requests for others under way; more are refused at once, so that a server that hangs costs no more memory."""
+PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0.5, free=0)
+"""Tried more often than the rest, which are woken when this succeeds. A node's heartbeat comes about as often."""
+RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
+STANDALONE: Final = "the agent was started without --kubeconfig"
+
+
+class _Meta(msgspec.Struct):
+    annotations: dict[str, str] | None = None
+
+
+class _Node(msgspec.Struct):
+    metadata: _Meta
+
+
+class KubeClient(ApiActor):
+    """List, watch and patch of pods, node, secrets, config maps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pods = PodFeed(self, self.tell, self._pod_seen, self._pods_left)
+        self.services = KeptCollection(self, trimmed_service)
+        self.runtime_classes = KeptCollection(self)
+        self.node = KeptCollection(self, changed_to=self._node_changed)
+        self.objects: KeptObjects | None = None
+        self._reflectors: dict[str, Reflector] = {}
+        self._calls = 0
+        self._rng = random.Random()  # noqa: S311 - jitter, not a secret
+
+    # -- joining ------------------------------------------------------------------------------------------------------
+    def limits(self) -> dict[str, Any]:
+        return client_limits(self.agent.config.kubeAPIQPS, self.agent.config.kubeAPIBurst)
+
+    async def on_start(self) -> None:
+        if not self.agent.standalone:
+            strategy = self.agent.config.configMapAndSecretChangeDetectionStrategy
+            self.objects = KeptObjects(self, strategy, self._object_changed, time.monotonic)
+            self.every(UPKEEP_SECONDS, self._upkeep, jitter=0.2)
+        await super().on_start()
+
+    async def on_joining(self) -> None:
+        name = self.agent.node_name
+        self._follow_collection("pods", "/api/v1/pods", f"spec.nodeName={name}", self.pods, policy=PODS_BACKOFF)
+        self._follow_collection("node", "/api/v1/nodes", f"metadata.name={name}", self.node)
+        self._follow_collection("services", "/api/v1/services", "", self.services)
+
+    async def on_renewed(self) -> None:
+        self._wake()
+
+    def _follow_collection(self, name: str, path: str, fields: str, store: Store, **more: Any) -> None:
+        """Once; the reflector outlives credentials."""
+        from actors.api.reflector import Reflector
+
+        if name not in self._reflectors and self.client is not None:
+            query = {"fieldSelector": fields} if fields else {}
+            self._reflectors[name] = reflector = Reflector(self.client, path, query, store, **more)
+            self.start_task(reflector.run(), f"watch {name}")
+
+    def answered(self) -> None:
+        was = self._mode
+        super().answered()
+        if was != "joined":
+            self._wake()
+
+    def _wake(self) -> None:
+        """The server is back, or we are: nobody waits for the end of a pause."""
+        for reflector in self._reflectors.values():
+            reflector.wake()
+        if self.objects is not None:
+            self.objects.wake()
+
+    async def on_hello(self, name: str) -> None:
+        if name in ("pod_config", "status_manager"):
+            self.pods.tell_all(name)
+        elif name == "volume_manager" and self.objects is not None:
+            self.objects.tell_all()
+
+    # -- pods ---------------------------------------------------------------------------------------------------------
+    def _pod_seen(self, item: Item) -> None:
+        assert self.objects is not None  # noqa: S101 - there is a server
+        try:
+            refs = references(codec.decode_pod(item.data))
+        except codec.ObjectError as error:
+            # pod_config parks it and says so
+            self.log.warning("pod %s/%s cannot be read: %s", item.namespace, item.name, error)
+            refs = {}
+        self.objects.refer(item.uid, refs)
+        self._count()
+
+    def _pods_left(self, uids: set[str]) -> None:
+        assert self.objects is not None  # noqa: S101
+        self.objects.retain(uids)
+        self._count()
+
+    def _count(self) -> None:
+        if self.objects is not None:
+            self.metrics.gauge("troupelet_kept_objects", len(self.objects))
+
+    # -- objects ------------------------------------------------------------------------------------------------------
+    def _object_changed(self, state: ObjectState) -> None:
+        self.tell("volume_manager", state)
+
+    def _node_changed(self) -> None:
+        body = self.node.objects.get(("", self.agent.node_name))
+        if body is not None and self.objects is not None:
+            self.objects.ttl = ttl_of(body)
+
+    async def _upkeep(self) -> None:
+        if self.objects is not None and self.client is not None:
+            await self.objects.upkeep(self._rng)
+            self.metrics.gauge("troupelet_object_watches", self.objects.watches)
+
+    @on(GetObject)
+    async def on_get_object(self, message: GetObject, sender: Address) -> ObjectState:
+        ref = message.ref
+        if self.objects is None:
+            return ObjectState(ref, reason="Standalone", message=STANDALONE)
+        if ref.kind == "Node":
+            return await self._kept(self.node, ref, message.wait)
+        if ref.kind == "RuntimeClass":
+            self._follow_collection("runtimeclasses", RUNTIME_CLASSES, "", self.runtime_classes)
+            return await self._kept(self.runtime_classes, ref, message.wait)
+        return await self.objects.get(ref, message.wait)
+
+    async def _kept(self, collection: KeptCollection, ref: ObjectRef, wait: float) -> ObjectState:
+        if not await collection.is_synced(wait):
+            error = collection.error
+            reason, text = (error.reason, error.message) if error is not None else ("Unreachable", "not listed yet")
+            return ObjectState(ref, reason=reason, message=text)
+        body = collection.objects.get((ref.namespace, ref.name))
+        if body is None:
+            return ObjectState(ref, reason="NotFound", message=f'{ref.kind} "{ref.name}" not found')
+        return ObjectState(ref, body)
+
+    @on(GetServices)
+    def on_get_services(self, message: GetServices, sender: Address) -> Services:
+        services = self.services.objects
+        mine = [body for (namespace, _), body in services.items() if namespace == message.namespace]
+        return Services(self.services.synced.is_set(), mine, services.get(("default", "kubernetes"), b""))
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+    @on(ApiCall)
+    async def on_api_call(self, message: ApiCall, sender: Address) -> ApiAnswer:
+        if self.agent.standalone:
+            return ApiAnswer(status=0, reason="Standalone", message=STANDALONE)
+        if self._calls >= MAX_CALLS:
+            return ApiAnswer(status=0, reason="Unreachable", message=f"{MAX_CALLS} requests wait already")
+        self._calls += 1
+        try:
+            answer = await self.request(
+                message.method, message.path, query=message.query, body=message.body,
+                content_type=message.content_type, timeout=message.timeout,
+            )  # fmt: skip
+        except ApiError as error:
+            return ApiAnswer(
+                status=error.status, reason=error.reason, message=error.message, retry_after=error.retry_after
+            )
+        finally:
+            self._calls -= 1
+        return ApiAnswer(status=answer.status, body=answer.body)
+
+
+def ttl_of(node: bytes) -> float:
+    """Seconds that an object of strategy Cache is good for, as the control plane says by the size of the cluster."""
+    try:
+        text = (msgspec.json.decode(node, type=_Node).metadata.annotations or {}).get(TTL_ANNOTATION, "")
+    except msgspec.ValidationError:
+        text = ""
+    return float(text[:9]) if text.isascii() and text.isdigit() else DEFAULT_TTL

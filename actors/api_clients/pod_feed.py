@@ -1,0 +1,88 @@
+"""The pods that the API server has for this node, as bytes, and telling those who want them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from actors.api.errors import ApiError
+from actors.kube.names import SOURCE_API
+from actors.pod_config.messages import SourcePod, SourcePods
+from supervision.message import Message
+
+CONSUMERS: Final = ("pod_config", "status_manager")
+
+if TYPE_CHECKING:
+    from actors.api.reflector import Item
+
+
+class Owner(Protocol):
+    """The actor, as the feed sees it."""
+
+    def answered(self) -> None: ...
+    def failed(self, error: ApiError) -> None: ...
+
+
+class PodFeed:
+    """What the reflector of pods tells, passed on: a list as SourcePods, a change as SourcePod.
+
+    An empty list is passed on only when the server gave one: pods that are not in it are removed.
+    """
+
+    def __init__(
+        self,
+        owner: Owner,
+        tell: Callable[[str, Message], None],
+        seen: Callable[[Item], None],
+        gone: Callable[[set[str]], None],
+    ) -> None:
+        """`seen` is called with each new or changed pod, `gone` with the UIDs of those that are still there."""
+        self._owner, self._tell, self._seen, self._gone = owner, tell, seen, gone
+        self.pods: dict[str, Item] = {}
+        self.synced = False
+        self._revision = time.monotonic_ns()
+
+    # -- what the reflector tells -------------------------------------------------------------------------------------
+    def replaced(self, items: list[Item]) -> None:
+        before, self.pods = self.pods, {item.uid: item for item in items}
+        self.synced = True
+        for item in items:
+            known = before.get(item.uid)
+            if known is None or known.version != item.version:
+                self._seen(item)
+        self._gone(set(self.pods))
+        self._revision += 1
+        for name in CONSUMERS:
+            self.tell_all(name)
+
+    def changed(self, item: Item) -> None:
+        known = self.pods.get(item.uid)
+        if known is not None and known.version == item.version:
+            return
+        self.pods[item.uid] = item
+        self._seen(item)
+        self._tell_one(item.uid, item.data)
+
+    def deleted(self, item: Item) -> None:
+        self.pods.pop(item.uid, None)
+        self._gone(set(self.pods))
+        self._tell_one(item.uid, b"")
+
+    def failed(self, error: ApiError) -> None:
+        self._owner.failed(error)
+
+    def answered(self) -> None:
+        self._owner.answered()
+
+    # -- telling ------------------------------------------------------------------------------------------------------
+    def tell_all(self, name: str) -> None:
+        """The whole list, once there is one."""
+        if self.synced:
+            pods = [item.data for item in self.pods.values()]
+            self._tell(name, SourcePods(SOURCE_API, pods, self._revision))
+
+    def _tell_one(self, uid: str, data: bytes) -> None:
+        self._revision += 1
+        for name in CONSUMERS:
+            self._tell(name, SourcePod(SOURCE_API, uid, data, self._revision))

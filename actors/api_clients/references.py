@@ -1,0 +1,67 @@
+"""Which Secrets and ConfigMaps a pod refers to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from actors.kube import pods
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.kube.volumes import Volume
+
+from .messages import ObjectRef
+
+ENDED = ("Succeeded", "Failed")
+
+
+def references(pod: Pod) -> dict[ObjectRef, bool]:
+    """Each with whether it is mounted: what is mounted is followed for as long as the pod is there.
+
+    A pod that has ended needs none any more.
+    """
+    if pod.status.phase in ENDED:
+        return {}
+    found: dict[ObjectRef, bool] = {}
+    for kind, name, mounted in _named(pod):
+        if name:
+            # kind is one of the two below
+            ref = ObjectRef(kind, name, pod.metadata.namespace)  # type: ignore[arg-type]
+            found[ref] = found.get(ref, False) or mounted
+    return found
+
+
+def _named(pod: Pod) -> Iterator[tuple[str, str, bool]]:
+    for secret in pod.spec.imagePullSecrets:
+        yield "Secret", secret.name, False
+    for container in pods.all_containers(pod):
+        yield from _of_container(container)
+    for volume in pod.spec.volumes:
+        yield from _of_volume(volume)
+
+
+def _of_container(container: Container) -> Iterator[tuple[str, str, bool]]:
+    for source in container.envFrom:
+        if source.secretRef is not None:
+            yield "Secret", source.secretRef.name, False
+        if source.configMapRef is not None:
+            yield "ConfigMap", source.configMapRef.name, False
+    for variable in container.env:
+        chosen = variable.valueFrom
+        if chosen is not None and chosen.secretKeyRef is not None:
+            yield "Secret", chosen.secretKeyRef.name, False
+        if chosen is not None and chosen.configMapKeyRef is not None:
+            yield "ConfigMap", chosen.configMapKeyRef.name, False
+
+
+def _of_volume(volume: Volume) -> Iterator[tuple[str, str, bool]]:
+    if volume.secret is not None:
+        yield "Secret", volume.secret.secretName, True
+    if volume.configMap is not None:
+        yield "ConfigMap", volume.configMap.name, True
+    if volume.csi is not None and volume.csi.nodePublishSecretRef:
+        yield "Secret", volume.csi.nodePublishSecretRef.get("name", ""), False
+    for part in volume.projected.sources if volume.projected is not None else ():
+        if part.secret is not None:
+            yield "Secret", part.secret.name, True
+        if part.configMap is not None:
+            yield "ConfigMap", part.configMap.name, True

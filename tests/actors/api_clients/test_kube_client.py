@@ -1,0 +1,404 @@
+"""The client of everybody else, against a real TLS server whose answers are scripted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from actors.api_clients.kube_client import KubeClient
+from actors.api_clients.messages import (
+    ApiAnswer,
+    ApiCall,
+    ClientState,
+    CredentialsChanged,
+    GetClientState,
+    GetObject,
+    GetServices,
+    ObjectRef,
+    ObjectState,
+    Services,
+)
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.pod_config.messages import SourcePod, SourcePods
+from supervision.harness import Harness
+from supervision.protocol import Hello
+from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
+
+SETTINGS = ObjectRef("ConfigMap", "settings", "web")
+
+
+def pod(name: str, version: int = 1, **spec: Any) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "web", "uid": f"uid-{name}", "resourceVersion": str(version)}
+    return {"metadata": meta, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}, "status": {}}
+
+
+def config_map(value: str, version: int = 1, **more: Any) -> dict[str, Any]:
+    meta = {"name": "settings", "namespace": "web", "uid": "cm", "resourceVersion": str(version)}
+    return {"metadata": meta, "data": {"k": value}, **more}
+
+
+MOUNTED = {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}
+
+
+class FakeCluster:
+    """Answers lists with what is in `objects`, and passes what is put into it on to the watches."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, list[dict[str, Any]]] = {}
+        self.lists: list[str] = []
+        self.watches: dict[str, list[asyncio.Queue[bytes | None]]] = {}
+        self.refuse: dict[str, tuple[int, bytes]] = {}
+        self.users: list[str] = []
+
+    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        url = urlsplit(asked.path)
+        self.users.append(asked.user)
+        for prefix, (status, body) in self.refuse.items():
+            if url.path.startswith(prefix):
+                answer(writer, status, body)
+                return
+        if "watch" in parse_qs(url.query):
+            await self._watch(url.path, writer)
+        elif asked.method == "GET" and url.path.rsplit("/", 1)[0] in self.objects:
+            self._one(url.path, writer)
+        elif asked.method == "GET":
+            self.lists.append(url.path)
+            items = self.objects.get(url.path, [])
+            answer(writer, 200, json.dumps({"metadata": {"resourceVersion": "5"}, "items": items}).encode())
+        else:
+            answer(writer, 200, asked.body or b"{}")
+
+    def _one(self, path: str, writer: asyncio.StreamWriter) -> None:
+        self.lists.append(path)
+        folder, name = path.rsplit("/", 1)
+        found = [each for each in self.objects[folder] if each["metadata"]["name"] == name]
+        answer(writer, 200 if found else 404, json.dumps(found[0]).encode() if found else b'{"reason":"NotFound"}')
+
+    async def _watch(self, path: str, writer: asyncio.StreamWriter) -> None:
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.watches.setdefault(path, []).append(queue)
+        begin_stream(writer)
+        try:
+            while (line := await queue.get()) is not None:
+                chunk(writer, line)
+                await writer.drain()
+            writer.transport.abort()
+        finally:
+            self.watches[path].remove(queue)
+
+    def send(self, path: str, kind: str, thing: dict[str, Any]) -> None:
+        for queue in self.watches[path]:
+            queue.put_nowait(json.dumps({"type": kind, "object": thing}).encode() + b"\n")
+
+    def reset(self, path: str) -> None:
+        for queue in self.watches[path]:
+            queue.put_nowait(None)
+
+
+PODS, MAPS = "/api/v1/pods", "/api/v1/namespaces/web/configmaps"
+
+
+def joined(tmp_path: Path, server: ScriptedServer, **config: Any) -> Agent:
+    cert, key = server.authority.client("system:node:n1", "system:nodes")
+    write_kubeconfig(tmp_path / "kubeconfig", server, cert, key)
+    return Agent(
+        standalone=False, node_name="n1", kubeconfig=str(tmp_path / "kubeconfig"), config=KubeletConfiguration(**config)
+    )
+
+
+def write_kubeconfig(path: Path, server: ScriptedServer, cert: str, key: str) -> None:
+    document = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": server.url, "certificate-authority": "ca/ca.crt"}}],
+        "users": [{"name": "u", "user": {"client-certificate": cert, "client-key": key}}],
+    }
+    path.write_text(json.dumps(document))
+
+
+def harness_of(agent: Agent) -> Harness:
+    return Harness(KubeClient, name="api_clients/kube_client", context=agent)
+
+
+async def test_the_pods_of_the_node_are_told_first_as_a_list_and_then_one_by_one(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        for receiver in ("pod_config", "status_manager"):
+            told = await harness.wait_sent(SourcePods, to=receiver)
+            assert [json.loads(each) for each in told.pods] == [pod("a")]
+        await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch")
+        cluster.send(PODS, "ADDED", pod("b", 7))
+        cluster.send(PODS, "BOOKMARK", {"metadata": {"resourceVersion": "8"}})
+        cluster.send(PODS, "DELETED", pod("b", 9))
+        added = await harness.wait_sent(SourcePod, to="pod_config")
+        gone = await harness.wait_sent(SourcePod, to="pod_config", count=2)
+        assert (added.uid, json.loads(added.pod)) == ("uid-b", pod("b", 7))
+        assert (gone.uid, gone.pod) == ("uid-b", b"")
+        assert told.revision < added.revision < gone.revision
+        assert "fieldSelector=spec.nodeName%3Dn1" in next(each.path for each in server.asked if PODS in each.path)
+        state = await harness.deliver(GetClientState())
+        assert state == ClientState("api_clients/kube_client", "joined", server.url, "")
+
+
+async def test_a_watch_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch")
+        cluster.send(PODS, "BOOKMARK", {"metadata": {"resourceVersion": "77"}})
+        cluster.reset(PODS)
+        await harness.wait(lambda: any("resourceVersion=77" in each.path for each in server.asked), "a second watch")
+        assert cluster.lists.count(PODS) == 1
+        assert len(harness.sent(SourcePods, to="pod_config")) == 1
+
+
+async def test_a_version_that_is_too_old_makes_it_list_again(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch")
+        cluster.objects[PODS] = [pod("c")]
+        expired = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+        for queue in cluster.watches[PODS]:
+            queue.put_nowait(json.dumps({"type": "ERROR", "object": expired}).encode() + b"\n")
+        told = await harness.wait_sent(SourcePods, to="pod_config", count=2)
+        assert [json.loads(each) for each in told.pods] == [pod("c")]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(500, b"oops"), (429, b"{}"), (401, b"{}"), (200, b'{"items":'), (403, b"")]
+)
+async def test_a_server_that_fails_at_first_costs_nothing_but_time(tmp_path: Path, status: int, body: bytes) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    cluster.refuse["/"] = (status, body)
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: len(server.asked) >= 3, "tries")
+        assert harness.sent(SourcePods) == []
+        cluster.refuse.clear()
+        assert len((await harness.wait_sent(SourcePods, to="pod_config")).pods) == 1
+
+
+async def test_with_the_server_away_nothing_is_said_to_be_gone_and_its_return_is_noticed_soon(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    server = ScriptedServer(tmp_path, cluster)
+    await server.start()
+    async with harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch")
+        await server.stop()
+        asked = await harness.deliver(ApiCall(method="GET", path="/x"))
+        assert (asked.status, asked.reason) == (0, "Unreachable")
+        assert (await harness.deliver(GetClientState())).mode == "away"
+        await asyncio.sleep(1.5)
+        assert len(harness.sent(SourcePods, to="pod_config")) == 1
+        assert harness.sent(SourcePod) == []
+        await server.start(server.port)
+        await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch of the server that is back")
+        await server.stop()
+
+
+async def test_who_says_hello_is_told_all_again(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED)]
+    cluster.objects[MAPS] = [config_map("1")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait_sent(ObjectState)
+        harness.clear()
+        await harness.deliver(Hello("status_manager", 2))
+        await harness.deliver(Hello("volume_manager", 2))
+        assert [name for name, message in harness.outbox if isinstance(message, SourcePods)] == ["status_manager"]
+        assert harness.sent(ObjectState, to="volume_manager")[0].ref == SETTINGS
+
+
+async def test_what_a_pod_mounts_is_watched_and_changes_are_told(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED)]
+    cluster.objects[MAPS] = [config_map("1")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: bool(cluster.watches.get(MAPS)), "a watch")
+        assert json.loads((await harness.deliver(GetObject(SETTINGS))).body) == config_map("1")
+        harness.clear()
+        cluster.send(MAPS, "MODIFIED", config_map("2", 6))
+        told = await harness.wait_sent(ObjectState, to="volume_manager")
+        assert json.loads(told.body)["data"] == {"k": "2"}
+        cluster.send(MAPS, "DELETED", config_map("2", 7))
+        assert (await harness.wait_sent(ObjectState, count=2)).reason == "NotFound"
+        asked = next(each.path for each in server.asked if MAPS in each.path)
+        assert "fieldSelector=metadata.name%3Dsettings" in asked
+
+
+async def test_what_no_pod_refers_to_any_more_is_not_watched_any_more(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED), pod("b", **MOUNTED)]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: bool(cluster.watches.get(MAPS)) and bool(cluster.watches.get(PODS)), "watches")
+        assert len(cluster.watches[MAPS]) == 1
+        cluster.send(PODS, "DELETED", pod("a", 9))
+        await harness.wait_sent(SourcePod)
+        assert harness.actor.objects.watches == 1
+        ended = pod("b", 10, **MOUNTED) | {"status": {"phase": "Succeeded"}}
+        cluster.send(PODS, "MODIFIED", ended)
+        await harness.wait_sent(SourcePod, to="pod_config", count=2)
+        assert len(harness.actor.objects) == 0
+        cluster.objects[MAPS] = [config_map("1")]
+        assert json.loads((await harness.deliver(GetObject(SETTINGS))).body) == config_map("1")
+
+
+async def test_an_immutable_object_is_watched_no_longer(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED)]
+    cluster.objects[MAPS] = [config_map("1", immutable=True)]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait_sent(ObjectState)
+        await harness.wait(lambda: harness.actor.objects.watches == 0, "the end of the watch")
+        assert (await harness.deliver(GetObject(SETTINGS))).body
+        assert cluster.lists.count(MAPS) == 1
+
+
+async def test_a_missing_object_is_said_to_be_missing_and_told_when_it_comes(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED)]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: bool(cluster.watches.get(MAPS)), "a watch")
+        state = await harness.deliver(GetObject(SETTINGS))
+        assert (state.reason, state.message) == ("NotFound", 'configmaps "settings" not found')
+        cluster.send(MAPS, "ADDED", config_map("1", 6))
+        assert (await harness.wait_sent(ObjectState, count=2)).body
+
+
+async def test_an_object_that_is_forbidden_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED)]
+    cluster.objects[MAPS] = [config_map("1")]
+    cluster.refuse[MAPS] = (403, b'{"reason":"Forbidden","message":"no relationship found"}')
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait_sent(SourcePods)
+        soon = await harness.deliver(GetObject(SETTINGS, wait=0.2))
+        assert (soon.reason, soon.message) == ("Forbidden", "no relationship found")
+        waiting = harness.post(GetObject(SETTINGS, wait=5))
+        await asyncio.sleep(0.1)
+        cluster.refuse.clear()
+        assert (await waiting).body
+
+
+@pytest.mark.parametrize(("strategy", "reads"), [("Get", 2), ("Cache", 1)])
+async def test_without_watches_objects_are_asked_for(tmp_path: Path, strategy: str, reads: int) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a", **MOUNTED)]
+    cluster.objects[MAPS] = [config_map("1")]
+    async with (
+        ScriptedServer(tmp_path, cluster) as server,
+        harness_of(joined(tmp_path, server, configMapAndSecretChangeDetectionStrategy=strategy)) as harness,
+    ):
+        await harness.wait_sent(SourcePods)
+        for _ in range(2):
+            assert (await harness.deliver(GetObject(SETTINGS))).body
+        assert cluster.lists.count(f"{MAPS}/settings") == reads
+        assert MAPS not in cluster.watches
+        assert harness.sent(ObjectState, to="volume_manager")
+
+
+async def test_services_are_of_the_namespace_and_trimmed(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+
+    def service(namespace: str, name: str) -> dict[str, Any]:
+        meta = {"name": name, "namespace": namespace, "annotations": {"long": "x" * 100}}
+        return {"metadata": meta, "spec": {"clusterIP": "10.0.0.1", "ports": [{"port": 80, "protocol": "TCP"}]}}
+
+    cluster.objects["/api/v1/services"] = [service("web", "a"), service("other", "b"), service("default", "kubernetes")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        await harness.wait(lambda: harness.actor.services.synced.is_set(), "services")
+        told = await harness.deliver(GetServices("web"))
+        assert isinstance(told, Services)
+        assert told.synced
+        found = json.loads(told.services[0])
+        assert found["metadata"] == {"name": "a", "namespace": "web"}
+        assert found["spec"] == {"clusterIP": "10.0.0.1", "ports": [{"port": 80, "protocol": "TCP"}]}
+        assert len(told.services) == 1
+        assert json.loads(told.master)["metadata"]["name"] == "kubernetes"
+
+
+async def test_node_and_runtime_class_are_given(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects["/api/v1/nodes"] = [
+        {"metadata": {"name": "n1", "annotations": {"node.alpha.kubernetes.io/ttl": "15"}}}
+    ]
+    cluster.objects["/apis/node.k8s.io/v1/runtimeclasses"] = [{"metadata": {"name": "gvisor"}, "handler": "runsc"}]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        node = await harness.deliver(GetObject(ObjectRef("Node", "n1")))
+        assert json.loads(node.body)["metadata"]["name"] == "n1"
+        assert harness.actor.objects.ttl == 15
+        assert "/apis/node.k8s.io/v1/runtimeclasses" not in cluster.lists
+        found = await harness.deliver(GetObject(ObjectRef("RuntimeClass", "gvisor")))
+        assert json.loads(found.body)["handler"] == "runsc"
+        assert (await harness.deliver(GetObject(ObjectRef("RuntimeClass", "kata")))).reason == "NotFound"
+
+
+async def test_a_call_for_somebody_else_is_answered_whatever_comes_of_it(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.refuse["/busy"] = (429, b'{"reason":"TooManyRequests","message":"later","details":{"retryAfterSeconds":3}}')
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        assert await harness.deliver(ApiCall(method="PATCH", path="/x", body=b"[1]")) == ApiAnswer(
+            status=200, body=b"[1]"
+        )
+        busy = await harness.deliver(ApiCall(method="GET", path="/busy"))
+        assert busy == ApiAnswer(status=429, reason="TooManyRequests", message="later", retry_after=3)
+        names = {sample.name for sample in harness.actor.metrics.snapshot("x", 1).samples}
+        assert {"rest_client_requests_total", "rest_client_request_duration_seconds"} <= names
+
+
+async def test_a_new_certificate_is_used_from_the_next_request_on(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    async with ScriptedServer(tmp_path, cluster) as server:
+        agent = joined(tmp_path, server)
+        async with harness_of(agent) as harness:
+            await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch")
+            write_kubeconfig(Path(agent.kubeconfig), server, *server.authority.client("system:node:new"))
+            cluster.users.clear()
+            await harness.deliver(CredentialsChanged(agent.kubeconfig, 2))
+            await harness.deliver(ApiCall(method="GET", path="/x"))
+            await harness.wait(lambda: len(cluster.users) >= 4, "everything on new connections")
+            assert set(cluster.users) == {"system:node:new"}
+            assert cluster.lists.count(PODS) == 1
+
+
+async def test_a_kubeconfig_that_appears_later_is_used(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    async with ScriptedServer(tmp_path, cluster) as server:
+        agent = joined(tmp_path, server)
+        path = Path(agent.kubeconfig)
+        content = path.read_bytes()
+        path.unlink()
+        async with harness_of(agent) as harness:
+            state = await harness.deliver(GetClientState())
+            assert (state.mode, "kubeconfig" in state.error) == ("joining", True)
+            asked = await harness.deliver(ApiCall(method="GET", path="/x"))
+            assert (asked.status, asked.reason) == (0, "NoCredentials")
+            path.write_bytes(content)
+            await harness.advance(10)
+            await harness.wait_sent(SourcePods)
+
+
+async def test_a_pod_that_cannot_be_read_is_passed_on_and_holds_up_nobody(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    poison = pod("bad") | {"spec": {"containers": "none"}}
+    cluster.objects[PODS] = [poison, pod("a")]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        told = await harness.wait_sent(SourcePods)
+        assert [json.loads(each) for each in told.pods] == [poison, pod("a")]
+
+
+async def test_standalone_everything_is_answered_with_that() -> None:
+    async with harness_of(Agent()) as harness:
+        assert (await harness.deliver(ApiCall(method="GET", path="/x"))).reason == "Standalone"
+        assert (await harness.deliver(GetObject(SETTINGS))).reason == "Standalone"
+        assert not (await harness.deliver(GetServices("web"))).synced
