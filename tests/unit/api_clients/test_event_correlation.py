@@ -1,0 +1,159 @@
+"""Events: counted, combined, held back; and the backlog of those that are not written yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.api_clients.event_backlog import Backlog
+from actors.api_clients.event_correlation import CACHE, COMBINED, Correlated, Correlator, Happening, Recent, event_name
+from actors.api_clients.event_object import count_patch, event_object, involved_object
+
+SECOND = 10**9
+
+
+def happening(message: str = "m", **more: Any) -> Happening:
+    known = {"kind": "Pod", "namespace": "d", "name": "web", "uid": "u", "field": "", "type": "Normal", "reason": "R"}
+    return Happening(message=message, **{**known, **more})
+
+
+def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) -> list[Correlated | None]:
+    return [
+        correlator.correlate(happening(message, **more), at + n, round((1000 + at + n) * SECOND))
+        for n, message in enumerate(messages)
+    ]
+
+
+def test_the_same_again_is_one_event_with_a_count():
+    one, two, three = run(Correlator(), "m", "m", "m")
+    assert [event.count for event in (one, two, three)] == [1, 2, 3]
+    assert {event.event_name for event in (one, two, three)} == {one.event_name}
+    assert (three.first, three.last) == (1000.0, 1002.0)
+
+
+def test_other_objects_parts_reasons_and_types_are_counted_apart():
+    correlator = Correlator()
+    for more in ({}, {"uid": "v"}, {"field": "spec.containers{a}"}, {"reason": "S"}, {"type": "Warning"}):
+        (event,) = run(correlator, "m", **more)
+        assert event.count == 1
+
+
+def test_from_the_tenth_message_of_a_kind_they_are_combined():
+    events = run(Correlator(), *(f"m{n}" for n in range(13)))
+    assert all(event.count == 1 and not event.happening.message.startswith(COMBINED) for event in events[:9])
+    assert [event.count for event in events[9:]] == [1, 2, 3, 4]
+    assert events[12].happening.message == COMBINED + "m12"
+    assert len({event.key for event in events[9:]}) == 1
+
+
+def test_ten_quiet_minutes_make_them_single_again():
+    correlator = Correlator()
+    run(correlator, *(f"m{n}" for n in range(12)))
+    (event,) = run(correlator, "m99", at=11 + 601)
+    assert event.happening.message == "m99"
+
+
+def test_an_object_that_goes_on_has_25_and_then_one_in_five_minutes():
+    correlator = Correlator()
+    said = [correlator.correlate(happening(), 0.0, SECOND) for _ in range(40)]
+    assert sum(one is not None for one in said) == 25
+    assert correlator.correlate(happening(), 299.0, SECOND) is None
+    assert correlator.correlate(happening(), 301.0, SECOND) is not None
+    assert correlator.correlate(happening(), 301.0, SECOND) is None
+    assert correlator.correlate(happening(uid="other"), 301.0, SECOND) is not None
+
+
+def test_what_is_remembered_is_bounded():
+    recent: Recent[int] = Recent(3)
+    for n in range(5):
+        recent.put(n, n)
+        recent.get(2)
+    assert (len(recent), recent.get(2), recent.get(0)) == (3, 2, None)
+    correlator = Correlator()
+    for n in range(CACHE + 10):
+        correlator.correlate(happening(uid=str(n)), 0.0, n)
+    assert len(correlator._logs) == len(correlator._similar) == len(correlator._buckets) == CACHE
+
+
+@given(st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", fullmatch=True))
+def test_an_events_name_is_never_too_long(name):
+    made = event_name(name, 1_700_000_000 * SECOND)
+    assert len(made) <= 253
+    assert made.endswith(f".{1_700_000_000 * SECOND:x}")
+
+
+def test_an_event_is_written_as_the_reference_does():
+    (event,) = run(Correlator(), "Pulled it", field="spec.containers{a}", annotations={"k": "v"})
+    assert event_object(event, "n1") == {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"web.{1000 * SECOND:x}", "namespace": "d", "annotations": {"k": "v"}},
+        "involvedObject": {
+            "kind": "Pod",
+            "namespace": "d",
+            "name": "web",
+            "uid": "u",
+            "apiVersion": "v1",
+            "fieldPath": "spec.containers{a}",
+        },
+        "reason": "R",
+        "message": "Pulled it",
+        "source": {"component": "kubelet", "host": "n1"},
+        "firstTimestamp": "1970-01-01T00:16:40Z",
+        "lastTimestamp": "1970-01-01T00:16:40Z",
+        "count": 1,
+        "type": "Normal",
+        "eventTime": None,
+        "reportingComponent": "kubelet",
+        "reportingInstance": "n1",
+    }
+    assert count_patch(event) == {"count": 1, "lastTimestamp": "1970-01-01T00:16:40Z", "message": "Pulled it"}
+
+
+def test_a_nodes_uid_in_events_is_its_name_and_they_are_kept_in_default():
+    node = happening(kind="Node", namespace="", name="n1", uid="")
+    assert involved_object(node) == {"kind": "Node", "name": "n1", "uid": "n1"}
+    event = Correlator().correlate(node, 0.0, SECOND)
+    assert event is not None
+    assert event_object(event, "n1")["metadata"]["namespace"] == "default"
+
+
+def test_of_the_same_event_only_the_newest_count_waits():
+    backlog = Backlog()
+    for event in run(Correlator(), "m", "m", "m"):
+        backlog.put(event)
+    assert len(backlog) == 1
+    assert backlog.first().count == 3
+
+
+def test_the_oldest_goes_when_there_are_too_many():
+    backlog, events = Backlog(2), run(Correlator(), "a", "b", "c")
+    assert [backlog.put(event) for event in events] == [None, None, events[0]]
+    assert backlog.first() is events[1]
+
+
+def test_a_count_that_came_while_the_one_before_was_written_is_written_too():
+    backlog = Backlog()
+    one, two = run(Correlator(), "m", "m")
+    backlog.put(one)
+    assert not backlog.stored_before(one)
+    backlog.put(two)
+    backlog.stored(one)
+    assert backlog.first() is two
+    assert backlog.stored_before(two)
+    backlog.stored(two)
+    assert backlog.first() is None
+
+
+def test_one_that_the_server_no_longer_has_is_made_again_and_one_refused_is_forgotten():
+    backlog = Backlog()
+    one, two = run(Correlator(), "m", "m")
+    backlog.put(one)
+    backlog.stored(one)
+    backlog.put(two)
+    backlog.vanished(two)
+    assert (backlog.first(), backlog.stored_before(two)) == (two, False)
+    backlog.lost(two)
+    assert len(backlog) == 0

@@ -1,0 +1,172 @@
+"""The status: from facts where there are some, from the API's object where there are none."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.api_clients.messages import NodePressure, RuntimeReport
+from actors.api_clients.node_facts import Facts, Image, Machine, Place, Resources
+from actors.api_clients.node_patch import node_patch
+from actors.api_clients.node_quantity import written
+from actors.api_clients.node_status import changed, compute
+from actors.api_clients.runtime_state import RuntimeState
+
+PLACE = Place(name="n1", kubelet_version="v1.36.2+x", kubelet_port=10250)
+ADDRESSES = [{"type": "InternalIP", "address": "10.0.0.7"}, {"type": "Hostname", "address": "n1"}]
+CLOCK, NOW, LATER = 1000.0, "2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z"
+CAPACITY = {"cpu": 2000, "memory": 8 << 30, "ephemeral-storage": 100 << 30, "pods": 110, "hugepages-2Mi": 0}
+ALLOCATABLE = {"cpu": 1930, "memory": (8 << 30) - (100 << 20), "ephemeral-storage": 96636764161, "pods": 110}
+
+
+def facts(**more: Any) -> Facts:
+    state = RuntimeState(began=CLOCK).told(RuntimeReport(ready_at=CLOCK, relisted_at=CLOCK))
+    known: dict[str, Any] = {
+        "machine": Machine(machine_id="m", system_uuid="s", boot_id="b", kernel="6.1", os_image="Debian"),
+        "runtime": state,
+        "addresses": ADDRESSES,
+        "resources": Resources(capacity=CAPACITY, allocatable=ALLOCATABLE),
+        "images": [Image([f"i@sha256:{n}" for n in range(4)] + ["i:1", "i:2"], 7000)],
+        "runtime_version": "containerd://1.6.20",
+        "pressure": NodePressure(),
+    }
+    return Facts(**{**known, **more})
+
+
+def made(node: dict[str, Any] | None = None, place: Place = PLACE, now: str = NOW, **more: Any) -> dict[str, Any]:
+    return compute(node or {"metadata": {"name": "n1"}}, facts(**more), place, now=now, clock=CLOCK).node
+
+
+def test_a_node_of_which_all_is_known():
+    status = made()["status"]
+    assert status["capacity"] == {
+        "cpu": "2",
+        "memory": "8Gi",
+        "ephemeral-storage": "100Gi",
+        "pods": "110",
+        "hugepages-2Mi": "0",
+    }
+    assert status["allocatable"]["cpu"] == "1930m"
+    assert status["allocatable"]["memory"] == "8092Mi"
+    assert status["allocatable"]["ephemeral-storage"] == "96636764161"
+    assert status["addresses"] == ADDRESSES
+    assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
+    assert status["images"] == [{"names": [f"i@sha256:{n}" for n in range(4)] + ["i:1"], "sizeBytes": 7000}]
+    assert status["nodeInfo"] == {
+        "machineID": "m",
+        "systemUUID": "s",
+        "bootID": "b",
+        "kernelVersion": "6.1",
+        "osImage": "Debian",
+        "containerRuntimeVersion": "containerd://1.6.20",
+        "kubeletVersion": "v1.36.2+x",
+        "kubeProxyVersion": "",
+        "operatingSystem": "linux",
+        "architecture": "amd64",
+    }
+
+
+def test_what_is_not_known_stays_as_the_api_has_it():
+    before = made(pressure=NodePressure(memory=True), volumes_in_use=["v1"])
+    unknown = Facts(machine=facts().machine, runtime=RuntimeState(began=CLOCK))
+    after = compute(before, unknown, PLACE, now=LATER, clock=CLOCK + 5)
+    assert not changed(before, after.node)
+    assert after.events == []
+
+
+def test_a_heartbeat_alone_is_no_change_and_is_still_in_the_patch():
+    before = made()
+    after = made(before, now=LATER)
+    assert not changed(before, after)
+    patch = node_patch(before, after)["status"]
+    assert list(patch) == ["conditions"]
+    assert patch["conditions"][0] == {"lastHeartbeatTime": LATER, "type": "MemoryPressure"}
+    assert len(patch["conditions"]) == 4
+
+
+def test_the_given_object_is_not_changed():
+    before = made()
+    kept = copy.deepcopy(before)
+    made(before, now=LATER, pressure=NodePressure(disk=True), images=[])
+    assert before == kept
+
+
+def test_a_node_without_capacity_is_not_ready():
+    ready = made(resources=None)["status"]["conditions"][-1]
+    assert ready["status"] == "False"
+    assert ready["message"] == "missing node capacity for resources: cpu, memory, pods, ephemeral-storage"
+    place = msgspec.structs.replace(PLACE, ephemeral_storage=False)
+    assert made(place=place, resources=None)["status"]["conditions"][-1]["message"].endswith("cpu, memory, pods")
+
+
+def test_why_it_is_not_ready_is_in_the_references_order():
+    problems = {"shutdown": "node is shutting down", "storage": "CSI is not up", "old": ""}
+    ready = made(problems=problems, resources=None)["status"]["conditions"][-1]
+    assert ready["message"].startswith("[CSI is not up, node is shutting down, missing node capacity")
+
+
+def test_huge_pages_that_went_are_removed_and_devices_of_others_stay():
+    node = {"status": {"capacity": {"hugepages-1Gi": "1Gi", "example.com/gpu": "2"}}}
+    assert "hugepages-1Gi" not in made(node)["status"]["capacity"]
+    assert made(node)["status"]["capacity"]["example.com/gpu"] == "2"
+    patch = node_patch(node, made(node))
+    assert patch["status"]["capacity"]["hugepages-1Gi"] is None
+
+
+@pytest.mark.parametrize(("most", "count"), [(50, 50), (0, 0), (-1, 60)])
+def test_as_many_images_as_configured(most, count):
+    images = [Image([f"i{n}"], 100 - n) for n in range(60)]
+    status = made(place=msgspec.structs.replace(PLACE, max_images=most), images=images)["status"]
+    assert len(status.get("images", [])) == count
+
+
+def test_a_cloud_that_has_set_addresses_has_the_say():
+    place = msgspec.structs.replace(PLACE, external_cloud=True, node_ips=("10.0.0.7",))
+    node = {"metadata": {"name": "n1"}, "status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"}]}}
+    after = made(node, place)
+    assert after["status"]["addresses"] == node["status"]["addresses"]
+    assert after["metadata"]["annotations"] == {"alpha.kubernetes.io/provided-node-ip": "10.0.0.7"}
+    assert "annotations" not in made(after)["metadata"]
+    assert changed(after, made(after))
+
+
+def test_a_node_waits_for_its_clouds_addresses_unless_it_was_given_one():
+    cloud = msgspec.structs.replace(PLACE, external_cloud=True)
+    assert "addresses" not in made(place=cloud)["status"]
+    assert made(place=msgspec.structs.replace(cloud, node_ips=("10.0.0.7",)))["status"]["addresses"] == ADDRESSES
+
+
+def test_two_addresses_of_one_type_replace_the_list():
+    before = made()
+    two = [{"type": "InternalIP", "address": "10.0.0.7"}, {"type": "InternalIP", "address": "fd00::7"}, ADDRESSES[1]]
+    patch = node_patch(before, made(before, addresses=two))
+    assert patch["status"]["addresses"] == [*two, {"$patch": "replace"}]
+
+
+def test_a_condition_that_went_is_deleted_by_its_type():
+    old = {"status": {"conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}]}}
+    new = {"status": {"conditions": [{"type": "B", "status": "False"}]}}
+    assert node_patch(old, new)["status"]["conditions"] == [
+        {"status": "False", "type": "B"},
+        {"$patch": "delete", "type": "A"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 2000, "2"),
+        ("cpu", 500, "500m"),
+        ("memory", 0, "0"),
+        ("memory", 1536, "1536"),
+        ("memory", 8340787200, "8145300Ki"),
+        ("hugepages-2Mi", 4 << 20, "4Mi"),
+        ("pods", 1024, "1024"),
+        ("example.com/gpu", 2, "2"),
+    ],
+)
+def test_amounts_are_written_as_the_server_writes_them(resource, amount, text):
+    assert written(resource, amount) == text

@@ -1,0 +1,60 @@
+"""When silence of the runtime becomes a fault, and when it is still a restart."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.api_clients.messages import RuntimeReport
+from actors.api_clients.runtime_state import RuntimeState
+
+BEGAN = 1000.0
+
+
+def report(ready_at: float = BEGAN + 1, relisted_at: float = BEGAN + 1, **more: str) -> RuntimeReport:
+    return RuntimeReport(ready_at=ready_at, relisted_at=relisted_at, **more)
+
+
+def well() -> RuntimeState:
+    return RuntimeState(began=BEGAN).told(report())
+
+
+def test_nothing_is_believed_before_the_first_report_or_half_a_minute():
+    state = RuntimeState(began=BEGAN)
+    assert not state.settled(BEGAN + 29.9)
+    assert state.settled(BEGAN + 30)
+    assert state.errors(BEGAN + 30) == [
+        "container runtime status check may not have completed yet",
+        "PLEG is not healthy: pleg has yet to be successful",
+        "network state unknown",
+    ]
+
+
+def test_a_runtime_that_is_well_is_believed_at_once():
+    assert well().settled(BEGAN + 1)
+    assert well().errors(BEGAN + 30.9) == []
+
+
+def test_it_is_down_half_a_minute_after_its_last_good_answer():
+    assert well().errors(BEGAN + 31) == ["container runtime is down"]
+
+
+def test_the_pleg_is_unhealthy_after_three_minutes():
+    state = well().told(report(ready_at=BEGAN + 186.5))
+    assert state.errors(BEGAN + 181) == []
+    assert state.errors(BEGAN + 186.5) == [
+        "PLEG is not healthy: pleg was last seen active 3m5.5s ago; threshold is 3m0s"
+    ]
+
+
+def test_a_pleg_that_was_replaced_takes_nothing_away():
+    state = well().told(RuntimeReport(ready_at=0.0, relisted_at=0.0))
+    assert state.errors(BEGAN + 10) == []
+
+
+@pytest.mark.parametrize(("field", "word"), [("runtime_error", "runtime"), ("network_error", "runtime network")])
+def test_what_the_runtime_says_of_itself_is_passed_on(field, word):
+    text = "XReady=false reason:R message:m"
+    state = well().told(report(**{field: text}))
+    assert state.settled(BEGAN)
+    assert state.errors(BEGAN + 2) == [f"container {word} not ready: {text}"]
+    assert state.told(report()).errors(BEGAN + 2) == []
