@@ -1,0 +1,176 @@
+"""A node's files as kubeadm writes them, and its systemd drop-in, start the agent as they are, by the name of kubelet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.config_controller.messages import Configz, GetConfigz
+from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand, free_port
+from tests.support.unit_file import command_of
+
+pytestmark = pytest.mark.tree
+SAMPLES = SOURCES / "tests/unit/config/samples"
+DROP_IN = SOURCES / "etc/systemd/kubelet.service.d/10-kubeadm.conf"
+OURS = ("/etc/kubernetes", "/etc/default", "/etc/sysconfig", "/var/lib/kubelet", "/usr/bin/kubelet", "/run/containerd")
+FLAGS = {
+    "1.21": 'KUBELET_KUBEADM_ARGS="--container-runtime=remote '
+    "--container-runtime-endpoint=/run/containerd/containerd.sock --pod-infra-container-image=k8s.gcr.io/pause:3.4.1 "
+    '--network-plugin=cni"\n',
+    "1.36": 'KUBELET_KUBEADM_ARGS="--node-labels=node.kubernetes.io/pool=blue '
+    '--register-with-taints=node-role.kubernetes.io/control-plane:NoSchedule"\n',
+}
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{{name: kubernetes, cluster: {{server: "https://127.0.0.1:{port}"}}}}]
+contexts: [{{name: system:node:n1@kubernetes, context: {{cluster: kubernetes, user: system:node:n1}}}}]
+current-context: system:node:n1@kubernetes
+users: [{{name: system:node:n1, user: {user}}}]
+"""
+TOKEN = "{token: abcdef.0123456789abcdef}"
+
+
+class KubeadmNode:
+    """The files of a node below a directory, each at the place it has on a node."""
+
+    def __init__(self, directory: Path, version: str) -> None:
+        self.directory, self.port = directory, free_port()
+        self.root_dir = Path(self.place("/var/lib/kubelet"))
+        self._write("/var/lib/kubelet/config.yaml", (SAMPLES / f"kubeadm-{version}.yaml").read_text())
+        self._write("/var/lib/kubelet/kubeadm-flags.env", FLAGS[version])
+        self._write("/etc/kubernetes/manifests/.keep", "")
+        extra = [
+            *HARMLESS, "--root-dir=/var/lib/kubelet", f"--healthz-port={free_port()}", f"--port={free_port()}",
+            f"--log-file={directory}/agent.log", "--hostname-override=n1", "--client-ca-file=",
+        ]  # fmt: skip
+        self._write("/etc/default/kubelet", f'KUBELET_EXTRA_ARGS="{" ".join(extra)}"\n')
+        kubelet = Path(self.place("/usr/bin/kubelet"))
+        kubelet.parent.mkdir(parents=True)
+        kubelet.symlink_to(Path(sys.executable).with_name("kubelet"))
+
+    def joined(self, file: str, user: str) -> None:
+        self._write(f"/etc/kubernetes/{file}", KUBECONFIG.format(port=self.port, user=user))
+
+    def place(self, path: str) -> str:
+        return f"{self.directory}{path}" if path.startswith(OURS) else path
+
+    def _write(self, path: str, text: str) -> None:
+        file = Path(self.place(path))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(self._moved(text))
+
+    def _moved(self, text: str) -> str:
+        return re.sub("|".join(OURS), lambda found: self.place(found[0]), text)
+
+    def command(self) -> list[str]:
+        return command_of(self._moved(DROP_IN.read_text()))
+
+    def start(self) -> AgentCommand:
+        return AgentCommand(self.command(), self.root_dir)
+
+
+@pytest.fixture(params=["1.21", "1.36"])
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def node(version: str) -> Iterator[KubeadmNode]:
+    # a short path: a socket's has at most 107 bytes
+    with tempfile.TemporaryDirectory(prefix="node-") as directory:
+        yield KubeadmNode(Path(directory), version)
+
+
+def test_the_files_of_kubeadm_start_the_agent_to_a_running_tree(node: KubeadmNode, version: str) -> None:
+    node.joined("bootstrap-kubelet.conf", TOKEN)
+    with node.start() as agent:
+        agent.wait_ready()
+        config = json.loads(agent.ask(GetConfigz(), Configz, "config_controller").body)["kubeletconfig"]
+        assert config["clusterDNS"] == ["10.96.0.10"]
+        assert config["staticPodPath"] == node.place("/etc/kubernetes/manifests")
+        assert config["rotateCertificates"] is True
+        shown = agent.log
+        warned = ("--pod-infra-container-image", "--network-plugin", "--container-runtime ")
+        assert all((flag in shown) == (version == "1.21") for flag in warned[:2])
+        assert "Traceback" not in shown
+        assert agent.stop() == 0
+
+
+def test_a_node_that_has_joined_before_starts_again_without_its_bootstrap_file(node: KubeadmNode) -> None:
+    node.joined("kubelet.conf", TOKEN)
+    with node.start() as agent:
+        agent.wait_ready()
+        assert agent.stop() == 0
+
+
+def test_an_audit_tool_finds_the_process_by_its_name_and_reads_its_flags(node: KubeadmNode) -> None:
+    node.joined("kubelet.conf", TOKEN)
+    with node.start() as agent:
+        agent.wait_ready()
+        process = Path(f"/proc/{agent.process.pid}")
+        assert process.joinpath("comm").read_text() == "kubelet\n"
+        words = process.joinpath("cmdline").read_text().split("\0")
+        assert node.command()[0] in words
+        assert f"--config={node.place('/var/lib/kubelet/config.yaml')}" in words
+        named = [path.name for path in Path("/proc").glob("[0-9]*") if _is_kubelet(path) and _below(path, agent)]
+        assert named == [str(agent.process.pid)]
+
+
+def test_a_unit_that_signals_every_process_at_once_stops_the_agent_in_order(node: KubeadmNode) -> None:
+    """As the reference's own unit does, which has systemd's default KillMode."""
+    node.joined("kubelet.conf", TOKEN)
+    with node.start() as agent:
+        agent.wait_ready()
+        for actor in agent.tree().values():
+            os.kill(actor.pid, signal.SIGTERM)
+        assert agent.stop() == 0
+        incidents = agent.root_dir / "troupelet/incidents.jsonl"
+        assert not incidents.exists() or incidents.read_text() == ""
+
+
+def _is_kubelet(path: Path) -> bool:
+    try:
+        return path.joinpath("comm").read_text() == "kubelet\n"
+    except OSError:
+        return False
+
+
+def _below(path: Path, agent: AgentCommand) -> bool:
+    return str(agent.root_dir).encode() in path.joinpath("cmdline").read_bytes()
+
+
+def test_kubelet_answers_what_kubeadm_asks_it_before_anything_else(tmp_path: Path) -> None:
+    kubelet = Path(sys.executable).with_name("kubelet")
+    done = subprocess.run([kubelet, "--version"], capture_output=True, text=True, timeout=30, check=True)
+    assert re.fullmatch(r"Kubernetes v1\.36\.\d+\S*\n", done.stdout)
+    help_text = subprocess.run([kubelet, "-h"], capture_output=True, text=True, timeout=30, check=True).stdout
+    assert help_text.startswith("Usage: kubelet [flags]")
+    assert "--bootstrap-kubeconfig" in help_text
+
+
+def test_the_unit_and_the_drop_in_are_what_systemd_takes(tmp_path: Path) -> None:
+    analyze = "/usr/bin/systemd-analyze"
+    if not os.access(analyze, os.X_OK):
+        pytest.skip("no systemd-analyze here")
+    unit = (SOURCES / "etc/systemd/troupelet.service").read_text()
+    unit = unit.replace("/opt/troupelet/bin/supervise", str(Path(sys.executable).with_name("supervise")))
+    drop_in = DROP_IN.read_text().replace("/usr/bin/kubelet", str(Path(sys.executable).with_name("kubelet")))
+    tmp_path.joinpath("kubelet.service").write_text(unit.replace("Alias=kubelet.service\n", ""))
+    tmp_path.joinpath("kubelet.service.d").mkdir()
+    tmp_path.joinpath("kubelet.service.d/10-kubeadm.conf").write_text(drop_in)
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", str(tmp_path / "kubelet.service")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    about_it = [line for line in done.stderr.splitlines() if str(tmp_path) in line]
+    assert (done.returncode, about_it) == (0, []), done.stderr
