@@ -16,7 +16,7 @@ AT_ONCE: Final = 4
 TRANSITION, CHANGE, UPKEEP = 0, 1, 2
 """Priorities: phase and readiness; what else has changed; what is only put right."""
 POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
-AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=15.0, free=0)
+AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
 
 class _Entry(msgspec.Struct):
