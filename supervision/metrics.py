@@ -22,16 +22,16 @@ class Metrics:
         self._gauges: dict[_Key, float] = {}
         self._histograms: dict[_Key, tuple[Sequence[float], list[int], list[float]]] = {}
 
-    def count(self, name: str, by: float = 1, **labels: str) -> None:
+    def count(self, name: str, by: float = 1, /, **labels: str) -> None:
         """Add to a counter."""
         key = (name, tuple(sorted(labels.items())))
         self._counters[key] = self._counters.get(key, 0) + by
 
-    def gauge(self, name: str, value: float, **labels: str) -> None:
+    def gauge(self, name: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
         self._gauges[name, tuple(sorted(labels.items()))] = value
 
-    def drop(self, name: str, **labels: str) -> None:
+    def drop(self, name: str, /, **labels: str) -> None:
         """Forget a gauge whose subject is gone."""
         self._gauges.pop((name, tuple(sorted(labels.items()))), None)
 

@@ -20,6 +20,8 @@ from .shutdown import is_whole
 from .table import Child, Table
 from .watch import pss
 
+_MEMORY_SECONDS = 2.0
+
 
 class Ruled(Protocol):
     """The stage, as far as it can be asked for something."""
@@ -81,7 +83,7 @@ def _actor_state(child: Child) -> ActorState:
         incarnation=child.incarnation,
         restarts=child.restarts,
         uptime=now - child.forked_at if child.alive else 0.0,
-        memory_bytes=pss(child.pid) if child.pid else 0,
+        memory_bytes=_memory(child, now),
         last_incident=child.last_incident(),
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
     )
@@ -100,6 +102,13 @@ def _actor_state(child: Child) -> ActorState:
         tasks=seen.tasks,
         outgoing=seen.outgoing,
     )
+
+
+def _memory(child: Child, now: float) -> int:
+    """Two seconds old at most: the system takes a millisecond to tell it, and whoever scrapes asks for all actors."""
+    if child.pid and now - child.memory_at > _MEMORY_SECONDS:
+        child.memory_bytes, child.memory_at = pss(child.pid), now
+    return child.memory_bytes if child.pid else 0
 
 
 def _inject(stage: Ruled, order: Inject) -> str:

@@ -196,7 +196,7 @@ class Processes:
         if child.blackbox is not None:
             child.blackbox.close()
         child.uplink = child.slot = child.blackbox = None
-        child.state, child.pid, child.memory_bytes = "down", 0, 0
+        child.state, child.pid, child.memory_bytes, child.memory_at = "down", 0, 0, 0.0
 
 
 def _cause_of(status: int) -> Cause:

@@ -43,6 +43,7 @@ class Child:
     """Ordered again while the old process is still there."""
     timers: list[Timer] = field(default_factory=list)
     memory_bytes: int = 0
+    memory_at: float = 0.0
     last_cause: Cause | None = None
     last_incident_at: float = 0.0
     incident_open: bool = False
