@@ -1,0 +1,356 @@
+"""Registration, status and lease against an API server of our own, time in the test's hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ClientState, GetClientState, NodePressure, NodeProblem, VolumesInUse
+from actors.cert_manager.messages import NodeAddresses
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from supervision.protocol import Hello
+from tests.support.apiserver import ApiServer
+from tests.support.heartbeat import CAPACITY, Heartbeat
+
+Story = Callable[[ApiServer], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Callable[[Story], None]:
+    """Runs a story with a server of its own."""
+
+    def run(story: Story) -> None:
+        async def whole() -> None:
+            async with ApiServer(tmp_path, node_lifecycle=False) as server:
+                await asyncio.wait_for(story(server), 50)
+
+        asyncio.run(whole())
+
+    return run
+
+
+# -- registration ------------------------------------------------------------------------------------------------------
+def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, agent={"flags": {"node-labels": {"role": "db"}}}) as node:
+            await node.until(lambda: node.registered, "node")
+            assert node.status("Ready") == "False"
+            assert node.condition("Ready")["message"] == "container runtime status check may not have completed yet"
+            await node.runtime()
+            before = node.clock()
+            await node.until(lambda: node.status("Ready") == "True", "Ready")
+            assert node.clock() - before < 1.0
+            status = node.node["status"]
+            assert status["capacity"] == {"cpu": "2", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+            assert status["images"] == [{"names": ["a@sha256:1", "a:1"], "sizeBytes": 100}]
+            assert status["nodeInfo"]["containerRuntimeVersion"] == "containerd://1.6.20"
+            assert status["nodeInfo"]["kubeletVersion"].startswith("v1.36.")
+            assert [one["type"] for one in status["conditions"]][:3] == [
+                "MemoryPressure",
+                "DiskPressure",
+                "PIDPressure",
+            ]
+            assert node.node["metadata"]["labels"]["role"] == "db"
+            assert node.events() == [
+                "Starting",
+                "NodeHasSufficientMemory",
+                "NodeHasNoDiskPressure",
+                "NodeHasSufficientPID",
+                "NodeReady",
+            ]
+            state = await node.harness.deliver(GetClientState())
+            assert isinstance(state, ClientState)
+            assert (state.mode, state.server) == ("joined", server.url)
+
+    play(story)
+
+
+def test_a_server_that_is_away_at_first_is_tried_until_it_answers(play):
+    async def story(server: ApiServer) -> None:
+        await server.stop()
+        async with Heartbeat(server) as node:
+            await node.pass_time(20)
+            await server.start()
+            await node.until(lambda: node.registered and bool(node.renewed()), "node and lease", step=0.5)
+            assert node.clock() < 1000 + 20 + 2 * 7.5
+
+    play(story)
+
+
+def test_a_node_that_is_there_is_put_right_and_kept(play):
+    async def story(server: ApiServer) -> None:
+        labels = {"kubernetes.io/os": "windows", "own": "x"}
+        taints = [{"key": "mine", "effect": "NoSchedule"}]
+        server.create("nodes", {"metadata": {"name": "n1", "labels": labels}, "spec": {"taints": taints}})
+        uid = server.get("nodes", "n1")["metadata"]["uid"]
+        async with Heartbeat(server, registerWithTaints=[]) as node:
+            await node.ready()
+            assert node.node["metadata"]["uid"] == uid
+            assert node.node["metadata"]["labels"]["kubernetes.io/os"] == "linux"
+            assert node.node["metadata"]["labels"]["own"] == "x"
+            assert taints[0]["key"] in [one["key"] for one in node.node["spec"]["taints"]]
+            assert not node.asked("create", "nodes")
+
+    play(story)
+
+
+def test_without_register_node_somebody_else_is_waited_for(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, registerNode=False) as node:
+            await node.runtime()
+            await node.pass_time(15)
+            assert not node.registered
+            server.create("nodes", {"metadata": {"name": "n1"}})
+            await node.until(lambda: node.status("Ready") == "True", "Ready", step=0.5)
+            assert not node.asked("create", "nodes")
+
+    play(story)
+
+
+def test_a_new_node_waits_three_seconds_for_its_capacity_and_no_longer(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, dead=True) as node:
+            await node.runtime()
+            await node.pass_time(2.5)
+            assert not node.registered
+            await node.pass_time(1)
+            await node.until(lambda: node.registered, "node")
+            assert "missing node capacity" in node.condition("Ready")["message"]
+            node.harness.answer(GetNodeResources, NodeResources(CAPACITY, CAPACITY, {}, 0, "cgroupfs", 2))
+            await node.until(lambda: node.status("Ready") == "True", "Ready")
+
+    play(story)
+
+
+# -- status ------------------------------------------------------------------------------------------------------------
+def test_an_unchanged_status_is_read_each_ten_seconds_and_written_each_five_minutes(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.pass_time(20)
+            writes, reads = len(node.asked("patch", "nodes/status")), len(node.asked("get", "nodes"))
+            for _ in range(20):
+                await node.runtime()
+                await node.pass_time(10)
+            assert len(node.asked("patch", "nodes/status")) == writes
+            assert 18 <= len(node.asked("get", "nodes")) - reads <= 21
+            beat = node.condition("Ready")["lastHeartbeatTime"]
+            for _ in range(11):
+                await node.runtime()
+                await node.pass_time(10)
+            assert len(node.asked("patch", "nodes/status")) == writes + 1
+            assert node.condition("Ready")["lastHeartbeatTime"] > beat
+
+    play(story)
+
+
+def test_what_others_wrote_is_seen_and_taken_back_at_the_next_look(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            unknown = {**node.condition("Ready"), "status": "Unknown", "reason": "NodeStatusUnknown"}
+            rest = [one for one in node.node["status"]["conditions"] if one["type"] != "Ready"]
+            server.patch("nodes", "n1", {"status": {"conditions": [*rest, unknown]}}, subresource="status")
+            await node.runtime()
+            await node.pass_time(10.5)
+            assert node.status("Ready") == "True"
+
+    play(story)
+
+
+@pytest.mark.parametrize("failures", [1, 4])
+def test_a_write_that_fails_is_tried_again_at_once(play, failures):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.pass_time(1)
+            server.fault("status", verb="patch", resource="nodes/status", times=failures)
+            await node.harness.deliver(NodePressure(memory=True))
+            await node.pass_time(10)
+            assert node.status("MemoryPressure") == "True"
+            assert node.condition("MemoryPressure")["reason"] == "KubeletHasInsufficientMemory"
+            assert node.events()[-1] == "NodeHasInsufficientMemory"
+
+    play(story)
+
+
+def test_shutdown_is_told_at_once_and_its_end_too(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.harness.deliver(NodeProblem("shutdown", "node is shutting down"))
+            await node.quiet()
+            assert node.condition("Ready")["message"] == "node is shutting down"
+            await node.harness.deliver(NodeProblem("shutdown"))
+            await node.quiet()
+            assert node.status("Ready") == "True"
+            assert node.events()[-2:] == ["NodeNotReady", "NodeReady"]
+
+    play(story)
+
+
+def test_a_runtime_that_is_silent_for_half_a_minute_makes_the_node_not_ready(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            began = node.clock()
+            await node.until(lambda: node.status("Ready") == "False", "NotReady", step=1.0)
+            assert 30 <= node.clock() - began <= 42
+            assert node.condition("Ready")["message"] == "container runtime is down"
+            await node.runtime()
+            await node.pass_time(10.5)
+            assert node.status("Ready") == "True"
+
+    play(story)
+
+
+def test_volumes_in_use_and_cordoning(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.harness.deliver(VolumesInUse(["b", "a"]))
+            server.patch("nodes", "n1", {"spec": {"unschedulable": True}})
+            await node.pass_time(10.5)
+            assert node.node["status"]["volumesInUse"] == ["a", "b"]
+            assert "NodeNotSchedulable" in node.events()
+
+    play(story)
+
+
+def test_cert_manager_is_told_the_addresses_before_there_is_a_node_and_again_on_hello(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, agent={"kubeconfig": "/no/such/file", "bootstrap_kubeconfig": "/b"}) as node:
+            told = NodeAddresses(["10.0.0.7"], ["n1"])
+            assert node.harness.sent(NodeAddresses, "cert_manager") == [told]
+            await node.harness.deliver(Hello("cert_manager", 2))
+            assert node.harness.sent(NodeAddresses, "cert_manager") == [told, told]
+
+    play(story)
+
+
+# -- nothing flaps -----------------------------------------------------------------------------------------------------
+def test_restarts_of_the_agent_or_of_this_actor_alone_cause_no_transition(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            before = node.node["status"]
+        for incarnation, dead in ((1, False), (2, False), (3, True)):
+            async with Heartbeat(server, node.clock, incarnation=incarnation, dead=dead) as node:
+                await node.pass_time(25)
+                assert node.status("Ready") == "True"
+                await node.runtime()
+                await node.pass_time(15)
+                assert not {"NodeReady", "NodeNotReady"} & set(node.events())
+                assert ("Starting" in node.events()) == (incarnation == 1)
+                after = node.node["status"]
+                assert [one["lastTransitionTime"] for one in after["conditions"]] == [
+                    one["lastTransitionTime"] for one in before["conditions"]
+                ]
+                assert {**after, "conditions": 0} == {**before, "conditions": 0}
+
+    play(story)
+
+
+def test_with_every_other_actor_dead_the_lease_goes_on_and_the_node_says_so_after_half_a_minute(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+        async with Heartbeat(server, node.clock, incarnation=2, dead=True) as node:
+            times = []
+            for _ in range(6):
+                await node.pass_time(10.5)
+                times.append(node.renewed())
+            assert times == sorted(set(times))
+            assert node.status("Ready") == "False"
+            assert "container runtime status check may not have completed yet" in node.condition("Ready")["message"]
+
+    play(story)
+
+
+# -- the lease ---------------------------------------------------------------------------------------------------------
+def test_the_lease_is_owned_by_the_node_and_renewed_each_quarter(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, nodeLeaseDurationSeconds=80) as node:
+            await node.ready()
+            await node.until(lambda: bool(node.renewed()), "lease")
+            lease = node.lease
+            assert lease is not None
+            assert lease["spec"]["holderIdentity"] == "n1"
+            assert lease["spec"]["leaseDurationSeconds"] == 80
+            owner = lease["metadata"]["ownerReferences"][0]
+            assert (owner["kind"], owner["uid"]) == ("Node", node.node["metadata"]["uid"])
+            before = len(node.asked("update", "leases"))
+            for _ in range(10):
+                await node.pass_time(20.9)
+            assert 9 <= len(node.asked("update", "leases")) - before <= 10
+
+    play(story)
+
+
+def test_it_is_renewed_while_node_status_hangs(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.until(lambda: bool(node.renewed()), "lease")
+            server.fault("hang", resource="nodes")
+            server.fault("hang", resource="nodes/status")
+            times = [node.renewed()]
+            for _ in range(4):
+                await node.pass_time(10.5)
+                times.append(node.renewed())
+            assert times == sorted(set(times))
+
+    play(story)
+
+
+@pytest.mark.parametrize("kind", ["conflict", "status", "drop"])
+def test_a_few_failures_in_a_row_cost_no_renewal(play, kind):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.until(lambda: bool(node.renewed()), "lease")
+            before = node.renewed()
+            server.fault(kind, verb="update", resource="leases", times=3)
+            await node.pass_time(10.5)
+            assert node.renewed() > before
+
+    play(story)
+
+
+def test_a_lease_that_was_deleted_is_made_again(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.until(lambda: bool(node.renewed()), "lease")
+            server.delete("leases", "n1", "kube-node-lease")
+            await node.pass_time(10.5)
+            await node.until(lambda: node.lease is not None, "lease")
+
+    play(story)
+
+
+def test_after_an_hour_without_a_server_all_is_current_in_seconds(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.until(lambda: bool(node.renewed()), "lease")
+            before = node.renewed()
+            await server.stop()
+            for _ in range(60):
+                await node.harness.advance(60)
+                await asyncio.sleep(0.01)
+            await server.start()
+            await node.runtime()
+            back = node.clock()
+            await node.until(lambda: node.renewed() > before, "lease", step=0.5)
+            assert node.clock() - back < 8
+            await node.runtime()
+            await node.pass_time(10.5)
+            assert node.status("Ready") == "True"
+            assert "NodeNotReady" not in node.events()
+
+    play(story)
