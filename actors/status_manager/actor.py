@@ -22,7 +22,7 @@ from actors.kube.pod import PodStatus
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, on
-from supervision.protocol import Hello
+from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
 
 from .api_pods import ApiPod
 from .container_status import Readiness
@@ -32,6 +32,7 @@ from .memory import ProbeMemory
 from .messages import GetPods, GetPodStatus, PodObserved, Pods, PodStatusFound, ProbeResult
 from .node_addresses import node_ips
 from .phase import TERMINAL
+from .pod_metrics import PodMetrics
 from .pod_status import ENDED, Node, Observation
 from .pod_status import compute as computed
 from .start_latency import StartLatency
@@ -59,6 +60,7 @@ class StatusManager(Actor):
         self._born_ns = clock_ns()
         self.table = PodTable()
         self.latency = StartLatency(self.metrics)
+        self._numbers = PodMetrics(self.metrics)
         self._joined: Joined | None = None
         """None: standalone."""
         self._probes: dict[str, dict[tuple[str, str], ProbeResult]] = {}
@@ -189,7 +191,7 @@ class StatusManager(Actor):
             self.log.debug("pod %s: %s", known.full_name, status.phase)
         if status.phase == "Running" and known.status is not None and known.status.phase == "Pending":
             self.latency.first_running(known, self.now())
-        self.metrics.count("status_manager_status_changes_total")
+        self._numbers.changed(known, known.status, status)
 
     def _readiness(self, known: Known) -> Callable[[Container, Runtime], Readiness]:
         uid, results = known.uid, self._probes.get(known.uid, {})
@@ -232,6 +234,11 @@ class StatusManager(Actor):
         items = [_with_status(known, self.table.api.get(known.uid)) for known in self.table.sorted()]
         listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
         return Pods(codec.encode(listed))
+
+    @on(GetMetrics)
+    def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
+        self._numbers.gauges(self.table)
+        return self.metrics.snapshot(self.name, self.incarnation)
 
     @on(GetPodStatus)
     def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound:

@@ -106,7 +106,6 @@ class Joined:
         """All of it once more."""
         self._find_orphans()
         self._tell_stuck()
-        self._manager.metrics.gauge("kubelet_mirror_pods", len(self._table.api.mirrors()))
         self._table.ask_again()
         self.writer.consider_all()
 

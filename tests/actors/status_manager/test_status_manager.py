@@ -10,7 +10,7 @@ from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.protocol import GetMetrics, Hello
 
 S = 1_000_000_000
 BORN = 1_700_000_000 * S
@@ -177,3 +177,26 @@ async def test_the_memory_forgets_what_is_gone(tmp_path):
         await harness.deliver(seen(gone=True))
         await harness.advance(SAVE_SECONDS)
         assert "c1" not in path.read_text()
+
+
+async def numbers(harness: Harness, name: str) -> dict[tuple[str, ...], float]:
+    snapshot = await harness.deliver(GetMetrics())
+    return {tuple(each.labels.values()): each.value for each in snapshot.samples if each.name == name and each.value}
+
+
+async def test_pods_and_ends_of_containers_are_counted(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(uid="u1"))
+        await harness.deliver(seen(uid="u2", name="q", stage="rejected", runtime=None, reason="OutOfcpu"))
+        ended = Container(id="c1", name="a", pod_uid="u1", state=ContainerState.EXITED, exit_code=3, finished_ns=BORN)
+        for at in (2.0, 3.0):
+            await harness.deliver(seen(uid="u1", runtime=PodRuntime(uid="u1", containers=[ended], at=at)))
+        assert await numbers(harness, "kubelet_terminated_containers_total") == {("container", "3", "Error"): 1}
+        assert await numbers(harness, "kubelet_admission_rejections_total") == {("OutOfcpu",): 1}
+        assert await numbers(harness, "kubelet_desired_pods") == {("false",): 2}
+        assert await numbers(harness, "kubelet_active_pods") == {("false",): 1}
+        working = {("desired", "sync", "false"): 1, ("desired", "terminated", "false"): 1}
+        assert await numbers(harness, "kubelet_working_pods") == working
+        await harness.deliver(seen(uid="u1", gone=True))
+        assert await numbers(harness, "kubelet_desired_pods") == {("false",): 1}
+        assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", "false"): 1}
