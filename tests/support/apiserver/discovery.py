@@ -23,19 +23,37 @@ def document(path: str, address: str) -> Obj | None:
     fixed: dict[str, Obj] = {
         "/version": dict(VERSION),
         "/openapi/v2": _OPENAPI,
-        "/openapi/v3": {"paths": {}},
+        "/openapi/v3": {"paths": {base[1:]: {"serverRelativeURL": f"/openapi/v3{base}?hash=1"} for base in _bases()}},
         "/api": {"kind": "APIVersions", "versions": ["v1"],
                  "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]},
         "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(one) for one in _groups()]},
     }  # fmt: skip
     if path in fixed:
         return fixed[path]
+    if path.startswith("/openapi/v3/"):
+        return _openapi(path.removeprefix("/openapi/v3"))
     here = [one for one in RESOURCES if one.base == path]
     if here:
         listed = [entry for one in here for entry in _entries(one)]
         return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": here[0].api_version, "resources": listed}
     group = path.removeprefix("/apis/")
     return {**_group(group), "kind": "APIGroup", "apiVersion": "v1"} if group in _groups() else None
+
+
+def _bases() -> list[str]:
+    return sorted({one.base for one in RESOURCES})
+
+
+def _openapi(base: str) -> Obj:
+    """Only what tells kubectl that the server validates fields, so that kubectl need not."""
+    paths = {}
+    for one in RESOURCES:
+        if one.base == base:
+            kind = {"group": one.group, "version": one.version, "kind": one.kind}
+            parameters = [{"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}]
+            patch = {"x-kubernetes-group-version-kind": kind, "parameters": parameters, "responses": {}}
+            paths[f"{base}/{one.plural}/{{name}}"] = {"patch": patch}
+    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.0"}, "paths": paths}
 
 
 def _groups() -> list[str]:

@@ -13,7 +13,7 @@ from .kubelet_proxy import KubeletProxy
 from .options import Options
 from .orders import Orders
 from .registry import Registry
-from .request import Answer, Drop, Reply, Request, Stream, Target, answer, target_of
+from .request import Answer, Drop, Reply, Request, Target, answer, target_of
 from .reviews import review
 from .tokens import Tokens
 from .users import Users
@@ -44,7 +44,7 @@ class Handling:
         except StatusError as error:
             later = [("Retry-After", str(error.retry_after))] if error.retry_after else []
             reply = answer(error.status(), error.code, later)
-        seen.status = reply.status if isinstance(reply, Answer) else 200 if isinstance(reply, Stream) else 101
+        seen.status = reply.status
         return reply
 
     async def _checked(self, request: Request, connection: ssl.SSLObject | None, seen: Seen) -> Reply:
@@ -60,7 +60,7 @@ class Handling:
         if (dropped := await self.faults.before(request, target)) is not None:
             return dropped
         reply = await self._perform(request, target)
-        return Drop() if self.faults.find(request, target, "lost") else reply
+        return Drop(reply.status) if self.faults.find(request, target, "lost") else reply
 
     def _authorize(self, request: Request, target: Target | None) -> None:
         user = request.user

@@ -105,7 +105,9 @@ class Registry:
                     400, f"the {field} in the data ({obj[field]}) does not match the expected one ({wanted})"
                 )
         metadata = obj.setdefault("metadata", {})
-        if resource.namespaced and metadata.setdefault("namespace", namespace) != namespace:
+        if resource.namespaced and not metadata.get("namespace"):
+            metadata["namespace"] = namespace
+        if resource.namespaced and metadata["namespace"] != namespace:
             raise StatusError(
                 400, "the namespace of the provided object does not match the namespace sent on the request"
             )

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
+from . import protobuf
 from .errors import StatusError
 from .objects import Obj
 from .resources import BY_PATH, Resource
@@ -59,9 +60,7 @@ class Request:
         """Raises StatusError 400."""
         content = self.headers.get("content-type", "application/json")
         if "protobuf" in content:
-            raise StatusError(
-                415, "the body of the request was in an unknown format - accepted media types include: json"
-            )
+            return protobuf.body(self.body)
         try:
             found = msgspec.yaml.decode(self.body) if "yaml" in content else msgspec.json.decode(self.body)
         except msgspec.DecodeError as error:
@@ -135,6 +134,7 @@ class Stream:
 
     pieces: AsyncIterator[bytes]
     content_type: str = "application/json"
+    status: int = 200
 
 
 @dataclass
@@ -142,11 +142,14 @@ class Hijack:
     """The connection is somebody else's from here on: (reader, writer, bytes that came early)."""
 
     take: Callable[[asyncio.StreamReader, asyncio.StreamWriter, bytes], Awaitable[None]]
+    status: int = 101
 
 
 @dataclass
 class Drop:
-    """The connection is cut, without an answer."""
+    """The connection is cut, without an answer; `status` is what it would have been."""
+
+    status: int = 0
 
 
 Reply = Answer | Stream | Hijack | Drop
