@@ -60,3 +60,14 @@ def seen(of: dict[str, Any], *, code: int | None = None, at: float = 1.0, run: b
 
 def begun(of: dict[str, Any]) -> PodObserved:
     return seen(of, stage="admitting", runtime=None, sandbox_ready=False)
+
+
+def conditions(of: dict[str, Any]) -> dict[str, str]:
+    """Status of each condition by its type."""
+    return {each["type"]: each["status"] for each in of["status"]["conditions"]}
+
+
+def deleted(of: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The pod with its deletion asked for, grace ended at BORN."""
+    of["metadata"].update(deletionTimestamp="2023-11-14T22:13:20Z", deletionGracePeriodSeconds=5, **more)
+    return of

@@ -1,0 +1,307 @@
+"""The status manager of a joined node when things fail: the API server, a restart, a pod that does not end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
+from actors.pod_config.messages import SourcePod, SourcePods
+from actors.status_manager.joined import UPKEEP_SECONDS
+from actors.status_manager.messages import GetPodStatus, ProbeResult
+from supervision.actor import AskError
+from supervision.harness import Harness
+from tests.support.api_joined import BORN, BOUND, S, begun, conditions, deleted, joined, pod, seen
+from tests.support.pods_of_api import ApiPodStore
+
+
+# -- faults -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ApiAnswer(status=0, reason="Unreachable"),
+        ApiAnswer(status=429, reason="TooManyRequests", retry_after=2.0),
+        ApiAnswer(status=500, reason="InternalError"),
+        ApiAnswer(status=503, reason="ServiceUnavailable"),
+        ApiAnswer(status=409, reason="Conflict"),
+        ApiAnswer(status=403, reason="Forbidden"),
+        ApiAnswer(status=401, reason="Unauthorized"),
+        AskError("kube_client is not there"),
+    ],
+)
+async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path, answer):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    left = [3]
+
+    def fault(call: ApiCall) -> ApiAnswer | None:
+        left[0] -= 1
+        if left[0] < 0:
+            return None
+        if isinstance(answer, AskError):
+            raise answer
+        return answer
+
+    store.faults = fault
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Pending"
+        await harness.advance(10.0)
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+async def test_a_server_that_is_away_for_hours_is_asked_rarely_and_then_told_everything_at_once(tmp_path):
+    store = ApiPodStore()
+    pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]
+    flying, most = [0], [0]
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        store.faults = lambda call: ApiAnswer(status=0, reason="Unreachable")
+        for each in pods:
+            await harness.deliver(seen(each))
+        await harness.advance(7200)
+        assert len(store.calls) < 1500
+        assert len(harness.actor._joined.writer.backlog) <= 50
+        store.calls.clear()
+
+        async def slowly(call: ApiCall) -> ApiAnswer:
+            flying[0] += 1
+            most[0] = max(most[0], flying[0])
+            try:
+                await asyncio.sleep(0)
+                return store.answer(call)
+            finally:
+                flying[0] -= 1
+
+        store.faults = lambda call: None
+        harness.answer(ApiCall, slowly)
+        await store.sync(harness)
+        await harness.settle()
+        assert {each["status"]["phase"] for each in store.pods.values()} == {"Running"}
+        assert len(store.calls) == 50
+        assert most[0] == 4
+
+
+async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
+    store = ApiPodStore()
+    pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(8)]
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        for each in pods[:7]:
+            await harness.deliver(seen(each))
+        await harness.settle()
+        store.faults = lambda call: ApiAnswer(status=503, reason="ServiceUnavailable")
+        for each in pods[:7]:
+            await harness.deliver(seen(each, run=True, at=2.0, sandbox_ready=False))
+        await harness.deliver(seen(pods[7]))
+        await harness.settle()
+        store.faults = lambda call: None
+        store.calls.clear()
+        await harness.advance(5.0)
+        order = [call.path.split("/")[6] for call in store.calls]
+        assert order.index("p7") == 0
+        assert len(order) == 8
+
+
+async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    whole = store._patch
+
+    def normalising(found: dict[str, Any], patch: dict[str, Any]) -> ApiAnswer:
+        patch["status"].pop("hostIPs", None)
+        return whole(found, patch)
+
+    store._patch = normalising
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.advance(5 * UPKEEP_SECONDS)
+        await harness.deliver(seen(bound, at=5.0))
+        assert len(store.calls) == 1
+        await harness.deliver(seen(bound, code=1, at=6.0, sandbox_ready=True))
+        await harness.advance(5 * UPKEEP_SECONDS)
+        assert len(store.calls) == 2
+
+
+async def test_a_watch_that_lags_takes_nothing_back(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    stale = json.dumps(bound).encode()
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        await harness.deliver(SourcePod("api", "u", stale))
+        await harness.advance(UPKEEP_SECONDS)
+        assert len(store.calls) == 1
+
+
+async def test_a_pod_that_cannot_be_read_harms_nobody(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await harness.deliver(SourcePod("api", "x", b'{"metadata": 7}'))
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+# -- restarts -----------------------------------------------------------------------------------------------------
+PROBED = {"containers": [{"name": "a", "image": "i", "readinessProbe": {"httpGet": {"port": 80}}}]}
+
+
+@pytest.mark.parametrize("first", ["worker", "server"])
+async def test_a_restart_changes_nothing_at_the_server(tmp_path, first):
+    store = ApiPodStore()
+    bound = store.put(pod(**PROBED))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", True))
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        assert conditions(store.find("p"))["Ready"] == "True"
+    before = json.dumps(store.find("p"))
+    if (tmp_path / "troupelet").exists():
+        (tmp_path / "troupelet").rename(tmp_path / "lost")
+    async with joined(tmp_path, store, 2) as harness:
+        harness.actor._born_ns = BORN + 3600 * S
+        if first == "server":
+            await store.sync(harness)
+        await harness.deliver(begun(bound))
+        if first == "worker":
+            await store.sync(harness)
+        await harness.settle()
+        await harness.deliver(seen(bound, at=9.0))
+        await harness.deliver(ProbeResult("u", "a", "c1", "readiness", True))
+        await harness.advance(2 * UPKEEP_SECONDS)
+    assert json.dumps(store.find("p")) == before
+
+
+async def test_a_pod_that_was_over_before_a_restart_stays_as_it_was(tmp_path):
+    store = ApiPodStore()
+    bound = pod(restartPolicy="Never")
+    bound["status"].update(phase="Failed", reason="OutOfcpu", message="no", startTime=BOUND)
+    store.put(bound)
+    before = json.dumps(store.find("p"))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(begun(bound))
+        await harness.deliver(seen(bound, run=False, stage="terminated", finished=True, sandbox_ready=False))
+        await harness.advance(2 * UPKEEP_SECONDS)
+    found = store.find("p")["status"]
+    kept = json.loads(before)["status"]
+    assert {key: found[key] for key in ("phase", "reason", "message", "startTime")} == {
+        key: kept[key] for key in ("phase", "reason", "message", "startTime")
+    }
+    assert "containerStatuses" not in found
+
+
+async def test_a_status_that_came_about_while_it_was_away_is_written_then(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod(restartPolicy="Never"))
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+    async with joined(tmp_path, store, 2) as harness:
+        await harness.deliver(seen(bound, code=0, at=7.0, stage="terminated", finished=True))
+        await store.sync(harness)
+        await harness.settle()
+    assert store.find("p")["status"]["phase"] == "Succeeded"
+
+
+async def test_a_status_is_found_by_name_and_uid(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        assert json.loads((await harness.deliver(GetPodStatus("u"))).status)["phase"] == "Running"
+        assert (await harness.deliver(GetPodStatus("", "n", "p"))).uid == "u"
+
+
+async def test_the_time_from_change_to_write_is_measured(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    left = [1]
+    store.faults = lambda call: ApiAnswer(status=500) if left and left.pop() else None
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.advance(5.0)
+        samples = {s.name: s for s in harness.actor.metrics.snapshot("x", 1).samples}
+        found = samples["kubelet_pod_status_sync_duration_seconds"]
+        assert sum(found.counts) == 1
+        assert found.value == pytest.approx(0.5)
+
+
+# -- stuck --------------------------------------------------------------------------------------------------------
+async def test_a_pod_that_stays_terminating_is_told_of_with_what_it_waits_for(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+
+        def told() -> list[tuple[str, str]]:
+            return [(each.type, each.reason) for each in harness.sent(RecordEvent, "api_clients/event_client")]
+
+        store.touch(deleted(store.find("p")))
+        await store.sync(harness)
+        await harness.deliver(seen(bound, stage="terminating", departing="containers"))
+        await harness.advance(55.0)
+        assert told() == []
+        assert stuck(harness) == {}
+        await harness.advance(20.0)
+        assert told() == [("Warning", "FailedKillPod")]
+        assert stuck(harness) == {"containers": 1}
+        await harness.deliver(seen(bound, code=1, stage="terminated", departing="volumes", trouble="busy", at=2.0))
+        await harness.advance(100.0)
+        assert len(told()) == 2
+        assert "volumes: busy" in harness.sent(RecordEvent)[-1].message
+        assert stuck(harness) == {"volumes": 1}
+        await harness.advance(300.0)
+        assert len(told()) == 3
+        await harness.deliver(seen(bound, code=1, stage="terminated", finished=True, at=3.0))
+        await harness.settle()
+        await harness.deliver(SourcePod("api", "u"))
+        await harness.advance(20.0)
+        assert stuck(harness) == {}
+        assert len(told()) == 3
+
+
+def stuck(harness: Harness) -> dict[str, float]:
+    samples = harness.actor.metrics.snapshot("x", 1).samples
+    found = [each for each in samples if each.name == "troupelet_pods_stuck_terminating" and each.value]
+    return {each.labels["phase"]: each.value for each in found}
+
+
+async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_on_the_node(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
+        await store.sync(harness)
+        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.advance(200.0)
+        assert stuck(harness) == {"finalizers": 1}
+        assert harness.sent(RecordEvent) == []
+
+
+async def test_a_full_list_that_was_overtaken_brings_nothing_back(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await harness.deliver(SourcePod("api", "u", b"", 5))
+        await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 4))
+        await harness.deliver(seen(bound))
+        await harness.advance(UPKEEP_SECONDS)
+        assert store.calls == []
+        await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 6))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
