@@ -47,7 +47,7 @@ EVENTS: Final = "api_clients/event_client"
 class HeartbeatClient(ApiActor):
     """Node, node status, lease. Its state is the API's."""
 
-    feeders = ("pleg", "container_manager", "volume_manager")
+    feeders = ("cert_manager", "pleg", "container_manager", "volume_manager")
 
     def __init__(
         self,

@@ -89,7 +89,8 @@ def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tu
     words = (NOT_READY, joined(errors)) if errors else READY
     same = before is not None and before.get("status") == status
     since = (before or {}).get("lastTransitionTime") or now if same else now
-    changes = [] if same or before is None else [Change("NodeNotReady" if errors else "NodeReady")]
+    silent = same or (before is None and errors)  # a new node that is not ready yet is no news
+    changes = [] if silent else [Change("NodeNotReady" if errors else "NodeReady")]
     return _put(conditions, _condition("Ready", status, words, now, since)), changes
 
 
