@@ -21,7 +21,7 @@ from supervision.policy import load as load_policy
 from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec
 
-from .tree import OPTIONAL, PRELOAD, PREPARE, tree
+from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, tree
 
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
@@ -103,7 +103,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None) -> Applicati
         name="troupelet",
         tree=spec,
         policies=policies,
-        preload=PRELOAD,
+        preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
         prepare=PREPARE,
         context=agent,
         run_dir=Path(agent.run_dir),
