@@ -28,7 +28,7 @@ from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, De
 from .errors import AskError, DisposableError, DisposableTimeout
 from .message import Message
 from .metrics import Metrics
-from .protocol import Done, GetMetrics, Hello, MetricsSnapshot, SetLogLevel
+from .protocol import Done, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
 
 __all__ = ["Actor", "Address", "AskError", "DisposableError", "DisposableTimeout", "Handler", "Port", "Timer", "on"]
 
@@ -240,4 +240,16 @@ class Actor(ThespianActor):
         return Done()
 
 
-Actor._handlers = {Hello: "_on_hello", GetMetrics: "_on_get_metrics", SetLogLevel: "_on_set_log_level"}
+    @on(SetLogging)
+    def _on_set_logging(self, message: SetLogging, sender: Address) -> None:
+        from .logs import reconfigure
+
+        reconfigure(verbosity=message.verbosity, form=message.form, vmodule=message.vmodule)
+
+
+Actor._handlers = {
+    Hello: "_on_hello",
+    GetMetrics: "_on_get_metrics",
+    SetLogLevel: "_on_set_log_level",
+    SetLogging: "_on_set_logging",
+}

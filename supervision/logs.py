@@ -16,9 +16,12 @@ import os
 import select
 import sys
 import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Literal, TextIO
 
 Format = Literal["text", "json"]
+Rules = Sequence[tuple[str, int]]
 _SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, "W"))
 _FIELDS = "fields_"
 _DEBUGGING = 4
@@ -41,18 +44,54 @@ def fields(**pairs: Any) -> dict[str, Any]:
     return {_FIELDS: pairs}
 
 
+class _Threshold(logging.Filter):
+    """What is logged: all from `level` on, and of what a rule matches all from that rule's level on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.level = logging.INFO
+        self.rules: tuple[tuple[str, int], ...] = ()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        level = record.levelno
+        if level >= self.level or not self.rules:
+            return level >= self.level
+        file = record.module
+        return any(
+            level >= least and (fnmatchcase(record.name, pattern) or fnmatchcase(file, pattern))
+            for pattern, least in self.rules
+        )
+
+
+_threshold = _Threshold()
+
+
 def set_verbosity(verbosity: int) -> None:
     """What this process logs from now on: warnings and worse for a negative number, else up to V(verbosity)."""
-    logging.getLogger().setLevel(logging.WARNING if verbosity < 0 else V(verbosity))
+    _threshold.level = logging.WARNING if verbosity < 0 else V(verbosity)
+    logging.getLogger().setLevel(min([_threshold.level, *(level for _, level in _threshold.rules)]))
 
 
-def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "") -> None:
+def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = ()) -> None:
+    """Change how this process logs, but not where to; arguments as for `configure`."""
+    formatter = KlogFormatter() if form == "text" else JsonFormatter()
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(formatter)
+        if _threshold not in handler.filters:
+            handler.addFilter(_threshold)
+    _threshold.rules = tuple((pattern, V(least)) for pattern, least in vmodule)
+    set_verbosity(verbosity)
+
+
+def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "", vmodule: Rules = ()) -> None:
     """Replace what the root logger does: stderr, and the file if there is one. Raises OSError when it cannot be opened.
+
+    `vmodule`: (pattern, verbosity) for actors, or source files without .py, whose names match the pattern: those log up
+    to that verbosity as well.
 
     Done once, before the first fork: every actor inherits it. The file is opened to append, so that writers do not
     overwrite each other; who renames it must restart the agent, or copy and truncate.
     """
-    formatter = KlogFormatter() if form == "text" else JsonFormatter()
     handlers: list[logging.Handler] = [NeverWaiting(sys.stderr)]
     if log_file:
         fd = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
@@ -61,9 +100,8 @@ def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "") 
     for handler in root.handlers[:]:
         root.removeHandler(handler)
     for handler in handlers:
-        handler.setFormatter(formatter)
         root.addHandler(handler)
-    set_verbosity(verbosity)
+    reconfigure(verbosity=verbosity, form=form, vmodule=vmodule)
     # a log that cannot be written (the disk is full, the reader is gone) must not end an actor, nor fill stderr
     logging.raiseExceptions = False
 

@@ -196,6 +196,15 @@ class SetLogLevel(Message, frozen=True):
     verbosity: int
 
 
+class SetLogging(Message, frozen=True):
+    """Asks the stage to log in this way from now on; answered with Done. It tells every actor, and new ones inherit."""
+
+    verbosity: int
+    form: Literal["text", "json"] = "text"
+    vmodule: tuple[tuple[str, int], ...] = ()
+    """(pattern, verbosity): see logs.configure."""
+
+
 class Done(Message, frozen=True):
     """The order was taken, or why it was not."""
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .message import Message
 from .protocol import ROOT, STAGE
 
 Restart = Literal["permanent", "transient", "temporary"]
@@ -46,6 +47,16 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """OTP's intensity: it gives up when all its children together are restarted more often than that; 0: no limit."""
     total_period_seconds: float = 60.0
     auto_shutdown: Significance = "none"
+
+
+class SetPolicies(Message, frozen=True):
+    """Asks the stage to supervise by these policies from now on; answered with Done. It tells the supervisors.
+
+    What a policy says of starting and of heartbeats shorter than an actor's own counts from its next incarnation.
+    """
+
+    policies: dict[str, Policy]
+    """By full name; an actor that is missing keeps the one it has."""
 
 
 class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):

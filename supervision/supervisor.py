@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Mapping
 
 from .actor import Actor, Address, AskError, Timer, on
-from .children import Ending, Family, family_of, wake_at
+from .children import Ending, Family, family_of, wake_at, with_policies
 from .decide import End, Finish, Order, Tick, decide
 from .protocol import STAGE, Done, Escalated, Exited, Started
-from .spec import ChildSpec, Policy
+from .spec import ChildSpec, Policy, SetPolicies
 
 
 class Supervisor(Actor):
@@ -54,6 +54,12 @@ class Supervisor(Actor):
     @on(Exited)
     def on_exited(self, message: Exited, sender: Address) -> None:
         self._step(message)
+
+    @on(SetPolicies)
+    def on_set_policies(self, message: SetPolicies, sender: Address) -> None:
+        self._policies = {**self._policies, **message.policies}
+        self._family = with_policies(self._family, self._spec, self.name, self._policies)
+        self._arm()
 
     def _step(self, event: Started | Exited | Tick | End) -> None:
         self._family, orders = decide(self._family, event, self._clock(), self._rng)

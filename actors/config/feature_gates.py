@@ -17,6 +17,11 @@ class Gate(NamedTuple):
     default: bool
     locked: bool = False
 
+    @property
+    def metric_stage(self) -> str:
+        """As the metric kubernetes_feature_enabled has it: upper case, and nothing for GA."""
+        return "" if self.stage == "GA" else self.stage.upper()
+
 
 GATES: Final[Mapping[str, Gate]] = {
     "AllAlpha": Gate("Alpha", False),

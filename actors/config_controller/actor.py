@@ -10,11 +10,14 @@ from typing import cast
 
 import msgspec
 
+from actors.config import feature_gates
 from actors.config.agent import Agent
 from actors.config.checkpoints import Store, hash_of, layers_of
 from actors.config.documents import Document
 from actors.config.effective import to_json, to_plain
 from actors.config.errors import ConfigErrors
+from actors.config.flagz import flags_in_force
+from actors.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.protocol import STAGE, GetTree, Shutdown, Tree
 
@@ -25,8 +28,10 @@ from .messages import (
     ConfigMapAssigned,
     ConfigStatus,
     Configz,
+    Flagz,
     GetConfigStatus,
     GetConfigz,
+    GetFlagz,
     HistoryEntry,
     RollBack,
 )
@@ -66,10 +71,17 @@ class ConfigController(Actor):
         self._watcher = Watcher()
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
         self._watch_lock()
+        self._count_gates()
         self._read()
         self._step(trial.Booted(session.boot(), self._agent.config_hash))
         self.follow()
         self.every(LOOK_SECONDS, self.follow, jitter=0.1)
+
+    def _count_gates(self) -> None:
+        """Gates change with a restart only."""
+        for name, gate in feature_gates.GATES.items():
+            on_now = self._agent.gate(name)
+            self.metrics.gauge("kubernetes_feature_enabled", on_now, name=name, stage=gate.metric_stage)
 
     async def on_stop(self) -> None:
         asyncio.get_running_loop().remove_reader(self._watcher.fileno())
@@ -92,6 +104,12 @@ class ConfigController(Actor):
     @on(GetConfigz)
     def on_get_configz(self, message: GetConfigz, sender: Address) -> Configz:
         return Configz(msgspec.json.encode({"kubeletconfig": to_plain(self._running)}))
+
+    @on(GetFlagz)
+    def on_get_flagz(self, message: GetFlagz, sender: Address) -> Flagz:
+        gates = feature_gates.all_states(self._running.featureGates)
+        given = tuple(sorted(self._agent.flags_given))
+        return Flagz(flags_in_force(self._agent, self._running), given, gates, git_version())
 
     @on(GetConfigStatus)
     def on_get_status(self, message: GetConfigStatus, sender: Address) -> ConfigStatus:

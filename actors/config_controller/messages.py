@@ -35,6 +35,24 @@ class Configz(Message, frozen=True):
     body: bytes
 
 
+class GetFlagz(Message, frozen=True):
+    """Asks for the command line; answered with Flagz."""
+
+
+class Flagz(Message, frozen=True):
+    """What /flagz and /statusz are made of."""
+
+    flags: dict[str, str]
+    """Every flag of the kubelet and of ours by name, without dashes, to its effective value as it would be written; the
+    file's value where a flag sets a field that the file sets. Secrets are masked."""
+    given: tuple[str, ...]
+    """Those that are on the command line."""
+    gates: dict[str, bool]
+    """Every known feature gate with its effective value."""
+    version: str
+    """v1.36.2+troupelet.0.1.0"""
+
+
 class CgroupDriverLearnt(Message, frozen=True):
     """The runtime has said which cgroup driver it uses, which wins over the configuration."""
 

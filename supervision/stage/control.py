@@ -9,10 +9,11 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from .. import faults
+from .. import faults, logs
 from ..faults import check
 from ..message import Message
-from ..protocol import ActorState, Done, GetTree, Inject, Shutdown, Tree
+from ..protocol import ActorState, Done, GetTree, Inject, SetLogging, Shutdown, Tree
+from ..spec import SetPolicies
 from .disposables import Disposables
 from .loop import Loop
 from .processes import Processes
@@ -38,6 +39,7 @@ class Ruled(Protocol):
     policy_file: str
 
     def begin_stop(self, code: int = 0) -> None: ...
+    def set_policies(self, order: SetPolicies) -> None: ...
 
 
 def answer(stage: Ruled, question: Message) -> Message | None:
@@ -49,7 +51,20 @@ def answer(stage: Ruled, question: Message) -> Message | None:
         return Done()
     if isinstance(question, Inject):
         return Done(_inject(stage, question))
+    if isinstance(question, SetPolicies):
+        stage.set_policies(question)
+        return Done()
+    if isinstance(question, SetLogging):
+        logs.reconfigure(verbosity=question.verbosity, form=question.form, vmodule=question.vmodule)
+        _tell_all(stage, question)
+        return Done()
     return None
+
+
+def _tell_all(stage: Ruled, message: Message) -> None:
+    for child in stage.table:
+        if child.uplink is not None and child.uplink.is_open:
+            child.uplink.send(message)
 
 
 def _tree(stage: Ruled) -> Tree:

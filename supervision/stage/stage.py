@@ -33,7 +33,7 @@ from ..protocol import (
     Started,
     Stop,
 )
-from ..spec import ChildSpec, Policy, walk
+from ..spec import ChildSpec, Policy, SetPolicies, walk
 from ..wire import Frame, WireError
 from . import control, gaps
 from .clean_pages import CleanPages
@@ -46,7 +46,7 @@ from .processes import Processes
 from .rehearsal import rehearse
 from .shutdown import OrderedStop, is_whole
 from .table import Child, Table
-from .watch import Watch
+from .watch import Watch, changed
 from .watchdog import Watchdog
 
 log = logging.getLogger(STAGE)
@@ -100,7 +100,7 @@ class Stage:
             self.loop.on_signal(number, self._on_stop_signal)
         self.loop.on_signal(signal.SIGCHLD, self._reap)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        Watch(self.loop, self.table, self.processes.kill)
+        self._watch = Watch(self.loop, self.table, self.processes.kill)
         self._watchdog = Watchdog(self.loop, self.table)
         self.processes.start(self._root())
         self.loop.run()
@@ -245,6 +245,16 @@ class Stage:
             self.table.add(child)
             self.processes.start(child)
 
+    def set_policies(self, order: SetPolicies) -> None:
+        """Supervise by these from now on, and tell the supervisors; those that start later are given them."""
+        self._policies.update({name: policy for name, policy in order.policies.items() if name in self._policies})
+        for child in self.table:
+            child.policy = changed(child, self._policies.get(child.name, child.policy))
+            if child.kind == "supervisor" and child.uplink is not None and child.uplink.is_open:
+                child.uplink.send(order)
+        self._watch.retune()
+        log.info("supervision policy taken: %d names", len(order.policies))
+
     # -- what became of the children ------------------------------------------------------------------------------
     def started(self, child: Child, started: Started) -> None:
         parent = self.table.get(child.parent)
@@ -259,6 +269,7 @@ class Stage:
 
     def exited(self, child: Child, exited: Exited) -> None:
         self.disposables.forget(child.name)
+        child.policy = self._policies.get(child.name, child.policy)
         self.processes.kill_below(child)
         if self._is_incident(child, exited):
             child.last_cause, child.last_incident_at, child.incident_open = exited.cause, time.monotonic(), True

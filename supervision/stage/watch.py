@@ -7,6 +7,9 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 
+import msgspec
+
+from ..process import HEARTBEAT_SECONDS
 from ..protocol import Cause
 from ..spec import Policy
 from .loop import Loop
@@ -26,6 +29,14 @@ def tick_seconds(policies: Iterable[Policy]) -> float:
     return max(0.05, min(1.0, shortest / 8))
 
 
+def changed(child: Child, policy: Policy) -> Policy:
+    """A new policy as it is kept to while the child's process is there, which beats as it was told when it was forked."""
+    least = min(4 * HEARTBEAT_SECONDS, child.policy.heartbeat_seconds or 4 * HEARTBEAT_SECONDS)
+    if not child.alive or not policy.heartbeat_seconds or policy.heartbeat_seconds >= least:
+        return policy
+    return msgspec.structs.replace(policy, heartbeat_seconds=least)
+
+
 class Watch:
     """Looks at every child of the table again and again."""
 
@@ -35,6 +46,10 @@ class Watch:
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
         loop.call_later(self._tick, self._look)
+
+    def retune(self) -> None:
+        """Policies have changed."""
+        self._tick = tick_seconds(child.policy for child in self._table)
 
     def _look(self) -> None:
         self._loop.call_later(self._tick, self._look)
