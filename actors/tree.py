@@ -38,7 +38,15 @@ PRELOAD: Final = (
 """Imported once by the stage before the first fork, so that every process shares the pages. What only one actor needs
 (the HTTPS library, cryptography) stays out of it."""
 
-PRELOAD_JOINED: Final = ("ssl", "h11", "httpcore", "actors.api.client", "actors.api.kubeconfig", "actors.api.reflector")
+PRELOAD_JOINED: Final = (
+    "ssl",
+    "httpcore",
+    "anyio._backends._asyncio",
+    "anyio.streams.tls",
+    "actors.api.client",
+    "actors.api.kubeconfig",
+    "actors.api.reflector",
+)
 """The same, for an agent that joins a cluster: three clients and the certificate manager use them."""
 
 PREPARE: Final = ("actors.kube.codec:prepare", "actors.pod_config.manifest:prepare")
