@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from typing import Final, cast
+from typing import Final, Literal, cast
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.config_controller.messages import CgroupDriverLearnt
 from actors.kube.codec import ObjectError, decode_pod
@@ -74,7 +75,7 @@ class ContainerManager(Actor):
         self._unknown: set[str] = set()
         self._left: dict[str, int] = {}
         self._said: set[str] = set()
-        self._shares_due = False
+        self._shares_due = self._enforced = False
         self._prepared, self._released = asyncio.Event(), asyncio.Event()
         self._protect()
         self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
@@ -138,8 +139,24 @@ class ContainerManager(Actor):
             await self._cgroups.set_burstable(self._ledger.burstable_milli())
         except (CgroupError, SliceError) as error:
             self._say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
+            text = f"Failed to update Node Allocatable Limits {self._cgroups.top!r}: {error}"
+            self._record("Warning", "FailedNodeAllocatableEnforcement", text)
         else:
             self._said.discard("enforce")
+            self._tell_enforced()
+
+    def _tell_enforced(self) -> None:
+        """The node's event of it: once in a life of the agent, and where the limits are those of the node."""
+        if self.incarnation == 1 and not self._enforced and "pods" in self._agent.config.enforceNodeAllocatable:
+            self._record("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
+        self._enforced = True
+
+    def _record(self, kind: Literal["Normal", "Warning"], reason: str, text: str) -> None:
+        """An event of the node."""
+        if not self._agent.standalone:
+            name = self._agent.node_name
+            event = RecordEvent(kind="Node", name=name, uid=name, type=kind, reason=reason, message=text)
+            self.tell("api_clients/event_client", event, deadline=60.0)
 
     async def _enforce_again(self) -> None:
         await self._enforce()

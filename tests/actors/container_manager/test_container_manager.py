@@ -3,8 +3,10 @@
 import json
 import os
 
+import msgspec
 import pytest
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.messages import CgroupDriverLearnt
@@ -419,3 +421,15 @@ async def test_the_workers_are_asked_for_their_pods_at_the_start(host):
         "pod_workers/worker/0",
         "pod_workers/worker/1",
     ]
+
+
+@pytest.mark.parametrize(("incarnation", "joined", "said"), [(1, True, 1), (2, True, 0), (1, False, 0)])
+async def test_that_the_limits_are_enforced_is_an_event_of_the_node_once(host, incarnation, joined, said):
+    manager = host.start()
+    manager.port.incarnation = incarnation
+    manager.port.context = msgspec.structs.replace(manager.port.context, standalone=not joined, node_name="n1")
+    async with manager:
+        await manager.deliver(GetNodeResources())
+        await manager.advance(200)
+        events = manager.sent(RecordEvent, "api_clients/event_client")
+        assert [(event.name, event.reason) for event in events] == [("n1", "NodeAllocatableEnforced")] * said
