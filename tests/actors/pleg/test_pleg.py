@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from actors.api_clients.messages import RuntimeReport
 from actors.config.agent import Agent
 from actors.cri.fake import FakeRuntime, Fault
 from actors.cri.model import ContainerState
@@ -30,9 +31,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     return runtime
 
 
-def tell(story: Story, fake: FakeRuntime) -> None:
+def tell(story: Story, fake: FakeRuntime, *, joined: bool = False) -> None:
     async def run() -> None:
-        async with Harness(Pleg, name="pleg", context=Agent(workers=2)) as harness:
+        async with Harness(Pleg, name="pleg", context=Agent(workers=2, standalone=not joined)) as harness:
             await harness.advance(0)  # the first look
             await story(harness, fake)
 
@@ -196,5 +197,65 @@ def test_a_worker_can_have_one_pod_looked_at_now(fake):
         await harness.deliver(RelistPod(uid))
         await harness.settle()
         assert [message.uid for _, message in changed(harness)] == [uid]
+
+    tell(story, fake)
+
+
+def reports(harness: Harness) -> list[RuntimeReport]:
+    return harness.sent(RuntimeReport, module.HEARTBEAT_CLIENT)
+
+
+def test_what_the_nodes_readiness_hangs_on_is_told_with_each_look_at_the_runtime_and_on_hello(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        last = reports(harness)[-1]
+        assert last.ready_at > 0
+        assert last.relisted_at > 0
+        assert (last.runtime_error, last.network_error) == ("", "")
+        version = await fake.client().version()
+        assert last.version == f"{version.name}://{version.version}"
+        count = len(reports(harness))
+        await harness.advance(3 * STATUS_SECONDS)
+        assert len(reports(harness)) == count + 3
+        await harness.deliver(Hello(module.HEARTBEAT_CLIENT, 2))
+        assert len(reports(harness)) == count + 4
+
+    tell(story, fake, joined=True)
+
+
+def test_the_network_is_told_apart_from_the_runtime(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        fake.network_ready = False
+        await harness.advance(STATUS_SECONDS)
+        last = reports(harness)[-1]
+        text = "NetworkReady=false reason:NetworkPluginNotReady message:cni plugin not initialized"
+        assert (last.runtime_error, last.network_error) == ("", text)
+        fake.network_ready, fake.runtime_ready = True, False
+        await harness.advance(STATUS_SECONDS)
+        told = reports(harness)[-1]
+        assert told.runtime_error.startswith("RuntimeReady=false")
+        assert (told.network_error, told.ready_at) == ("", last.ready_at)
+
+    tell(story, fake, joined=True)
+
+
+def test_a_runtime_that_does_not_answer_leaves_the_times_of_its_last_answers(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        before = reports(harness)[-1]
+        fake.faults.add("*", Fault(error="UNAVAILABLE"))
+        await harness.advance(2 * STATUS_SECONDS)
+        after = reports(harness)[-1]
+        assert after.ready_at == before.ready_at
+        assert after.relisted_at >= before.relisted_at
+        assert after.version == ""
+
+    tell(story, fake, joined=True)
+
+
+def test_standalone_nobody_is_told_of_the_node(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.advance(2 * STATUS_SECONDS)
+        assert reports(harness) == []
 
     tell(story, fake)
