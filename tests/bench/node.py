@@ -64,11 +64,14 @@ class Node:
             "port": self.port,
         }
 
+    def _flags(self) -> list[str]:
+        files = [f"--root-dir={self.home}/root", f"--config={self.home}/config.json"]
+        return [*files, f"--policy={self.home}/policy.yaml", "--hostname-override=bench"]
+
     # -- its life -------------------------------------------------------------------------------------------------
     def start(self) -> float:
         """Start it; seconds until /healthz answered ok."""
-        flags = [f"--root-dir={self.home}/root", f"--config={self.home}/config.json"]
-        flags += [f"--policy={self.home}/policy.yaml", "--hostname-override=bench"]
+        flags = self._flags()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         tests = os.getpid()
         began = time.perf_counter()

@@ -84,6 +84,10 @@ class ApiProcess:
         """Path of an administrator's kubeconfig."""
         return str(self.ready["admin"])
 
+    @property
+    def ca(self) -> str:
+        return str(self.ready["ca"])
+
     def node_kubeconfig(self, node: str) -> str:
         return str(self.ready["nodes"][node])
 

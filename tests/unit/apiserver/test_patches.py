@@ -20,8 +20,11 @@ POD: dict[str, Any] = {
         "tolerations": [{"key": "old"}],
         "volumes": [{"name": "v", "emptyDir": {}}],
     },
-    "status": {"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [{"name": "one", "ready": True}]},
-}  # fmt: skip
+    "status": {
+        "conditions": [{"type": "Ready", "status": "False"}],
+        "containerStatuses": [{"name": "one", "ready": True}],
+    },
+}
 
 
 def strategic(patch: Any, kind: str = "Pod", current: Any = POD) -> Any:

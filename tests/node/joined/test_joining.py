@@ -1,0 +1,113 @@
+"""The agent registers its node and keeps it Ready; the API server and the host have the same to say of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+
+from actors.api.errors import Forbidden
+from tests.support.api_connection import ApiConnection
+from tests.support.joined import NODE, NODES, Joined, JoinedNode, cluster_running, condition, is_ready, status
+from tests.support.runtime import RealRuntime
+
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
+JOIN_SECONDS = 1.5
+
+
+def test_the_node_is_registered_as_the_host_is(site: Joined) -> None:
+    node = site.nodes.now[f"/{NODE}"]
+    labels, info = node["metadata"]["labels"], status(node)["nodeInfo"]
+    assert labels["kubernetes.io/hostname"] == NODE
+    assert labels["kubernetes.io/os"] == "linux"
+    assert labels["test"] == "joined"
+    assert info["kernelVersion"] == platform.release()
+    assert info["containerRuntimeVersion"].startswith("containerd://")
+    assert status(node)["capacity"]["cpu"] == str(os.cpu_count())
+    assert status(node)["daemonEndpoints"]["kubeletEndpoint"]["Port"] == site.node.port
+    assert {one["type"] for one in status(node)["addresses"]} >= {"InternalIP", "Hostname"}
+    kinds = {one["type"]: one["status"] for one in status(node)["conditions"]}
+    assert kinds == {"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}
+    site.nodes.until(lambda: "taints" not in site.nodes.now[f"/{NODE}"]["spec"], "the not-ready taint gone", 5)
+
+
+def test_its_images_are_told(site: Joined) -> None:
+    def names() -> set[str]:
+        images = status(site.nodes.now[f"/{NODE}"]).get("images") or []
+        return {name for image in images for name in image["names"]}
+
+    site.nodes.until(lambda: any("busybox" in name for name in names()), "busybox among the node's images", 20)
+
+
+def test_its_lease_is_renewed(site: Joined) -> None:
+    lease = site.api.call("GET", LEASE)
+    assert lease["spec"]["holderIdentity"] == NODE
+    assert lease["spec"]["leaseDurationSeconds"] == 40
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == site.nodes.now[f"/{NODE}"]["metadata"]["uid"]
+    end = time.monotonic() + 15
+    while site.api.call("GET", LEASE)["spec"]["renewTime"] == lease["spec"]["renewTime"]:
+        assert time.monotonic() < end, "the lease is not renewed"
+        time.sleep(0.2)
+
+
+def test_a_node_is_ready_soon_after_the_agent_was_started(real_runtime: RealRuntime) -> None:
+    """From the start of the process to Ready at the API, the second of two starts: the first may compile what it imports."""
+    with cluster_running(real_runtime.base / "join-api") as cluster, ApiConnection(cluster.admin) as api:
+        took = []
+        for round_ in range(3):
+            node = JoinedNode(real_runtime, cluster, f"join{round_}")
+            nodes = api.watch(NODES)
+            try:
+                began = time.time()
+                node.start()
+                took.append(nodes.first(lambda told: is_ready(told.obj), what="Ready").at - began)
+            finally:
+                node.remove()
+                api.call("DELETE", f"{NODES}/{NODE}")
+        assert min(took) <= JOIN_SECONDS, took
+
+
+def test_a_node_object_that_was_deleted_is_registered_again(own: Joined) -> None:
+    was = own.nodes.now[f"/{NODE}"]["metadata"]["uid"]
+    own.api.call("DELETE", f"{NODES}/{NODE}")
+
+    def again() -> bool:
+        found = own.nodes.now.get(f"/{NODE}")
+        return found is not None and found["metadata"]["uid"] != was and is_ready(found)
+
+    own.nodes.until(again, "a new Node, Ready", 30)
+
+
+def test_what_others_set_on_the_node_is_kept(site: Joined) -> None:
+    foreign = {
+        "type": "FrequentRestart",
+        "status": "False",
+        "reason": "Fine",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    site.api.call(
+        "PATCH",
+        f"{NODES}/{NODE}/status",
+        {"status": {"conditions": [foreign]}},
+        "application/strategic-merge-patch+json",
+    )
+    site.api.merge(f"{NODES}/{NODE}", {"metadata": {"annotations": {"mine": "kept"}, "labels": {"mine": "too"}}})
+    seen = len(site.nodes.told)
+    site.nodes.until(lambda: any(_by_agent(one.obj) for one in site.nodes.told[seen:]), "a heartbeat of its own", 25)
+    node = site.nodes.now[f"/{NODE}"]
+    assert condition(node, "FrequentRestart")["reason"] == "Fine"
+    assert node["metadata"]["annotations"]["mine"] == "kept"
+    assert node["metadata"]["labels"]["mine"] == "too"
+
+
+def _by_agent(node: dict[str, object]) -> bool:
+    return condition(node, "FrequentRestart") != {}
+
+
+def test_a_node_may_not_touch_another(site: Joined) -> None:
+    with ApiConnection(site.cluster.node_kubeconfig(NODE)) as api:
+        try:
+            api.call("POST", NODES, {"metadata": {"name": "other"}})
+        except Forbidden:
+            return
+    raise AssertionError("another node was made")

@@ -1,0 +1,143 @@
+"""kubectl itself against a pod of the node: logs, exec, attach, cp, port-forward, through the API server."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.joined import Joined, container, pod
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")
+TALKS = "n=0; trap 'exit 0' TERM; while :; do echo line $n; n=$((n+1)); sleep 0.2; done"
+SERVES = "trap 'exit 0' TERM; while :; do echo hello from $HOSTNAME | nc -l -p 8080; done & while :; do sleep 0.1; done"
+ECHOES = "trap 'exit 0' TERM; while read -r word; do echo heard $word; done"
+
+
+@pytest.fixture(scope="module")
+def pods(site: Joined) -> Iterator[Joined]:
+    both = [container("talks", "sh", "-c", TALKS), container("serves", "sh", "-c", SERVES)]
+    site.create(
+        pod("tool", *both, terminationGracePeriodSeconds=1),
+        pod("echo", container("main", "sh", "-c", ECHOES, stdin=True), terminationGracePeriodSeconds=1),
+    )
+    site.wait_pods_ready("tool", "echo")
+    yield site
+    for name in ("tool", "echo"):
+        site.delete(name)
+    site.wait_no_pod("tool", "echo")
+
+
+def test_logs_are_shown_whole_in_part_and_as_they_come(pods: Joined) -> None:
+    shown = pods.kubectl("logs", "tool", "-c", "talks").splitlines()
+    assert shown[0] == "line 0"
+    assert pods.kubectl("logs", "tool", "-c", "talks", "--tail=1").count("\n") == 1
+    stamped = pods.kubectl("logs", "tool", "-c", "talks", "--timestamps", "--limit-bytes=100")
+    assert re.match(r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00) line 0\n", stamped)
+    done = subprocess.run(
+        ["timeout", "2", "kubectl", f"--kubeconfig={pods.cluster.admin}", "logs", "-f", "tool", "-c", "talks", "--since=1s"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert len(done.stdout.splitlines()) >= 5
+
+
+def test_exec_gives_output_input_and_exit_code(pods: Joined) -> None:
+    assert pods.kubectl("exec", "tool", "-c", "serves", "--", "echo", "out") == "out\n"
+    assert pods.kubectl("exec", "-i", "tool", "-c", "serves", "--", "cat", data="given\n") == "given\n"
+    done = pods.cluster.run_kubectl("exec", "tool", "-c", "serves", "--", "sh", "-c", "echo bad >&2; exit 7")
+    assert (done.returncode, "bad" in done.stderr) == (7, True)
+
+
+def test_much_data_passes_unharmed(pods: Joined) -> None:
+    counted = pods.kubectl("exec", "tool", "-c", "serves", "--", "sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x")
+    assert len(counted) == 3_000_000
+
+
+def test_exec_into_what_is_not_there_says_so(pods: Joined) -> None:
+    done = pods.cluster.run_kubectl("exec", "tool", "-c", "serves", "--", "/no/such/program")
+    assert done.returncode != 0
+    assert "no such file" in done.stderr
+
+
+def test_files_are_copied_both_ways(pods: Joined, tmp_path: Path) -> None:
+    if pods.cluster.run_kubectl("exec", "tool", "-c", "serves", "--", "tar", "--help").returncode:
+        pytest.skip("NOT TESTED: the image has no tar, which kubectl cp needs")
+    mine = tmp_path / "mine"
+    mine.write_bytes(bytes(range(256)) * 100)
+    pods.kubectl("cp", str(mine), "tool:/tmp/theirs", "-c", "serves")
+    pods.kubectl("cp", "tool:/tmp/theirs", str(tmp_path / "back"), "-c", "serves")
+    assert (tmp_path / "back").read_bytes() == mine.read_bytes()
+
+
+def test_attach_speaks_with_the_main_process(pods: Joined) -> None:
+    with subprocess.Popen(
+        ["kubectl", f"--kubeconfig={pods.cluster.admin}", "attach", "-i", "echo"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        stop = threading.Timer(15, process.kill)
+        stop.start()
+        try:
+            for _ in range(10):
+                process.stdin.write("there\n")
+                process.stdin.flush()
+                time.sleep(0.1)
+            assert "heard there" in process.stdout.readline()
+        finally:
+            stop.cancel()
+            process.kill()
+
+
+def test_a_port_is_forwarded(pods: Joined) -> None:
+    with subprocess.Popen(
+        ["kubectl", f"--kubeconfig={pods.cluster.admin}", "port-forward", "pod/tool", ":8080"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            found = re.search(r"127.0.0.1:(\d+) -> 8080", line)
+            assert found, line
+            for _ in range(2):
+                with socket.create_connection(("127.0.0.1", int(found[1])), timeout=10) as sock:
+                    assert sock.makefile().readline() == "hello from tool\n"
+                time.sleep(0.3)
+        finally:
+            process.kill()
+
+
+def test_a_stream_outlives_the_restart_of_other_actors(pods: Joined) -> None:
+    with subprocess.Popen(
+        ["kubectl", f"--kubeconfig={pods.cluster.admin}", "exec", "-i", "tool", "-c", "serves", "--", "cat"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write("before\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "before\n"
+            for name in ("pod_workers/worker/0", "pod_workers/worker/1", "api_clients/kube_client", "pleg"):
+                was = pods.node.actors()[name].incarnation
+                pods.node.inject(name, "crash")
+                pods.node.wait_replaced(name, was)
+            process.stdin.write("after\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == "after\n"
+            process.stdin.close()
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+
+
+def test_the_node_itself_is_read_through_the_server(pods: Joined) -> None:
+    assert pods.kubectl("get", "--raw", "/api/v1/nodes/bench/proxy/healthz") == "ok"
+    assert '"tool"' in pods.kubectl("get", "--raw", "/api/v1/nodes/bench/proxy/pods")

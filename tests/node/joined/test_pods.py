@@ -1,0 +1,166 @@
+"""Pods of the API run, say so, and go."""
+
+from __future__ import annotations
+
+import time
+
+from tests.bench.pods import manifest
+from tests.support.joined import NODE, PODS, Joined, condition, container, pod, status
+
+ONE_SECONDS, TEN_SECONDS = 0.6, 2.0
+"""From the create at the API to Running there: what the fastest of a few rounds must reach."""
+
+
+def test_a_pod_runs_says_so_and_goes(site: Joined) -> None:
+    site.create(pod("one"))
+    site.wait_pods_ready("one")
+    found = site.pod("one")
+    assert status(found)["phase"] == "Running"
+    assert status(found)["podIP"] == status(found)["podIPs"][0]["ip"]
+    assert status(found)["hostIP"] in {one["address"] for one in status(site.nodes.now[f"/{NODE}"])["addresses"]}
+    assert status(found)["qosClass"] == "BestEffort"
+    (main,) = status(found)["containerStatuses"]
+    assert (main["ready"], main["started"], main["restartCount"]) == (True, True, 0)
+    assert main["containerID"] == f"containerd://{site.running_ids()['one/main']}"
+    site.delete("one")
+    site.wait_no_pod("one")
+    assert "one/main" not in site.running_ids()
+
+
+def test_a_pod_that_is_deleted_with_force_leaves_nothing_on_the_node(site: Joined) -> None:
+    site.create(pod("forced", terminationGracePeriodSeconds=600))
+    site.wait_pods_ready("forced")
+    uid = site.pod("forced")["metadata"]["uid"]
+    site.delete("forced", grace=0)
+    site.wait_no_pod("forced", seconds=5)
+    site.node.until(lambda: not any(uid in trace for trace in site.node.traces()), "no trace of it")
+    assert "forced/main" not in site.running_ids()
+
+
+def test_a_pod_is_gone_from_the_api_only_when_it_is_from_the_node(site: Joined) -> None:
+    site.create(pod("slow", container("main", "sh", "-c", "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done")))
+    site.wait_pods_ready("slow")
+    uid = site.pod("slow")["metadata"]["uid"]
+    site.delete("slow")
+    site.wait_no_pod("slow")
+    assert "slow/main" not in site.running_ids()
+    assert not any(uid in trace for trace in site.node.traces())
+
+
+def test_what_ends_is_succeeded_or_failed_and_stays_so(site: Joined) -> None:
+    site.create(
+        pod("good", container("main", "true"), restartPolicy="Never"),
+        pod("bad", container("main", "sh", "-c", "exit 3"), restartPolicy="Never"),
+    )
+    assert status(site.wait_phase("good", "Succeeded"))["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+    ended = status(site.wait_phase("bad", "Failed"))["containerStatuses"][0]["state"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (3, "Error")
+    for name in ("good", "bad"):
+        site.delete(name)
+    site.wait_no_pod("good", "bad", seconds=10)
+
+
+def test_a_container_that_ends_is_started_again_and_counted(site: Joined) -> None:
+    script = "if [ -e /data/been ]; then while :; do sleep 0.1; done; fi; touch /data/been; exit 1"
+    mounted = container("main", "sh", "-c", script, volumeMounts=[{"name": "d", "mountPath": "/data"}])
+    site.create(pod("again", mounted, volumes=[{"name": "d", "emptyDir": {}}], terminationGracePeriodSeconds=1))
+    site.pods.until(lambda: site.restarts().get("default/again") == 1, "restarted once", 30)
+    site.wait_pods_ready("again")
+    assert status(site.pod("again"))["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 1
+    site.delete("again")
+    site.wait_no_pod("again")
+
+
+def test_a_label_selector_that_does_not_fit_is_refused_by_the_node(site: Joined) -> None:
+    site.create(pod("misfit", nodeSelector={"no": "such"}))
+    found = site.wait_phase("misfit", "Failed")
+    assert status(found)["reason"] == "NodeAffinity"
+    site.delete("misfit")
+    site.wait_no_pod("misfit")
+
+
+def test_an_image_that_is_not_there_is_told(site: Joined) -> None:
+    site.create(pod("imageless", container("main", image="localhost/none:1", imagePullPolicy="Never")))
+
+    def reason() -> str:
+        statuses = status(site.pod("imageless")).get("containerStatuses") or [{}]
+        return str(statuses[0].get("state", {}).get("waiting", {}).get("reason"))
+
+    site.pods.until(lambda: reason() == "ErrImageNeverPull", "ErrImageNeverPull", 20)
+    site.delete("imageless")
+    site.wait_no_pod("imageless")
+
+
+def test_a_pod_runs_in_little_time_and_ten_in_not_much_more(site: Joined) -> None:
+    single = min(_seconds_to_running(site, 1) for _ in range(4))
+    ten = min(_seconds_to_running(site, 10) for _ in range(2))
+    assert (single <= ONE_SECONDS, ten <= TEN_SECONDS) == (True, True), (single, ten)
+
+
+def _seconds_to_running(site: Joined, number: int) -> float:
+    """Of the last one, from just before the first create."""
+    names = [f"fast{n}" for n in range(number)]
+    seen = len(site.pods.told)
+    began = time.time()
+    site.create(*(pod(name) for name in names))
+    last = 0.0
+    for name in names:
+        site.wait_phase(name, "Running")
+        running = (
+            one.at for one in site.pods.told[seen:] if one.name == name and status(one.obj).get("phase") == "Running"
+        )
+        last = max(last, min(running) - began)
+    for name in names:
+        site.delete(name, grace=1)
+    site.wait_no_pod(*names)
+    return last
+
+
+def test_a_static_pod_has_a_mirror_that_follows_it(site: Joined) -> None:
+    site.node.write("still", manifest("still"))
+    name = f"still-{NODE}"
+    site.wait_pods_ready(name)
+    mirror = site.pod(name)
+    assert mirror["metadata"]["annotations"]["kubernetes.io/config.source"] == "file"
+    assert mirror["metadata"]["ownerReferences"][0]["kind"] == "Node"
+    before = site.running_ids()[f"{name}/{_only(site, name)}"]
+    site.api.call("DELETE", f"{PODS}/{name}", {"gracePeriodSeconds": 0})
+    was = mirror["metadata"]["uid"]
+    site.pods.until(lambda: site.pod(name).get("metadata", {}).get("uid", was) != was, "a new mirror", 20)
+    assert site.running_ids()[f"{name}/{_only(site, name)}"] == before, "a mirror that is deleted leaves the pod alone"
+    site.node.withdraw("still")
+    site.wait_no_pod(name)
+
+
+def _only(site: Joined, name: str) -> str:
+    return str(site.pod(name)["spec"]["containers"][0]["name"])
+
+
+def test_events_tell_of_a_pod(site: Joined) -> None:
+    site.create(pod("told"))
+    site.wait_pods_ready("told")
+    uid = site.pod("told")["metadata"]["uid"]
+
+    def reasons() -> set[str]:
+        found = site.api.call("GET", "/api/v1/namespaces/default/events")["items"]
+        return {one["reason"] for one in found if one["involvedObject"].get("uid") == uid}
+
+    end = time.monotonic() + 15
+    while not {"Pulled", "Created", "Started"} <= reasons():
+        assert time.monotonic() < end, reasons()
+        time.sleep(0.1)
+    site.delete("told")
+    site.wait_no_pod("told")
+    assert "Killing" in reasons()
+
+
+def test_conditions_come_in_their_order(site: Joined) -> None:
+    site.create(pod("ordered"))
+    site.wait_pods_ready("ordered")
+    has = {one["type"]: one["status"] for one in status(site.pod("ordered"))["conditions"]}
+    assert {kind for kind, value in has.items() if value == "True"} >= {
+        "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"
+    }  # fmt: skip
+    assert condition(site.pod("ordered"), "Ready")["lastTransitionTime"]
+    site.delete("ordered")
+    site.wait_no_pod("ordered")
