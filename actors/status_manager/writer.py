@@ -244,7 +244,9 @@ class Writer:
         text = f"{type(step).__name__} {answer.status} {answer.reason}: {answer.message}"
         if self._complaints.get(key) != text:
             self._complaints[key] = text
-            self._manager.log.info("API server, %s: tried again in %.1f s: %s", key or "all pods", seconds, text)
+            known = self._table.known.get(key)
+            subject = f"pod {known.full_name if known is not None else key}" if key else "all pods"
+            self._manager.log.info("%s: the API server is asked again in %.1f s: %s", subject, seconds, text)
 
 
 def _path(pod: ApiPod) -> str:
