@@ -72,6 +72,8 @@ def statuses(
 
 def _status(view: View, container: Container, before: ContainerStatus | None, *, init: bool) -> ContainerStatus:
     newest, previous = _two_newest(view.runtime, container.name)
+    if newest is None and view.ended and before is not None and before.state.terminated is not None:
+        return before  # the runtime has forgotten how it ended, we have not
     state, last = _state(view, container, newest, init=init)
     if last == _NOTHING and previous is not None and previous.state is RuntimeState.EXITED:
         last = ContainerState(terminated=_terminated(view, previous))

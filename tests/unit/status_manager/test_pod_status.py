@@ -175,6 +175,12 @@ def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(see
     ]
 
 
+def test_how_a_container_ended_outlives_the_runtimes_memory_of_it():
+    before = look(pod_of(NEVER), ran(code=3, message="m"), stage="terminated")
+    after = look(pod_of(NEVER), before=before, stage="terminated", runtime=PodRuntime(uid="u"))
+    assert after.containerStatuses == before.containerStatuses
+
+
 def test_why_a_pod_ends_is_said_with_its_end():
     before = look(pod_of(), ran())
     ending = look(pod_of(), ran(), before=before, stage="terminating", reason="DeadlineExceeded", message="m")
