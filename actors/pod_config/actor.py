@@ -12,14 +12,16 @@ import time
 from collections.abc import Iterable
 from typing import Any, cast
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.kube import codec
 from actors.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
-from actors.kube.pods import grace_period, is_mirror, worker_of
+from actors.kube.pods import grace_period, worker_of
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, WantedPod
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.protocol import Hello
 
+from .api_source import ApiSource, Unreadable
 from .errors import ManifestError, whole
 from .file_source import FileSource
 from .handover import Handover
@@ -28,7 +30,7 @@ from .in_hand import InHand
 from .kept import KeptPods
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .merge import Candidate, choose, operations
-from .messages import GetSources, PodPoisons, SourcePods, Sources, SourceState
+from .messages import GetSources, PodPoisons, SourcePod, SourcePods, Sources, SourceState
 from .seen import SeenTimes
 from .watching import DirectoryWatch, changes_of
 
@@ -52,7 +54,8 @@ class PodConfig(Actor):
         self._files: FileSource | None = None
         self._kept: KeptPods | None = None
         self._url: UrlSource | None = None
-        self._api: list[Candidate] | None = None
+        self._seen = SeenTimes()
+        self._api = ApiSource(self._seen.api)
         self._watch: DirectoryWatch | None = None
         self._watch_delay = WATCH_BACKOFF[0]
         self._chosen: dict[str, Candidate] = {}
@@ -60,7 +63,6 @@ class PodConfig(Actor):
         """By UID: the manifest that ended its worker, and what is said of it."""
         self._errors: list[str] = []
         self._handover = Handover()
-        self._seen = SeenTimes()
         self._ready = False
 
     @property
@@ -88,6 +90,9 @@ class PodConfig(Actor):
         for index in range(self.agent.workers):
             # they answer with KnownPods
             self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation))
+        if not self.agent.standalone:
+            # it answers with SourcePods
+            self.tell("api_clients/kube_client", Hello(self.name, self.incarnation))
 
     def _origin(self, source: str, place: str) -> Origin:
         return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))
@@ -213,19 +218,34 @@ class PodConfig(Actor):
     # -- API server -----------------------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
-        """The API server's pods: all that it has for this node."""
-        found: list[Candidate] = []
-        for data in message.pods:
-            pod = codec.decode_pod(data)
-            meta = pod.metadata
-            if is_mirror(pod):
-                # the API server's picture of a static pod of ours
-                continue
-            found.append(
-                Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, self._seen.api(meta.uid, data))
-            )
-        self._api = found
+        """All that the API server has for this node."""
+        for each in self._api.full(message.revision, message.pods):
+            self._cannot_be_read(each)
         self._update()
+
+    @on(SourcePod)
+    def on_source_pod(self, message: SourcePod, sender: Address) -> None:
+        """One of them was added, changed or deleted; most changes are what this node itself wrote of it."""
+        news = self._api.change(message.revision, message.uid, message.pod)
+        if isinstance(news, Unreadable):
+            self._cannot_be_read(news)
+        elif news:
+            self._update()
+
+    def _cannot_be_read(self, pod: Unreadable) -> None:
+        self.log.error("%s", pod.text)
+        self.tell(
+            "api_clients/event_client",
+            RecordEvent(
+                kind="Pod",
+                namespace=pod.namespace,
+                name=pod.name,
+                uid=pod.uid,
+                type="Warning",
+                reason="FailedValidation",
+                message=pod.text,
+            ),
+        )
 
     # -- poison ---------------------------------------------------------------------------------------------------
     @on(PodPoisons)
@@ -245,7 +265,7 @@ class PodConfig(Actor):
     # -- what is told ---------------------------------------------------------------------------------------------
     def _update(self) -> None:
         """Merge the sources and tell the workers what became of it."""
-        sources = [self._from_files(), self._from_url(), self._api or []]
+        sources = [self._from_files(), self._from_url(), self._api.candidates]
         chosen = choose(sources, self._chosen)
         before, self._chosen = self._chosen, chosen.pods
         self._report(chosen.errors)
@@ -328,7 +348,8 @@ class PodConfig(Actor):
             url = self._url
             states.append(SourceState(SOURCE_HTTP, url.url, url.seen, len(url.pods), url.errors))
         if not self.agent.standalone:
-            states.append(SourceState(SOURCE_API, "", self._api is not None, len(self._api or ())))
+            api = self._api
+            states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), api.errors()))
         return states
 
     def _report(self, duplicates: list[str]) -> None:

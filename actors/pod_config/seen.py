@@ -29,19 +29,22 @@ class SeenTimes:
 
     def api(self, uid: str, data: bytes) -> bytes:
         """The API server's pod with its source, and the time."""
-        return self._annotated(uid, data, time.time_ns(), {CONFIG_SOURCE: SOURCE_API})
+        return self._made(uid, data, time.time_ns(), {CONFIG_SOURCE: SOURCE_API})
 
     def _annotated(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
         cached = self._cache.get(uid)
         if cached is not None and cached[0] == data:
             return cached[1]
+        annotated = self._made(uid, data, now_ns, annotations)
+        self._cache[uid] = (data, annotated)
+        return annotated
+
+    def _made(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
         pod = msgspec.json.decode(data)
         meta = pod.setdefault("metadata", {})
         meta["annotations"] = {**(meta.get("annotations") or {}), **annotations}
         mark_seen(pod, self._times.setdefault(uid, rfc3339(now_ns)))
-        annotated = codec.encode(pod)
-        self._cache[uid] = (data, annotated)
-        return annotated
+        return codec.encode(pod)
 
     def keep(self, uids: Collection[str]) -> None:
         """Forget the pods that are gone."""

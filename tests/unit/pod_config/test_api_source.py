@@ -1,0 +1,105 @@
+"""Which changes of the API server's pods concern those who run them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from actors.pod_config.api_source import ApiSource, Unreadable
+
+
+def pod(uid: str = "u", name: str = "web", **more: Any) -> dict[str, Any]:
+    meta = {"uid": uid, "name": name, "namespace": "d", "resourceVersion": "1", **more.pop("meta", {})}
+    return {"metadata": meta, "spec": {"containers": [{"name": "c", "image": "i"}]}, "status": {}, **more}
+
+
+def data(thing: Any) -> bytes:
+    return json.dumps(thing).encode()
+
+
+def source() -> ApiSource:
+    return ApiSource(lambda uid, raw: raw)
+
+
+def test_a_status_of_ours_does_not_concern_those_who_run_it() -> None:
+    api = source()
+    assert api.change(0, "u", data(pod())) is True
+    running = pod(meta={"resourceVersion": "2", "managedFields": [1]}, status={"phase": "Running", "podIP": "1"})
+    assert api.change(0, "u", data(running)) is False
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pod(meta={"labels": {"a": "b"}}),
+        pod(meta={"annotations": {"a": "b"}}),
+        pod(meta={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+        pod(meta={"deletionGracePeriodSeconds": 3}),
+        pod(spec={"containers": [{"name": "c", "image": "other"}]}),
+        pod(status={"phase": "Failed"}),
+        pod(status={"phase": "Succeeded"}),
+    ],
+)
+def test_what_concerns_them_is_passed_on(changed: dict[str, Any]) -> None:
+    api = source()
+    api.change(0, "u", data(pod()))
+    assert api.change(0, "u", data(changed)) is True
+    assert api.candidates[0].data == data(changed)
+
+
+def test_mirrors_are_not_run() -> None:
+    api = source()
+    mirror = pod(meta={"annotations": {"kubernetes.io/config.mirror": "hash"}})
+    assert api.full(0, [data(mirror)]) == []
+    assert api.synced
+    assert api.candidates == []
+    assert api.change(0, "u", data(mirror)) is False
+
+
+def test_a_list_is_all_there_is() -> None:
+    api = source()
+    api.full(0, [data(pod("a", "x")), data(pod("b", "y"))])
+    api.full(0, [data(pod("b", "y"))])
+    assert [each.uid for each in api.candidates] == ["b"]
+    assert api.change(0, "b", b"") is True
+    assert api.change(0, "b", b"") is False
+
+
+def test_fields_we_do_not_know_are_no_reason_to_refuse() -> None:
+    api = source()
+    strange = pod(spec={"containers": [{"name": "c", "image": "i", "future": {"x": 1}}], "volumes": None, "more": []})
+    assert api.full(0, [data(strange)]) == []
+    assert json.loads(api.candidates[0].data)["spec"]["containers"][0]["future"] == {"x": 1}
+
+
+def test_a_pod_that_cannot_be_read_is_said_once_and_stays_as_it_was() -> None:
+    api = source()
+    api.change(0, "u", data(pod()))
+    bad = data(pod(spec={"containers": "none"}))
+    said = api.change(0, "u", bad)
+    assert isinstance(said, Unreadable)
+    assert "web_d" in said.text
+    assert "containers" in said.text
+    assert api.change(0, "u", bad) is False
+    assert api.candidates[0].data == data(pod())
+    assert api.errors() == [said.text]
+    assert api.change(0, "u", data(pod(meta={"labels": {"a": "b"}}))) is True
+    assert api.errors() == []
+
+
+def test_one_that_never_could_be_read_is_forgotten_with_its_end() -> None:
+    api = source()
+    found = api.full(0, [data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])
+    assert [each.uid for each in found] == ["u"]
+    assert [each.uid for each in api.candidates] == ["b"]
+    api.full(0, [])
+    assert api.errors() == []
+
+
+def test_what_was_overtaken_on_the_way_changes_nothing() -> None:
+    api = source()
+    assert api.change(5, "u", b"") is False
+    assert api.full(4, [data(pod()), data(pod("b", "y"))]) == []
+    assert [each.uid for each in api.candidates] == ["b"]
