@@ -85,9 +85,10 @@ class HeartbeatClient(ApiActor):
         self._writing = asyncio.Lock()
         self._gathering = Gathering(self, facts, self._clock, self._host)
         self._gathering.found = self._addresses_found
-        self._gathering.start()
         if first:
             self._record(self._events.starting())
+            self._gathering.old_cgroups = lambda: self._record(self._events.old_cgroups())
+        self._gathering.start()
 
     def limits(self) -> dict[str, Any]:
         config = self.agent.config

@@ -30,6 +30,10 @@ class NodeEvents:
     def starting(self) -> RecordEvent:
         return node_event(self._name, "Starting", "Starting kubelet.")
 
+    def old_cgroups(self) -> RecordEvent:
+        text = "cgroup v1 support is in maintenance mode, please migrate to cgroup v2"
+        return node_event(self._name, "CgroupV1", text, "Warning")
+
     def seen(self, node: Json) -> list[RecordEvent]:
         """What is new of the API's node: it was cordoned or uncordoned."""
         before, now = self._unschedulable, bool((node.get("spec") or {}).get("unschedulable"))

@@ -35,13 +35,15 @@ SILENT_SECONDS: Final = 60.0
 
 
 class Gathering:
-    """Of one actor, whose verbs it uses. `found` is told of addresses that were found."""
+    """Of one actor, whose verbs it uses. `found` is told of addresses."""
 
     def __init__(self, actor: ApiActor, facts: Facts, clock: Callable[[], float], host: Host) -> None:
         self._actor, self.facts, self._clock, self._host = actor, facts, clock, host
         self.enough = asyncio.Event()
         """A new node may be registered."""
         self.found: Callable[[list[Json]], None] = lambda addresses: None
+        self.old_cgroups: Callable[[], None] = lambda: None
+        """Called once when the host has cgroup v1."""
         self._looked_up: list[str] = []
         self._looked_up_at: float | None = None
         self._complaint = ""
@@ -64,7 +66,7 @@ class Gathering:
         if report.version:
             known["runtime_version"] = report.version
         if report.ready_at:
-            known["handlers"] = [_handler(handler) for handler in report.handlers]
+            known["handlers"] = [_handler(one) for one in sorted(report.handlers, key=lambda one: one.name)]
         if report.handlers:  # a runtime that lists them tells its features, too
             known["supplemental_groups_policy"] = report.supplemental_groups_policy
         self.learn(**known)
@@ -85,7 +87,10 @@ class Gathering:
             answer = await self._actor.ask("container_manager", GetNodeResources(), NodeResources, timeout=ASK_SECONDS)
         except AskError:
             return
+        first = self.facts.resources is None
         self.learn(resources=Resources(capacity=answer.capacity, allocatable=answer.allocatable))
+        if first and answer.cgroup_version == 1:
+            self.old_cgroups()
 
     async def _ask_images(self) -> None:
         try:
@@ -93,7 +98,7 @@ class Gathering:
         except AskError:
             return
         if answer.images:  # none: more likely a runtime that does not answer than a node that runs without any
-            self.learn(images=[Image(image.names, image.size_bytes) for image in answer.images])
+            self.learn(images=in_order([Image(image.names, image.size_bytes) for image in answer.images]))
 
     # -- addresses ----------------------------------------------------------------------------------------------------
     async def _find_addresses(self) -> None:
@@ -122,6 +127,14 @@ class Gathering:
             self._looked_up = await self._actor.disposable(function, {"name": name}, deadline=LOOK_UP_DEADLINE)
         except DisposableError as error:
             self._actor.log.info("name service was not asked for %s: %s", name, error)
+
+
+def in_order(images: list[Image]) -> list[Image]:
+    """Biggest first, digests before tags, and always the same: the runtime's own order changes from call to call."""
+    sorted_names = [
+        Image(sorted(one.names, key=lambda name: ("@" not in name, name)), one.size_bytes) for one in images
+    ]
+    return sorted(sorted_names, key=lambda one: (-one.size_bytes, one.names))
 
 
 def _handler(handler: RuntimeHandlerReport) -> Json:

@@ -111,6 +111,18 @@ def test_without_register_node_somebody_else_is_waited_for(play):
     play(story)
 
 
+@pytest.mark.parametrize(("incarnation", "said"), [(1, True), (2, False)])
+def test_a_host_with_old_cgroups_has_an_event_of_that_once(play, incarnation, said):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, incarnation=incarnation, dead=True) as node:
+            node.harness.answer(GetNodeResources, NodeResources(CAPACITY, CAPACITY, {}, 0, "cgroupfs", 1))
+            await node.ready()
+            await node.pass_time(30)
+            assert node.events().count("CgroupV1") == said
+
+    play(story)
+
+
 def test_a_new_node_waits_three_seconds_for_its_capacity_and_no_longer(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server, dead=True) as node:

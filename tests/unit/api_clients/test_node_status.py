@@ -10,6 +10,7 @@ import pytest
 
 from actors.api_clients.messages import NodePressure, RuntimeReport
 from actors.api_clients.node_facts import Facts, Image, Machine, Place, Resources
+from actors.api_clients.node_gathering import in_order
 from actors.api_clients.node_patch import node_patch
 from actors.api_clients.node_quantity import written
 from actors.api_clients.node_status import changed, compute
@@ -170,3 +171,9 @@ def test_a_condition_that_went_is_deleted_by_its_type():
 )
 def test_amounts_are_written_as_the_server_writes_them(resource, amount, text):
     assert written(resource, amount) == text
+
+
+def test_images_have_one_order_whatever_the_runtimes_is():
+    images = [Image(["b:1", "b@sha256:2", "b@sha256:1"], 5), Image(["a:1"], 5), Image(["c:1"], 9)]
+    expected = [Image(["c:1"], 9), Image(["a:1"], 5), Image(["b@sha256:1", "b@sha256:2", "b:1"], 5)]
+    assert in_order(images) == in_order(images[::-1]) == expected
