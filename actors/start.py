@@ -12,12 +12,14 @@ from actors.config.agent import Agent
 from actors.config.commands import early_text
 from actors.config.errors import ConfigErrors
 from actors.config.loading import load
+from actors.config.log_settings import set_logging
 from actors.config.places import default_policy_file
 from actors.config.startup import announced, prepare
 from supervision import logs
 from supervision.application import Application, run
 from supervision.incidents import Incidents
 from supervision.policy import load as load_policy
+from supervision.policy import load_text as policy_of_text
 from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec
 
@@ -64,10 +66,9 @@ def _refuse(problems: list[str]) -> int:
 
 
 def _configure_logs(agent: Agent) -> None:
-    settings = agent.config.logging
-    form = "json" if settings.format == "json" else "text"
+    wanted = set_logging(agent.config.logging)
     try:
-        logs.configure(verbosity=int(settings.verbosity), form=form, log_file=agent.log_file)  # type: ignore[arg-type]
+        logs.configure(verbosity=wanted.verbosity, form=wanted.form, log_file=agent.log_file, vmodule=wanted.vmodule)
     except OSError as error:
         raise _Refused(f"--log-file: {agent.log_file}: {error.strerror}") from None
 
@@ -97,7 +98,10 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
 def _application(agent: Agent, container_runtime: ChildSpec | None) -> Application:
     spec = tree(agent, container_runtime)
     policy_file = Path(agent.policy_file or default_policy_file())
-    policies = load_policy(policy_file, spec, OPTIONAL)
+    if agent.policy:
+        policies = policy_of_text(agent.policy, str(policy_file), spec, OPTIONAL)
+    else:
+        policies = load_policy(policy_file, spec, OPTIONAL)
     incident_file = Path(agent.state_dir) / "incidents.jsonl"
     return Application(
         name="troupelet",

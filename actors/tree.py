@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.config.agent import Agent
+from actors.config.agent import OPTIONAL_ACTORS, Agent
 from supervision.spec import ChildSpec
 
 PRELOAD: Final = (
@@ -96,5 +96,5 @@ def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
     )
 
 
-OPTIONAL: Final = ("container_runtime", "http_servers/read_only_server")
+OPTIONAL: Final = OPTIONAL_ACTORS
 """Boxes that are there under some configurations only; the policy file may name them."""

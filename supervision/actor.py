@@ -239,7 +239,6 @@ class Actor(ThespianActor):
         set_verbosity(message.verbosity)
         return Done()
 
-
     @on(SetLogging)
     def _on_set_logging(self, message: SetLogging, sender: Address) -> None:
         from .logs import reconfigure

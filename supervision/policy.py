@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from .policy_file import Mapping, PolicyError, Problem, Scalar, read
+from .policy_file import Mapping, PolicyError, Problem, Scalar, read, read_text
 from .protocol import ROOT
 from .spec import ChildSpec, Policy, Restart, Significance, Strategy, walk
 
@@ -79,6 +79,12 @@ def load(path: Path, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[
     """
     content, problems = read(path)
     return _Join(str(path), tree, also_known, problems).of(content)
+
+
+def load_text(text: str, file: str, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[str, Policy]:
+    """The same of a text that was read from `file`. Raises PolicyError."""
+    content, problems = read_text(text, file)
+    return _Join(file, tree, also_known, problems).of(content)
 
 
 class _Join:

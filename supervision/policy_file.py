@@ -51,16 +51,27 @@ class Mapping(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> tuple[Mapping, list[Problem]]:
     """The file's top level, and what is wrong in it. Raises PolicyError when there is nothing to go on with."""
+    return read_text(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """What the file says. Raises PolicyError."""
     file = str(path)
     try:
-        data = path.read_bytes()
+        with path.open("rb") as opened:
+            data = opened.read(MAX_BYTES + 1)
         text = data.decode()
     except OSError as error:
         raise PolicyError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
         raise PolicyError([Problem(file, 0, "", f"is not UTF-8: {error.reason} at byte {error.start}")]) from error
     if len(data) > MAX_BYTES:
-        raise PolicyError([Problem(file, 0, "", f"has {len(data)} bytes, more than the {MAX_BYTES} allowed")])
+        raise PolicyError([Problem(file, 0, "", f"has too many bytes, more than the {MAX_BYTES} allowed")])
+    return text
+
+
+def read_text(text: str, file: str) -> tuple[Mapping, list[Problem]]:
+    """The same of what was read before; `file` is where, for the problems. Raises PolicyError."""
     try:
         return _parse(file, text)
     except yaml.MarkedYAMLError as error:

@@ -17,6 +17,8 @@ from .kubelet_configuration import KubeletConfiguration
 from .places import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
 
 MANAGED: Final = "managed"
+OPTIONAL_ACTORS: Final = ("container_runtime", "http_servers/read_only_server")
+"""Boxes of the tree that are there under some configurations only; the policy may name them."""
 CONTAINER_LOGS_DIR: Final = "/var/log/containers"
 
 
@@ -49,6 +51,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """--node-ip: one address, or two joined by a comma for dual stack; empty: found out."""
     policy_file: str = ""
     """--policy: supervision policy; empty: the one that came with the agent."""
+    policy: str = ""
+    """The text of it, as it is in force; empty: that of the file that came with the agent."""
     kubeconfig: str = ""
     """--kubeconfig: how to reach the API server."""
     bootstrap_kubeconfig: str = ""

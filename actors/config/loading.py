@@ -22,6 +22,7 @@ from .flag_table import OTHER_FLAGS, OWN_FLAGS
 from .flag_values import READERS
 from .layers import read_layers
 from .names import is_subdomain
+from .policy_layer import apart, read_policy
 from .surroundings import Surroundings, look_around
 
 _PATHS: Final = (
@@ -43,24 +44,23 @@ def load(argv: Sequence[str], around: Surroundings | None = None, *, recover: bo
     alone = standing_alone(parsed.values, around.directory)
     problems += flag_checks.check(alone, parsed.values)
     documents, said = _read(alone, recover, problems)
-    made = _configure(documents, parsed.values, around, problems)
+    layers, policy = apart(documents)
+    made = _configure(layers, parsed.values, around, problems)
     name = (alone["hostname-override"] or around.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
         problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))
     if problems or made is None:
         raise ConfigErrors(problems)
     agent = _agent(made, alone, parsed, (name, around))
-    return msgspec.structs.replace(agent, config_hash=hash_of(documents), warnings=(*agent.warnings, *said))
+    warnings = (*agent.warnings, *said)
+    return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
 
 
 def _read(alone: dict[str, Any], recover: bool, problems: list[Problem]) -> tuple[list[Document], list[str]]:
     """The documents to start with, and what is to be said about the choice."""
-    try:
-        documents = read_layers(alone["config"], alone["config-dir"])
-    except ConfigErrors as error:
-        problems.extend(error.problems)
-        return [], []
-    if not recover:
+    documents, unreadable = read_all(alone["config"], alone["config-dir"], alone["policy"])
+    problems.extend(unreadable)
+    if unreadable or not recover:
         return documents, []
     assigned = hash_of(documents)
     store = Store(checkpoint_dir(alone))
@@ -70,6 +70,21 @@ def _read(alone: dict[str, Any], recover: bool, problems: list[Problem]) -> tupl
         return documents, []
     said = f"configuration {assigned} was rolled back: starting with {other}, the last known good"
     return layers.documents(), [said]
+
+
+def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document], list[Problem]]:
+    """The layers that the files hold, and what is wrong with those that cannot be read."""
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    try:
+        documents += read_layers(config, config_dir)
+    except ConfigErrors as error:
+        problems.extend(error.problems)
+    try:
+        documents += read_policy(policy)
+    except ConfigErrors as error:
+        problems.extend(error.problems)
+    return documents, problems
 
 
 def _configure(

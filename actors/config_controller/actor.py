@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -17,9 +18,11 @@ from actors.config.documents import Document
 from actors.config.effective import to_json, to_plain
 from actors.config.errors import ConfigErrors
 from actors.config.flagz import flags_in_force
+from actors.config.log_settings import set_logging
 from actors.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.protocol import STAGE, GetTree, Shutdown, Tree
+from supervision.spec import SetPolicies
 
 from . import change, session, trial
 from .messages import (
@@ -35,7 +38,7 @@ from .messages import (
     HistoryEntry,
     RollBack,
 )
-from .sources import Sources
+from .sources import Sources, Wanted, spec_of
 from .watching import LockWatcher, Watcher
 
 SETTLE_SECONDS = 0.3
@@ -63,6 +66,7 @@ class ConfigController(Actor):
         self._settle: Timer | None = None
         self._checks: Timer | None = None
         self._sources = Sources(self._agent)
+        self._policy = self._agent.policy
         self._store = Store(self._agent.config_checkpoint_dir)
         self._store.prepare()
         self._state = self._store.state()
@@ -72,10 +76,22 @@ class ConfigController(Actor):
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
         self._watch_lock()
         self._count_gates()
+        await self._look_at_tree()
         self._read()
         self._step(trial.Booted(session.boot(), self._agent.config_hash))
+        self._repeat_policies()
         self.follow()
-        self.every(LOOK_SECONDS, self.follow, jitter=0.1)
+        self.every(LOOK_SECONDS, self._look, jitter=0.1)
+
+    async def _look_at_tree(self) -> None:
+        """What a policy is judged by."""
+        if self._agent.policy_file and self._sources.tree is None:
+            try:
+                tree = await self.ask(STAGE, GetTree(), Tree, timeout=5.0)
+            except AskError as error:
+                self.log.warning("the supervision policy is not followed: %s", error)
+            else:
+                self._sources.tree = spec_of(tree)
 
     def _count_gates(self) -> None:
         """Gates change with a restart only."""
@@ -165,6 +181,10 @@ class ConfigController(Actor):
             self.log.warning("another agent wants %s: making way for it", self._agent.flags["lock-file"])
             self.tell(STAGE, Shutdown())
 
+    async def _look(self) -> None:
+        await self._look_at_tree()
+        self.follow()
+
     def follow(self) -> None:
         """Read the sources; put in force what they say when it is new and obeys every rule."""
         self._watcher.watch(self._sources.directories())
@@ -224,17 +244,35 @@ class ConfigController(Actor):
         except ConfigErrors as error:
             self.log.error("configuration %s cannot be used any more: %s", name, str(error))
             return False
-        self._wanted = msgspec.structs.replace(wanted, cgroupDriver=self._running.cgroupDriver)
+        self._wanted = msgspec.structs.replace(wanted.config, cgroupDriver=self._running.cgroupDriver)
         changed = self._advance()
+        if wanted.policies and wanted.policy != self._policy:
+            self._set_policies(wanted)
+            changed = (*changed, "supervision policy")
         waiting = change.differing(self._running, self._wanted)
         self.log.info("configuration %s: changed %s", name, ", ".join(changed) or "nothing")
         if waiting:
             self.log.warning("configuration %s: wait for a restart: %s", name, ", ".join(waiting))
         return True
 
+    def _repeat_policies(self) -> None:
+        """The incarnation before may have died between a decision and its order."""
+        layers = self._layers(self._state.current) if self._taken_up else None
+        if layers is not None:
+            with suppress(ConfigErrors):
+                wanted = self._sources.judge(layers)
+                if wanted.policies:
+                    self._set_policies(wanted)
+
+    def _set_policies(self, wanted: Wanted) -> None:
+        self._policy = wanted.policy
+        self.tell(STAGE, SetPolicies(wanted.policies))
+
     def _advance(self) -> tuple[str, ...]:
         """Go towards what is wanted as far as the listeners allow, and tell them. The fields that changed."""
         self._running, changed = change.step(self._running, self._wanted, self._listeners)
+        if "logging" in changed:
+            self.tell(STAGE, set_logging(self._running.logging))
         for name, fields in change.told(changed, self._listeners).items():
             self.tell(name, ConfigChanged(to_json(self._running), fields))
         session.remember(self._session_file, self._running, self._listeners)
@@ -258,6 +296,7 @@ class ConfigController(Actor):
     def _take_up(self) -> None:
         """Go on where the incarnation before left off."""
         known = session.recall(self._session_file)
+        self._taken_up = known is not None
         if known is not None:
             self._running = self._wanted = known.configuration()
             self._listeners = set(known.listeners)

@@ -65,9 +65,12 @@ RESTART: Final = frozenset({
     "cgroupsPerQOS", "kubeletCgroups", "systemCgroups", "failCgroupV1", "failSwapOn", "oomScoreAdj", "maxOpenFiles",
     "cpuManagerPolicy", "cpuManagerPolicyOptions", "memoryManagerPolicy", "reservedMemory", "topologyManagerPolicy",
     "topologyManagerScope", "topologyManagerPolicyOptions", "registerNode", "registerWithTaints", "featureGates",
-    "logging", "tracing", "showHiddenMetricsForVersion",
+    "tracing", "showHiddenMetricsForVersion",
 })  # fmt: skip
 """Fields that are never changed while the agent runs."""
+
+ENGINE: Final = frozenset({"logging"})
+"""Fields that every process acts on, by order of the stage: they change at any time."""
 
 UNREAD: Final = frozenset({
     "apiVersion", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",

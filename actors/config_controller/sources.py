@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import os
 
-from actors.config.agent import Agent
+import msgspec
+
+from actors.config.agent import OPTIONAL_ACTORS, Agent
 from actors.config.checkpoints import REQUESTS
 from actors.config.documents import Document, read
 from actors.config.effective import effective
 from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config.errors import ConfigErrors, Problem
 from actors.config.layers import check_header, read_layers, resolve_paths
+from actors.config.policy_layer import apart, read_policy
 from actors.config.surroundings import look_around
+from supervision.policy_file import PolicyError
+from supervision.protocol import ROOT, STAGE, ActorState, Tree
+from supervision.spec import ChildSpec, Policy
 
 from .messages import ConfigMapAssigned
 from .watching import directories_of
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What the layers say, and obeys every rule."""
+
+    config: KubeletConfiguration
+    policy: str
+    """Text; empty when none is named."""
+    policies: dict[str, Policy]
+    """By actor; empty when there is no text."""
 
 
 class Sources:
@@ -22,20 +39,44 @@ class Sources:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self.remote: ConfigMapAssigned | None = None
+        self.tree: ChildSpec | None = None
+        """What a policy is judged by: the names that are supervised, and which of them are supervisors."""
 
     def read(self) -> list[Document]:
         """The layers as they are now."""
         agent, remote = self._agent, self.remote
+        policy = read_policy(agent.policy_file)
         if remote is None:
-            return read_layers(agent.config_file, agent.config_dir)
+            return [*read_layers(agent.config_file, agent.config_dir), *policy]
         document = read(remote.data, f"configmap {remote.namespace}/{remote.name}")
         check_header(document)
         resolve_paths(document.data, os.path.dirname(agent.config_file) or "/")
-        return [document, *read_layers("", agent.config_dir)]
+        return [document, *read_layers("", agent.config_dir), *policy]
 
-    def judge(self, documents: list[Document]) -> KubeletConfiguration:
-        """The configuration that the layers and the flags make."""
-        return effective(documents, self._agent.field_flags, look_around().situation).config
+    def judge(self, documents: list[Document]) -> Wanted:
+        """The configuration that the layers and the flags make, and the policies."""
+        layers, text = apart(documents)
+        problems: list[Problem] = []
+        policies: dict[str, Policy] = {}
+        try:
+            policies = self._policies(text)
+        except PolicyError as error:
+            problems += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
+        try:
+            config = effective(layers, self._agent.field_flags, look_around().situation).config
+        except ConfigErrors as error:
+            raise ConfigErrors([*error.problems, *problems]) from None
+        if problems:
+            raise ConfigErrors(problems)
+        return Wanted(config, text, policies)
+
+    def _policies(self, text: str) -> dict[str, Policy]:
+        """None without a text, or while the tree is not known."""
+        if not text or self.tree is None:
+            return {}
+        from supervision.policy import load_text
+
+        return load_text(text, self._agent.policy_file, self.tree, OPTIONAL_ACTORS)
 
     def directories(self) -> list[str]:
         """Where a change of the sources, or a request, shows."""
@@ -55,3 +96,21 @@ class Sources:
             "resourceVersion": remote.resource_version,
             "key": remote.key,
         }
+
+
+def spec_of(tree: Tree) -> ChildSpec:
+    """The specs of a tree that runs, as far as a policy is about them: names, and who supervises whom."""
+    below: dict[str, list[ActorState]] = {}
+    for state in tree.actors:
+        below.setdefault(state.parent, []).append(state)
+
+    def spec(state: ActorState) -> ChildSpec:
+        prefix = "" if state.parent in (STAGE, ROOT) else f"{state.parent}/"
+        is_supervisor = state.kind == "supervisor"
+        return ChildSpec(
+            name=state.name.removeprefix(prefix),
+            actor="" if is_supervisor else state.actor,
+            children=tuple(spec(child) for child in below.get(state.name, ())) if is_supervisor else (),
+        )
+
+    return spec(below[STAGE][0])

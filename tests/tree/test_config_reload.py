@@ -9,6 +9,7 @@ import pytest
 
 from actors.config.checkpoints import State, Store, hash_of, layers_of
 from actors.config.layers import read_layers
+from actors.config.policy_layer import read_policy
 from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
 from supervision.actor import AskError
 from tests.support.config_tree import HERE, Break, GetMaxPods, MaxPods
@@ -22,6 +23,8 @@ class Node:
     def __init__(self, directory: Path) -> None:
         self.file, self.root = directory / "kubelet.yaml", directory / "root"
         self.run_dir = directory / "run"
+        self.policy = directory / "policy.yaml"
+        self.flags: list[str] = []
         self.write(10)
         self.store = Store(str(self.root / "troupelet/config"))
 
@@ -30,15 +33,21 @@ class Node:
         temporary.write_text(f"{HEADER}maxPods: {pods}\n")
         temporary.replace(self.file)
 
+    def write_policy(self, text: str) -> None:
+        self.flags = [f"--policy={self.policy}"]
+        temporary = self.policy.with_suffix(".tmp")
+        temporary.write_text(f"version: 1\n{text}")
+        temporary.replace(self.policy)
+
     def call_good(self) -> None:
         """What is in the file now has been through its trial."""
-        layers = read_layers(str(self.file), "")
+        layers = [*read_layers(str(self.file), ""), *read_policy(str(self.policy) if self.flags else "")]
         name = hash_of(layers)
         self.store.put(name, layers_of(layers))
         self.store.save(State(assigned=name, current=name, last_known_good=name, orderly=True))
 
     def running(self):
-        flags = f"--config={self.file} --root-dir={self.root} --run-dir={self.run_dir}"
+        flags = " ".join([f"--config={self.file} --root-dir={self.root} --run-dir={self.run_dir}", *self.flags])
         return stage_running(f"{HERE}:application", self.run_dir, AGENT_FLAGS=flags)
 
 
@@ -129,3 +138,72 @@ def test_a_storm_of_changes_under_load_loses_nothing(node: Node) -> None:
         assert configz(stage) == 100 + last
         assert asked > 50
         assert all(actor.restarts == 0 for actor in stage.tree().values())
+
+
+NEVER, OFTEN = "actors: {group/fragile: {max_restarts: 0}}", "actors: {group/fragile: {max_restarts: 9}}"
+
+
+def break_it(stage) -> None:
+    with pytest.raises(AskError):
+        stage.ask(Break(), MaxPods, "group/fragile", 1.0)
+
+
+def status(stage) -> ConfigStatus:
+    return stage.ask(GetConfigStatus(), ConfigStatus, "config_controller")
+
+
+def test_a_policy_that_changes_is_what_supervisors_go_by_without_any_restart(node: Node) -> None:
+    node.write_policy(NEVER)
+    with node.running() as stage:
+        first, before = status(stage).current, stage.processes()
+        node.write_policy(OFTEN)
+        stage.wait(lambda: status(stage).current != first, "the policy is taken")
+        assert stage.processes() == before
+        break_it(stage)
+        stage.wait_running("group/fragile", incarnation=2)
+        assert stage.tree()["group"].incarnation == 1
+
+
+def test_a_policy_that_cannot_be_used_leaves_the_one_before_in_force(node: Node) -> None:
+    node.write_policy(OFTEN)
+    with node.running() as stage:
+        first = status(stage).current
+        node.write_policy("actors: {grup/fragile: {max_restarts: 1, memory: 5}}")
+        stage.wait(lambda: bool(status(stage).error), "the refusal")
+        said = status(stage)
+        assert f"{node.policy}:2" in said.error
+        assert "did you mean group/fragile?" in said.error
+        assert (said.current, said.history[-1].what) == (first, "refused")
+        break_it(stage)
+        stage.wait_running("group/fragile", incarnation=2)
+
+
+def test_a_policy_under_which_a_supervisor_gives_up_is_rolled_back(node: Node) -> None:
+    node.write_policy(OFTEN)
+    node.call_good()
+    with node.running() as stage:
+        good = status(stage).current
+        node.write_policy(NEVER)
+        stage.wait(lambda: status(stage).current != good, "the policy is taken")
+        break_it(stage)
+        stage.wait(lambda: status(stage).current == good, "the rollback", timeout=20)
+        assert status(stage).history[-1].what == "rolled back"
+        groups = stage.tree()["group"].incarnation
+        stage.wait_running("group/fragile")
+        break_it(stage)
+        stage.wait(lambda: stage.tree()["group/fragile"].restarts >= 2, "a restart by the policy of before")
+        assert stage.tree()["group"].incarnation == groups
+
+
+def test_a_controller_that_is_replaced_goes_on_with_the_policy_that_is_in_force(node: Node) -> None:
+    node.write_policy(NEVER)
+    with node.running() as stage:
+        first = status(stage).current
+        node.write_policy(OFTEN)
+        stage.wait(lambda: status(stage).current != first, "the policy is taken")
+        stage.kill("config_controller")
+        stage.wait_running("config_controller", incarnation=2)
+        node.write_policy(NEVER)
+        stage.wait(lambda: status(stage).current == first, "the first policy again")
+        break_it(stage)
+        stage.wait(lambda: stage.tree()["group"].restarts == 1, "the supervisor gives up, as the first policy has it")

@@ -19,8 +19,10 @@ from actors.config_controller.messages import (
     ConfigMapAssigned,
     ConfigStatus,
     Configz,
+    Flagz,
     GetConfigStatus,
     GetConfigz,
+    GetFlagz,
     RollBack,
 )
 from actors.config_controller.trial import TRIAL_SECONDS
@@ -419,5 +421,25 @@ def test_without_being_told_to_make_way_the_lock_file_is_not_watched(node):
             lock.read_text()
             await harness.advance(5)
             assert harness.sent(Shutdown) == []
+
+    run(test())
+
+
+def test_flags_and_gates_are_told_to_whoever_asks(node):
+    async def test():
+        node.flags = ["--feature-gates=EventedPLEG=true", "--max-pods=7"]
+        async with node.running() as harness:
+            told = await harness.deliver(GetFlagz())
+            assert isinstance(told, Flagz)
+            assert told.flags["max-pods"] == "7"
+            assert told.given == ("config", "config-dir", "feature-gates", "max-pods", "root-dir")
+            assert told.gates["EventedPLEG"] is True
+            assert told.version.startswith("v1.36.")
+            samples = harness.actor.metrics.snapshot("", 1).samples
+            gates = [s for s in samples if s.name == "kubernetes_feature_enabled"]
+            shown = {(s.labels["name"], s.labels["stage"]): s.value for s in gates}
+            assert shown["EventedPLEG", "ALPHA"] == 1
+            assert shown["NodeSwap", ""] == 1
+            assert shown["MemoryQoS", "ALPHA"] == 0
 
     run(test())

@@ -79,7 +79,9 @@ def test_the_sample_with_everything_in_it_sets_every_field(around):
 
 
 def test_relative_paths_of_flags_are_meant_from_the_working_directory(around, tmp_path):
+    tmp_path.joinpath("p.yaml").write_text("version: 1\n")
     agent = load(["--root-dir=root", "--lock-file=lock", "--policy=p.yaml"], around)
+    assert agent.policy == "version: 1\n"
     assert (agent.root_dir, agent.policy_file) == (str(tmp_path / "root"), str(tmp_path / "p.yaml"))
     assert agent.flags["lock-file"] == str(tmp_path / "lock")
     assert (agent.cert_dir, agent.pods_dir) == (f"{tmp_path}/root/pki", f"{tmp_path}/root/pods")

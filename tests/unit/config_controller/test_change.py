@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.change import differing, step, told
-from actors.config_controller.readers import READERS, RESTART, UNREAD, can_change, fields_read_by, readers_of
+from actors.config_controller.readers import ENGINE, READERS, RESTART, UNREAD, can_change, fields_read_by, readers_of
 
 FIELDS = KubeletConfiguration.__struct_fields__
 RUNNING = KubeletConfiguration()
@@ -17,7 +17,7 @@ def other(**fields):
 
 def test_every_field_has_readers_or_waits_for_a_restart_or_is_read_by_nobody():
     read = {field for fields in READERS.values() for field in fields}
-    assert set(FIELDS) == read | RESTART | UNREAD
+    assert set(FIELDS) == read | RESTART | UNREAD | ENGINE
     assert read & RESTART == read & UNREAD == RESTART & UNREAD == set()
 
 
