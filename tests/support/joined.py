@@ -185,10 +185,10 @@ def cluster_running(folder: Path, **options: Any) -> Iterator[Cluster]:
 
 
 @contextmanager
-def joined(runtime: RealRuntime, folder: Path, **more: Any) -> Iterator[Joined]:
+def joined(runtime: RealRuntime, name: str = "joined", **more: Any) -> Iterator[Joined]:
     """A node that is Ready. `more`: fields of the agent's configuration."""
-    with cluster_running(folder) as cluster, ApiConnection(cluster.admin) as api:
-        node = JoinedNode(runtime, cluster, **more)
+    with cluster_running(runtime.base / f"{name}-api") as cluster, ApiConnection(cluster.admin) as api:
+        node = JoinedNode(runtime, cluster, name, **more)
         try:
             found = Joined(cluster, node, api)
             node.start()

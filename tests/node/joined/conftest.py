@@ -12,12 +12,12 @@ from tests.support.runtime import RealRuntime
 
 @pytest.fixture(scope="module")
 def site(session_runtime: RealRuntime) -> Iterator[Joined]:
-    with joined(session_runtime, session_runtime.base / "api") as found:
+    with joined(session_runtime, nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s") as found:
         yield found
 
 
 @pytest.fixture
 def own(real_runtime: RealRuntime) -> Iterator[Joined]:
     """A node for one test."""
-    with joined(real_runtime, real_runtime.base / "own-api") as found:
+    with joined(real_runtime, "own") as found:
         yield found

@@ -62,7 +62,7 @@ def test_a_pod_waits_for_what_is_missing_and_says_so(site: Joined) -> None:
 
     def waiting() -> dict[str, str]:
         statuses = status(site.pod("waits")).get("containerStatuses") or [{}]
-        return statuses[0].get("state", {}).get("waiting") or {}  # type: ignore[no-any-return]
+        return statuses[0].get("state", {}).get("waiting") or {}
 
     site.pods.until(lambda: waiting().get("reason") == "CreateContainerConfigError", "why it waits", 20)
     assert "later" in waiting().get("message", "")
