@@ -114,6 +114,8 @@ class CredentialsChanged(Message, frozen=True):
     kubeconfig: str
     """Path; it names the certificate files."""
     version: int
+    certificate: str = ""
+    """Path of a PEM file with certificate and key that take the place of those of the kubeconfig; empty: they do not."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 

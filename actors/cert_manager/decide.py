@@ -1,10 +1,13 @@
-"""Whether a serving pair can be used, or a new one must be made. Pure."""
+"""Whether a serving pair can be used, or another must be made or asked for. Pure."""
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+
+from .certificate import Certificate
+from .rotation import is_due
 
 RENEW_BEFORE_SECONDS = 30 * 24 * 3600
 """A self-signed pair this close to its end is replaced."""
@@ -17,18 +20,41 @@ class Verdict(StrEnum):
     """The operator's own pair is not usable: it is never replaced by one of ours."""
 
 
-def judge(pair: dict[str, Any] | None, *, given: bool, wanted: Iterable[str], now: float) -> Verdict:
-    """`pair` is what `selfsigned.inspect` found (None: not there or not readable); `given`: the operator's files."""
+def judge(pair: Certificate | None, *, given: bool, wanted: Iterable[str], now: float) -> Verdict:
+    """`pair` is None when it is not there or cannot be used; `given`: the files are the operator's."""
     if given:
-        return Verdict.KEEP if pair is not None and pair["matches"] else Verdict.BROKEN
-    if pair is None or not pair["matches"]:
+        return Verdict.BROKEN if pair is None else Verdict.KEEP
+    if pair is None or pair.not_after - now < RENEW_BEFORE_SECONDS:
         return Verdict.MAKE
-    if pair["not_after"] - now < RENEW_BEFORE_SECONDS:
-        return Verdict.MAKE
-    return Verdict.KEEP if set(wanted) <= set(pair["names"]) else Verdict.MAKE
+    return Verdict.KEEP if set(wanted) <= pair.names else Verdict.MAKE
 
 
 def subject_names(node_name: str, node_ip: str, addresses: Iterable[str]) -> list[str]:
     """Names and addresses for the SAN, each once: the node's name, its addresses, localhost."""
     wanted = [node_name, *(part for part in node_ip.split(",") if part), *addresses, "localhost", "127.0.0.1"]
     return list(dict.fromkeys(wanted))
+
+
+def names_to_sign(ips: Iterable[str], names: Iterable[str], *, dns_only: bool) -> tuple[str, ...]:
+    """What a signed serving certificate is to name, in an order of its own. Empty: too little is known to ask for one.
+
+    A host name may be an address. Names alone are enough with `dns_only` (gate AllowDNSOnlyNodeCSR).
+    """
+    addresses = {str(ipaddress.ip_address(one)) for one in (*ips, *names) if _is_ip(one)}
+    dns = {one for one in names if one and not _is_ip(one)}
+    return (*sorted(dns), *sorted(addresses)) if addresses or (dns_only and dns) else ()
+
+
+def to_request(pair: Certificate | None, user: str, wanted: Iterable[str], now: float) -> bool:
+    """Whether a signed serving certificate is to be asked for, being asked to name all that is wanted."""
+    if pair is None or pair.common_name != user or not set(wanted) <= pair.names:
+        return True
+    return is_due(pair, now)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

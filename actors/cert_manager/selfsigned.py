@@ -8,43 +8,20 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import os
 import time
 from pathlib import Path
 from typing import Any
+
+from .files import write_private
 
 YEAR_SECONDS = 365 * 24 * 3600
 BACKDATE_SECONDS = 3600
 
 
-def inspect(cert_file: str, key_file: str) -> dict[str, Any]:
-    """What is in the pair: `not_after` (seconds since 1970), `names` of the SAN, `matches` (the key is the leaf's).
-
-    Raises OSError when a file is not there, ValueError when it is not PEM of the right kind.
-    """
-    from cryptography import x509
-    from cryptography.hazmat.primitives import serialization
-
-    leaf = x509.load_pem_x509_certificates(Path(cert_file).read_bytes())[0]
-    key = serialization.load_pem_private_key(Path(key_file).read_bytes(), password=None)
-    spki = serialization.PublicFormat.SubjectPublicKeyInfo
-    der = serialization.Encoding.DER
-    try:
-        san = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        names = [str(name.value) for name in san]
-    except x509.ExtensionNotFound:
-        names = []
-    return {
-        "not_after": leaf.not_valid_after_utc.timestamp(),
-        "names": names,
-        "matches": key.public_key().public_bytes(der, spki) == leaf.public_key().public_bytes(der, spki),
-    }
-
-
-def create(cert_file: str, key_file: str, host: str, names: list[str]) -> dict[str, Any]:
+def create(cert_file: str, key_file: str, host: str, names: list[str]) -> None:
     """Make a pair for `host` with these DNS names and addresses and write both files (0600, by rename).
 
-    Returns what `inspect` would. Raises OSError when a file cannot be written.
+    Raises OSError when a file cannot be written.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -90,7 +67,6 @@ def create(cert_file: str, key_file: str, host: str, names: list[str]) -> dict[s
     key_pem = leaf_key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     write_private(Path(key_file), key_pem)
     write_private(Path(cert_file), leaf.public_bytes(pem) + ca.public_bytes(pem))
-    return {"not_after": end.timestamp(), "names": names, "matches": True}
 
 
 def _usage(*, sign: bool, certify: bool) -> Any:
@@ -116,18 +92,3 @@ def _general_name(name: str) -> Any:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
         return x509.DNSName(name)
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Put `data` at `path` whole or not at all, readable by the owner only. Raises OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,13 +1,34 @@
-"""When a serving pair is kept, made anew, or complained of."""
+"""When a serving pair is kept, made anew, asked for, or complained of."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from actors.cert_manager.decide import RENEW_BEFORE_SECONDS, Verdict, judge, subject_names
+from actors.cert_manager.certificate import Certificate
+from actors.cert_manager.decide import (
+    RENEW_BEFORE_SECONDS,
+    Verdict,
+    judge,
+    names_to_sign,
+    subject_names,
+    to_request,
+)
 
 NOW = 1_000_000_000.0
-GOOD = {"not_after": NOW + RENEW_BEFORE_SECONDS + 1, "names": ["n", "127.0.0.1"], "matches": True}
+DAY = 86400.0
+GOOD = Certificate(
+    NOW - DAY,
+    NOW + RENEW_BEFORE_SECONDS + 1,
+    "system:node:n",
+    dns_names=("n",),
+    ips=("127.0.0.1",),
+    fingerprint="0" * 64,
+)
+
+
+def but(**changes):
+    return msgspec.structs.replace(GOOD, **changes)
 
 
 @pytest.mark.parametrize(
@@ -15,17 +36,48 @@ GOOD = {"not_after": NOW + RENEW_BEFORE_SECONDS + 1, "names": ["n", "127.0.0.1"]
     [
         (GOOD, False, ["n"], Verdict.KEEP),
         (None, False, ["n"], Verdict.MAKE),
-        ({**GOOD, "matches": False}, False, ["n"], Verdict.MAKE),
-        ({**GOOD, "not_after": NOW + 60}, False, ["n"], Verdict.MAKE),
+        (but(not_after=NOW + 60), False, ["n"], Verdict.MAKE),
         (GOOD, False, ["n", "10.0.0.1"], Verdict.MAKE),
         (GOOD, True, ["other"], Verdict.KEEP),
-        ({**GOOD, "not_after": NOW - 1}, True, ["n"], Verdict.KEEP),
+        (but(not_after=NOW - 1), True, ["n"], Verdict.KEEP),
         (None, True, ["n"], Verdict.BROKEN),
-        ({**GOOD, "matches": False}, True, ["n"], Verdict.BROKEN),
     ],
 )
 def test_a_pair_is_kept_made_or_called_broken(pair, given, wanted, verdict):
     assert judge(pair, given=given, wanted=wanted, now=NOW) is verdict
+
+
+@pytest.mark.parametrize(
+    ("pair", "wanted", "asked"),
+    [
+        (None, ["n"], True),
+        (GOOD, ["n", "127.0.0.1"], False),
+        (GOOD, ["127.0.0.1"], False),
+        (GOOD, ["n", "10.0.0.1"], True),
+        (but(common_name="system:node:other"), ["n"], True),
+        (but(not_before=NOW - 69 * DAY, not_after=NOW + 31 * DAY), ["n"], False),
+        (but(not_before=NOW - 71 * DAY, not_after=NOW + 29 * DAY), ["n"], True),
+        (but(not_after=NOW - 1), ["n"], True),
+    ],
+)
+def test_a_signed_pair_is_asked_for_when_it_is_missing_due_or_names_too_little(pair, wanted, asked):
+    assert to_request(pair, "system:node:n", wanted, NOW) is asked
+
+
+@pytest.mark.parametrize(
+    ("ips", "names", "dns_only", "found"),
+    [
+        (["10.0.0.2", "10.0.0.1"], ["n"], False, ("n", "10.0.0.1", "10.0.0.2")),
+        (["fd00:0::1"], [], False, ("fd00::1",)),
+        ([], ["n"], False, ()),
+        ([], ["n"], True, ("n",)),
+        ([], ["10.0.0.1"], False, ("10.0.0.1",)),
+        ([], [], True, ()),
+        (["10.0.0.1"], ["10.0.0.1", "n", "n", ""], False, ("n", "10.0.0.1")),
+    ],
+)
+def test_names_to_sign_need_an_address_unless_the_gate_says_otherwise(ips, names, dns_only, found):
+    assert names_to_sign(ips, names, dns_only=dns_only) == found
 
 
 def test_subject_names_are_given_once_each_the_node_first():

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.cert_manager.selfsigned import create, inspect
+from actors.cert_manager.certificate import BadCertificate
+from actors.cert_manager.selfsigned import create
+from actors.cert_manager.store import load_pair
 
 
 @pytest.fixture
@@ -21,10 +23,9 @@ def pair(tmp_path: Path) -> tuple[str, str]:
 
 
 def test_what_was_made_reads_back_with_a_year_to_live(pair):
-    found = inspect(*pair)
-    assert found["names"] == ["node-1", "127.0.0.1"]
-    assert found["matches"]
-    assert 364 * 86400 < found["not_after"] - time.time() < 366 * 86400
+    found = load_pair(*pair).certificate
+    assert found.names == {"node-1", "127.0.0.1"}
+    assert 364 * 86400 < found.not_after - time.time() < 366 * 86400
 
 
 def test_both_files_are_for_the_owner_only(pair):
@@ -50,13 +51,14 @@ def test_a_client_that_trusts_the_ca_in_the_file_accepts_the_server(pair):
 def test_a_key_of_another_pair_is_noticed(pair, tmp_path):
     other = str(tmp_path / "o.crt"), str(tmp_path / "o.key")
     create(*other, "node-2", ["node-2"])
-    assert not inspect(pair[0], other[1])["matches"]
+    with pytest.raises(BadCertificate, match="cannot be used together"):
+        load_pair(pair[0], other[1])
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"garbage", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"]
 )
-def test_a_file_that_is_no_certificate_is_a_value_error(pair, content):
+def test_a_file_that_is_no_certificate_is_said_to_be_none(pair, content):
     Path(pair[0]).write_bytes(content)
-    with pytest.raises(ValueError):
-        inspect(*pair)
+    with pytest.raises(BadCertificate):
+        load_pair(*pair)

@@ -1,0 +1,83 @@
+"""Reading a kubeconfig for what its client certificate is worth, again only when one of its files has changed."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+import msgspec
+
+from actors.api import kubeconfig
+from actors.api.access import Access
+from actors.api.credentials import Certificate as Presented
+from actors.api.errors import NoCredentials
+from actors.api.tls import context
+
+from .certificate import BadCertificate, Certificate, read
+from .files import file_stamp
+
+FRESH_SECONDS: Final = 5.0
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What was found."""
+
+    access: Access | None = None
+    """None: not there, or unusable."""
+    certificate: Certificate | None = None
+    """None: it has other credentials."""
+    problem: str = ""
+    """Why it is unusable, with file and field."""
+    absent: bool = False
+
+
+class ConfigFile:
+    """One kubeconfig. `path` may be empty: not given."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stamps: tuple[object, ...] = ()
+        self._reading: Reading | None = None
+
+    @property
+    def stamps(self) -> tuple[object, ...]:
+        """Changes when a file that it consists of does."""
+        return self._stamps
+
+    def read(self) -> Reading:
+        """As the files are now. What could not be used is read anew each time: the file it lacks may be another."""
+        known = self._reading
+        if known is None or known.access is None or self._stamps_now(known) != self._stamps:
+            known = self._reading = _read(self._path)
+            self._stamps = self._stamps_now(known)
+        return known
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether it was written within the last few seconds."""
+        try:
+            return 0 <= now - os.stat(self._path).st_mtime < FRESH_SECONDS
+        except OSError:
+            return False
+
+    def _stamps_now(self, reading: Reading) -> tuple[object, ...]:
+        files = reading.access.files if reading.access is not None else (self._path,)
+        return tuple((path, file_stamp(path)) for path in files)
+
+
+def _read(path: str) -> Reading:
+    if not path or not os.path.exists(path):
+        return Reading(absent=True)
+    try:
+        access = kubeconfig.load(path)
+    except kubeconfig.KubeconfigError as error:
+        return Reading(problem=str(error))
+    if not access.has_credentials and access.server.startswith("https:"):
+        return Reading(problem=f"{path}: users: has no credentials")
+    if not (access.cert_data or access.cert_file):
+        return Reading(access)
+    try:
+        context(access, Presented(access.cert_file, access.key_file, access.cert_data, access.key_data))
+        return Reading(access, read(access.cert_data or kubeconfig.read_bounded(access.cert_file)))
+    except (NoCredentials, BadCertificate, OSError) as error:
+        text = error.message if isinstance(error, NoCredentials) else str(error)
+        return Reading(problem=f"{path}: client-certificate: {text}")

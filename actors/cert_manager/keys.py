@@ -1,0 +1,100 @@
+"""Private keys and the requests that they sign. Run in a disposable process, as the cryptography library is heavy and a
+key that the actor never reads cannot leak from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+from .files import write_private
+
+
+def request(
+    key_file: str, in_use: str, signer: str, usages: list[str], user: str, group: str, names: list[str]
+) -> dict[str, Any]:
+    """A signing request for `user` of `group` with these names and addresses, signed by the key in `key_file`.
+
+    The key is made when there is none that can be used, and is kept until its certificate is there: so whoever was
+    killed in between makes the request of the same name again. A key that the pair `in_use` has is never taken again.
+    Returns `name` (digest of all that it asks for), `request` (PEM), `usages`. Raises OSError.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from cryptography.x509.oid import NameOID
+
+    key = _key(Path(key_file), Path(in_use))
+    if isinstance(key, rsa.RSAPrivateKey):
+        usages = ["key encipherment", *usages]
+    attributes = [
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, group),
+        # as it is: a name may be longer than the 64 characters of RFC 5280, which Go does not insist upon either
+        x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False),
+    ]
+    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(attributes))
+    if names:
+        builder = builder.add_extension(x509.SubjectAlternativeName([_general(name) for name in names]), critical=False)
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    public = key.public_key().public_bytes(serialization.Encoding.DER, form)
+    text = "\0".join([signer, user, group, *usages, *names])
+    signed = builder.sign(key, hashes.SHA256())
+    return {
+        "name": "csr-" + hashlib.sha256(public + text.encode()).hexdigest()[:40],
+        "request": signed.public_bytes(serialization.Encoding.PEM),
+        "usages": usages,
+    }
+
+
+def _key(path: Path, in_use: Path) -> Any:
+    """That of the file, or a new ECDSA P-256 key, which is put there."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = _load(path)
+    if key is not None and _public(key) != _public(_load(in_use)):
+        return key
+    made = ec.generate_private_key(ec.SECP256R1())
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    write_private(path, made.private_bytes(pem, form, serialization.NoEncryption()))
+    return made
+
+
+def _load(path: Path) -> Any:
+    """The EC or RSA key in the file; None when there is none that can be used (half-written, another kind)."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    try:
+        key = serialization.load_pem_private_key(_only_key(path.read_bytes()), password=None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
+        return None
+    return key if isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) else None
+
+
+def _only_key(pem: bytes) -> bytes:
+    """The key block of a file that has a certificate too."""
+    begin = pem.rfind(b"-----BEGIN", 0, pem.find(b"PRIVATE KEY-----"))
+    return pem[max(begin, 0) :]
+
+
+def _public(key: Any) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    if key is None:
+        return b""
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    found: bytes = key.public_key().public_bytes(serialization.Encoding.DER, form)
+    return found
+
+
+def _general(name: str) -> Any:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

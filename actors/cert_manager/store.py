@@ -1,0 +1,141 @@
+"""Where signed pairs are kept: <prefix>-<time>.pem, certificate and key in one file, and the link <prefix>-current.pem.
+
+The layout is that of the reference, so each can go on with what the other left. A file is written whole or not at all,
+and the link is swapped by rename: whoever reads it, at any moment, finds a pair.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.api.kubeconfig import read_bounded
+
+from .certificate import BadCertificate, Certificate, read
+from .files import write_private
+
+KEPT: Final = 3
+"""Files, that of the link among them; older ones are removed."""
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A certificate with its key, in one file or in two."""
+
+    cert_file: str
+    key_file: str
+    certificate: Certificate
+
+
+class Store(msgspec.Struct, frozen=True):
+    """The pairs of one purpose; `prefix` is kubelet-client or kubelet-server."""
+
+    directory: str
+    prefix: str
+
+    @property
+    def current_path(self) -> str:
+        return f"{self.directory}/{self.prefix}-current.pem"
+
+    @property
+    def key_path(self) -> str:
+        """The key of a request under way."""
+        return f"{self.directory}/{self.prefix}.key.tmp"
+
+    @property
+    def has_key(self) -> bool:
+        return os.path.exists(self.key_path)
+
+    def repaired(self, now: float) -> Pair | None:
+        """The current pair; where its file is unusable or has ended, the link is set to the newest one that is neither.
+
+        None: there is none. Raises OSError when the link cannot be set.
+        """
+        pair = _pair_or_none(self.current_path)
+        if pair is not None and now <= pair.certificate.not_after:
+            return pair
+        for path in self._files():
+            other = _pair_or_none(path)
+            if other is not None and now <= other.certificate.not_after:
+                self._point_to(os.path.basename(path))
+                return Pair(self.current_path, self.current_path, other.certificate)
+        return pair
+
+    def _files(self) -> list[str]:
+        """Newest first, by the time in their names."""
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return []
+        mine = (n for n in names if n.startswith(f"{self.prefix}-2") and n.endswith(".pem"))
+        return [os.path.join(self.directory, name) for name in sorted(mine, reverse=True)]
+
+    def _point_to(self, name: str) -> None:
+        link, temporary = Path(self.current_path), Path(f"{self.directory}/.{self.prefix}-current.{os.getpid()}")
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(name)
+        temporary.replace(link)
+
+
+def install(directory: str, prefix: str, certificate: bytes) -> None:
+    """Put the certificate (PEM) that came, with the key that waits for it, in the store, and make them current.
+
+    Run in a disposable process. Raises OSError, BadCertificate when the key is not that of the certificate.
+    """
+    store = Store(directory, prefix)
+    key = read_bounded(store.key_path)
+    name = f"{prefix}-{time.strftime('%Y-%m-%d-%H-%M-%S', time.gmtime())}.pem"
+    path = f"{directory}/{name}"
+    trial = Path(f"{directory}/.{prefix}.new")
+    write_private(trial, certificate.strip() + b"\n" + key.strip() + b"\n")
+    try:
+        load_pair(str(trial), str(trial))
+        trial.replace(path)
+    finally:
+        trial.unlink(missing_ok=True)
+    store._point_to(name)
+    _sync(directory)
+    os.unlink(store.key_path)
+    for old in store._files()[KEPT:]:
+        if os.path.realpath(store.current_path) != os.path.realpath(old):
+            os.unlink(old)
+
+
+def write_file(path: str, text: str) -> None:
+    """A kubeconfig, for its owner only. Run in a disposable process. Raises OSError."""
+    write_private(Path(path), text.encode())
+
+
+def load_pair(cert_file: str, key_file: str) -> Pair:
+    """Raises OSError, BadCertificate."""
+    certificate = read(read_bounded(cert_file))
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(cert_file, key_file, password=_no_password)
+    except (ssl.SSLError, ValueError) as error:
+        reason = getattr(error, "reason", None) or str(error)
+        raise BadCertificate(f"certificate and key cannot be used together: {reason}") from None
+    return Pair(cert_file, key_file, certificate)
+
+
+def _no_password() -> str:
+    """OpenSSL would ask at the terminal."""
+    raise ValueError("the key is encrypted")
+
+
+def _pair_or_none(path: str) -> Pair | None:
+    try:
+        return load_pair(path, path)
+    except (OSError, BadCertificate):
+        return None
+
+
+def _sync(directory: str) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
