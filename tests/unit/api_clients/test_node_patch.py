@@ -1,0 +1,53 @@
+"""A patch, merged as an API server does, gives what was wanted."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.api_clients.node_patch import node_patch
+from tests.support.apiserver.strategic import strategic_merge
+
+TEXT = st.text("ab", max_size=2)
+MAP = st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), TEXT, max_size=4)
+CONDITIONS = st.lists(
+    st.fixed_dictionaries({"type": st.sampled_from(["A", "B", "C", "D"]), "status": TEXT}, optional={"message": TEXT}),
+    max_size=4,
+    unique_by=lambda one: one["type"],
+)
+ADDRESSES = st.lists(st.fixed_dictionaries({"type": st.sampled_from(["X", "Y"]), "address": TEXT}), max_size=3)
+IMAGES = st.lists(st.fixed_dictionaries({"names": st.lists(TEXT, max_size=2)}), max_size=3)
+STATUS = st.fixed_dictionaries(
+    {},
+    optional={
+        "capacity": MAP,
+        "nodeInfo": st.fixed_dictionaries({"bootID": TEXT}, optional={"swap": MAP}),
+        "addresses": ADDRESSES,
+        "conditions": CONDITIONS,
+        "images": IMAGES,
+        "volumesInUse": st.lists(TEXT, max_size=3),
+    },
+)
+METADATA = st.fixed_dictionaries({}, optional={"labels": MAP, "annotations": MAP})
+
+
+def wanted(node: dict[str, Any]) -> dict[str, Any]:
+    """Empty and missing are one; conditions are a map."""
+    status = {key: value for key, value in node.get("status", {}).items() if value}
+    status["conditions"] = {one["type"]: one for one in status.get("conditions", [])}
+    status["nodeInfo"] = {key: value for key, value in status.get("nodeInfo", {}).items() if value}
+    return {"metadata": {key: value for key, value in node.get("metadata", {}).items() if value}, "status": status}
+
+
+@given(METADATA, METADATA, STATUS, STATUS)
+def test_the_old_node_with_the_patch_is_the_new_one(old_meta, new_meta, old_status, new_status):
+    old, new = {"metadata": old_meta, "status": old_status}, {"metadata": new_meta, "status": new_status}
+    before = copy.deepcopy((old, new))
+    patch = node_patch(old, new)
+    merged = strategic_merge("Node", copy.deepcopy(old), copy.deepcopy(patch))
+    assert (old, new) == before
+    assert wanted(merged) == wanted(new)
+    assert node_patch(new, new) == {}
