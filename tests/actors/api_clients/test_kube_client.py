@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -122,8 +124,12 @@ def write_kubeconfig(path: Path, server: ScriptedServer, cert: str, key: str) ->
     path.write_text(json.dumps(document))
 
 
-def harness_of(agent: Agent) -> Harness:
-    return Harness(KubeClient, name="api_clients/kube_client", context=agent)
+@asynccontextmanager
+async def harness_of(agent: Agent) -> AsyncIterator[Harness]:
+    async with Harness(KubeClient, name="api_clients/kube_client", context=agent) as harness:
+        yield harness
+    if harness.actor.client is not None:
+        await harness.actor.client.close()
 
 
 async def test_the_pods_of_the_node_are_told_first_as_a_list_and_then_one_by_one(tmp_path: Path) -> None:

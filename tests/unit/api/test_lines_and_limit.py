@@ -1,0 +1,69 @@
+"""Streams cut into lines, and the client's own limit."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.api.limit import TokenBucket
+from actors.api.lines import Lines, LineTooLong
+
+
+@given(st.lists(st.binary(max_size=20).map(lambda each: each.replace(b"\n", b"").strip()), max_size=8), st.data())
+def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(line + b"\n" for line in lines) + b"unfinished"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    found, reader = [], Lines()
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += reader.feed(stream[begin:end])
+    assert found == [line for line in lines if line]
+
+
+@given(st.integers(1, 50), st.lists(st.integers(0, 30), min_size=1, max_size=6))
+def test_what_is_kept_is_bounded(limit: int, sizes: list[int]) -> None:
+    reader, length = Lines(limit), 0
+    for size in sizes:
+        length += size
+        if length > limit:
+            with pytest.raises(LineTooLong):
+                reader.feed(b"x" * size)
+            return
+        assert reader.feed(b"x" * size) == []
+
+
+def test_a_long_line_among_others_is_refused() -> None:
+    with pytest.raises(LineTooLong):
+        Lines(4).feed(b"a\nbbbbb\nc")
+
+
+def test_a_burst_is_free_and_then_it_is_so_many_a_second() -> None:
+    bucket = TokenBucket(5, 3)
+    assert [round(bucket.reserve(10.0), 3) for _ in range(5)] == [0, 0, 0, 0.2, 0.4]
+    assert round(bucket.reserve(10.6), 3) == 0
+    assert round(bucket.reserve(10.6), 3) == 0.2
+
+
+def test_no_limit() -> None:
+    bucket = TokenBucket(0, 0)
+    assert [bucket.reserve(0.0) for _ in range(100)] == [0.0] * 100
+
+
+def test_a_token_that_is_not_used_is_given_back() -> None:
+    bucket = TokenBucket(1, 1)
+    bucket.reserve(0.0)
+    bucket.reserve(0.0)
+    bucket.give_back()
+    assert bucket.reserve(0.0) == 1.0
+
+
+@given(st.floats(0.1, 100), st.integers(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=60))
+def test_never_more_than_burst_and_rate_allow(qps: float, burst: int, gaps: list[float]) -> None:
+    bucket, now, at = TokenBucket(qps, burst), 0.0, []
+    for gap in gaps:
+        now += gap
+        at.append(now + bucket.reserve(now))
+    assert at == sorted(at)
+    for first in range(len(at)):
+        for last in range(first, len(at)):
+            assert last - first + 1 <= burst + (at[last] - at[first]) * qps + 1e-6
