@@ -11,6 +11,7 @@ import pytest
 
 from actors.api_clients.messages import ClientState, GetClientState, NodePressure, NodeProblem, VolumesInUse
 from actors.cert_manager.messages import NodeAddresses
+from actors.config.duration import Duration
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from supervision.protocol import Hello
 from tests.support.apiserver import ApiServer
@@ -62,6 +63,10 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
                 "NodeHasSufficientPID",
                 "NodeReady",
             ]
+            samples = node.harness.actor.metrics.snapshot("x", 1).samples
+            times = {one.name: one.value for one in samples if one.name.startswith("kubelet_node_startup")}
+            assert len(times) == 5
+            assert all(value >= 0 for value in times.values())
             state = await node.harness.deliver(GetClientState())
             assert isinstance(state, ClientState)
             assert (state.mode, state.server) == ("joined", server.url)
@@ -94,6 +99,19 @@ def test_a_node_that_is_there_is_put_right_and_kept(play):
             assert node.node["metadata"]["labels"]["own"] == "x"
             assert taints[0]["key"] in [one["key"] for one in node.node["spec"]["taints"]]
             assert not node.asked("create", "nodes")
+
+    play(story)
+
+
+def test_a_host_that_was_booted_since_says_so_once(play):
+    async def story(server: ApiServer) -> None:
+        server.create("nodes", {"metadata": {"name": "n1"}})
+        server.patch("nodes", "n1", {"status": {"nodeInfo": {"bootID": "before"}}}, subresource="status")
+        async with Heartbeat(server) as node:
+            await node.ready()
+            await node.pass_time(30)
+            assert node.events().count("Rebooted") == 1
+            assert node.node["status"]["nodeInfo"]["bootID"] not in ("", "before")
 
     play(story)
 
@@ -329,6 +347,19 @@ def test_a_few_failures_in_a_row_cost_no_renewal(play, kind):
             server.fault(kind, verb="update", resource="leases", times=3)
             await node.pass_time(10.5)
             assert node.renewed() > before
+
+    play(story)
+
+
+def test_a_connection_on_which_nothing_comes_costs_one_timeout(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server, nodeStatusUpdateFrequency=Duration(0.5)) as node:
+            await node.ready()
+            await node.until(lambda: bool(node.renewed()), "lease")
+            before = node.renewed()
+            server.fault("hang", verb="update", resource="leases", times=1)
+            await node.harness.advance(10.5)
+            await node.harness.wait(lambda: node.renewed() > before, "renewal on another connection", timeout=3)
 
     play(story)
 
