@@ -69,6 +69,10 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     def has_credentials(self) -> bool:
         return bool(self.cert_file or self.cert_data or self.token or self.token_file or self.username or self.exec)
 
+    def with_certificate(self, path: str) -> Access:
+        """The same server by another client certificate: a PEM file that has its key too."""
+        return msgspec.structs.replace(self, cert_file=path, key_file=path, cert_data=b"", key_data=b"")
+
     @property
     def files(self) -> tuple[str, ...]:
         """The files that it depends on: when one changes, load the kubeconfig again (the token file is not one)."""

@@ -7,7 +7,7 @@ waits for nobody; when cert_manager tells of others, or a file that it names cha
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 
 from actors.api.errors import ApiError, NoCredentials
 from actors.config.agent import Agent
@@ -28,11 +28,15 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 class ApiActor(Actor):
     """A client of the API server. Subclasses say their limits, and what to do once there are credentials."""
 
+    feeders: ClassVar[tuple[str, ...]] = ("cert_manager",)
+
     def __init__(self) -> None:
         super().__init__()
         self.client: ApiClient | None = None
         """None: standalone, or no usable credentials yet."""
         self._stamp: Stamp = ()
+        self._certificate = ""
+        """PEM file in place of the kubeconfig's own certificate, as cert_manager says."""
         self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
         self._error = ""
 
@@ -63,6 +67,7 @@ class ApiActor(Actor):
     @on(CredentialsChanged)
     async def on_credentials_changed(self, message: CredentialsChanged, sender: Address) -> None:
         if not self.agent.standalone:
+            self._certificate = message.certificate
             await self._load()
 
     async def _follow(self) -> None:
@@ -78,6 +83,8 @@ class ApiActor(Actor):
         path = self.agent.kubeconfig
         try:
             access = kubeconfig.load(path)
+            if self._certificate:
+                access = access.with_certificate(self._certificate)
         except kubeconfig.KubeconfigError as error:
             self._stamp = stamp_of(self.client.access.files if self.client is not None else (path,))
             waits = self.agent.bootstrap_kubeconfig and self._stamp[0][3] < 0

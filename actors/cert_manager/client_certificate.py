@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from actors.api import kubeconfig
 from actors.api.access import Access
 from actors.api_clients.messages import CredentialsChanged
@@ -112,7 +110,7 @@ class ClientCertificate:
         if action in (Action.USE, Action.ENDED):
             return read.access, read.certificate
         if action is Action.ADOPT and read.access is not None and pair is not None:
-            return with_pair(read.access, pair.cert_file), pair.certificate
+            return read.access.with_certificate(pair.cert_file), pair.certificate
         return None, None
 
     # -- doing ----------------------------------------------------------------------------------------------------
@@ -220,11 +218,6 @@ class ClientCertificate:
         if text != self._complaint:
             self._actor.log.error("%s", text)
         self._complaint = text
-
-
-def with_pair(access: Access, path: str) -> Access:
-    """The same server by another client certificate, a PEM file with its key."""
-    return msgspec.structs.replace(access, cert_file=path, key_file=path, cert_data=b"", key_data=b"")
 
 
 def _config_state(read: Reading, now: float) -> Config:
