@@ -10,7 +10,7 @@ from typing import Final
 
 from actors.config.agent import Agent
 from actors.config.commands import early_text
-from actors.config.errors import ConfigErrors
+from actors.config.errors import ConfigErrors, Problem
 from actors.config.loading import load
 from actors.config.log_settings import set_logging
 from actors.config.places import default_policy_file
@@ -19,10 +19,11 @@ from supervision import logs
 from supervision.application import Application, run
 from supervision.incidents import Incidents
 from supervision.policy import load as load_policy
-from supervision.policy import load_text as policy_of_text
+from supervision.policy import load_text
 from supervision.policy_file import PolicyError
-from supervision.spec import ChildSpec
+from supervision.spec import ChildSpec, Policy
 
+from . import start_checks
 from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, tree
 
 EXIT_REFUSED: Final = 1
@@ -42,13 +43,15 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         _configure_logs(agent)
         for verbosity, line in announced(agent):
             log.log(logs.V(verbosity), "%s", line)
-        for warning in prepare(agent, say=lambda line: log.info("%s", line)):
+        wrong = list(start_checks.problems(agent))
+        policies = _policies(agent, wrong)
+        for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):
             log.warning("%s", warning)
-        application = _application(agent, _container_runtime(agent))
+        for warning in start_checks.doubts(agent):
+            log.warning("%s", warning)
+        application = _application(agent, _container_runtime(agent), policies)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems])
-    except PolicyError as error:
-        return _refuse([str(problem) for problem in error.problems])
     except _Refused as error:
         return _refuse([str(error)])
     return run(application)
@@ -95,17 +98,28 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
     return child_spec(instance, host)
 
 
-def _application(agent: Agent, container_runtime: ChildSpec | None) -> Application:
-    spec = tree(agent, container_runtime)
-    policy_file = Path(agent.policy_file or default_policy_file())
-    if agent.policy:
-        policies = policy_of_text(agent.policy, str(policy_file), spec, OPTIONAL)
-    else:
-        policies = load_policy(policy_file, spec, OPTIONAL)
+_SOME_PROGRAM: Final = ChildSpec(name="container_runtime", program=("containerd",))
+"""Stands for the one that is made later: to a policy only the name matters."""
+
+
+def _policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
+    """How each actor is supervised; what is wrong with the policy is added to `wrong`."""
+    spec = tree(agent, _SOME_PROGRAM if agent.managed_runtime else None)
+    file = agent.policy_file or default_policy_file()
+    try:
+        return (
+            load_text(agent.policy, file, spec, OPTIONAL) if agent.policy else load_policy(Path(file), spec, OPTIONAL)
+        )
+    except PolicyError as error:
+        wrong += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
+        return {}
+
+
+def _application(agent: Agent, container_runtime: ChildSpec | None, policies: dict[str, Policy]) -> Application:
     incident_file = Path(agent.state_dir) / "incidents.jsonl"
     return Application(
         name="troupelet",
-        tree=spec,
+        tree=tree(agent, container_runtime),
         policies=policies,
         preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
         prepare=PREPARE,
@@ -114,5 +128,5 @@ def _application(agent: Agent, container_runtime: ChildSpec | None) -> Applicati
         incidents=Incidents(incident_file),
         log_file=agent.log_file,
         incident_file=str(incident_file),
-        policy_file=str(policy_file),
+        policy_file=agent.policy_file or default_policy_file(),
     )

@@ -1,6 +1,7 @@
 """What must hold on this host before anything is started, and what is only worth a warning.
 
-Fatal here is what the kubelet takes as fatal: swap that is on, and cgroup v1, unless the configuration allows them.
+Fatal here is what the kubelet takes as fatal: a watchdog too short to be fed, certificates that cannot be read, swap
+that is on and cgroup v1 unless the configuration allows them, a kernel unlike the one that protectKernelDefaults wants.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
+from . import kernel_tunables
 from .agent import Agent
-from .errors import Problem
+from .errors import Problem, shown
+from .kubelet_configuration import KubeletConfiguration
+from .layers import read_bounded
+
+MICROSECONDS: Final = 1_000_000
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +32,12 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """Active swap devices and files."""
     runtime: Literal["socket", "nothing", "other"] = "socket"
     """What is at the endpoint of the runtime."""
+    unusable: dict[str, str] = {}
+    """Certificate and key files that the configuration names, by field, to what is wrong with them."""
+    tunables: dict[str, int | None] = {}
+    """Those of the kernel that differ from what they should be."""
+    watchdog: str = ""
+    """WATCHDOG_USEC, as systemd sets it."""
 
 
 def look_at_host(agent: Agent) -> Host:
@@ -39,7 +51,26 @@ def look_at_host(agent: Agent) -> Host:
         cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
         swaps=tuple(line.split()[0] for line in lines if line.strip()),
         runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
+        unusable=dict(_unusable(agent.config)),
+        tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
+        watchdog=os.environ.get("WATCHDOG_USEC", ""),
     )
+
+
+def _unusable(config: KubeletConfiguration) -> Iterator[tuple[str, str]]:
+    wanted = (
+        ("authentication.x509.clientCAFile", config.authentication.x509.clientCAFile, b"CERTIFICATE-----"),
+        ("tlsCertFile", config.tlsCertFile, b"CERTIFICATE-----"),
+        ("tlsPrivateKeyFile", config.tlsPrivateKeyFile, b"PRIVATE KEY-----"),
+    )
+    for field, path, mark in wanted:
+        if not path:
+            continue
+        try:
+            if mark not in read_bounded(path):
+                yield field, f"holds no PEM block {mark.decode().strip('-')}"
+        except (OSError, ValueError) as error:
+            yield field, f"cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
 def _kind(path: str) -> Literal["socket", "nothing", "other"]:
@@ -50,7 +81,11 @@ def _kind(path: str) -> Literal["socket", "nothing", "other"]:
 
 
 def problems(agent: Agent, host: Host) -> Iterator[Problem]:
-    """What forbids a start."""
+    """What forbids a start, in the order in which the kubelet would come upon it."""
+    if host.watchdog and not (host.watchdog.isdecimal() and int(host.watchdog) > MICROSECONDS):
+        yield Problem("WATCHDOG_USEC", host.watchdog, "must be a number of microseconds above one second")
+    for field, wrong in host.unusable.items():
+        yield Problem(field, shown(lookup(agent.config, field)), wrong)
     if host.runtime == "other":
         path = agent.runtime_endpoint
         yield Problem("containerRuntimeEndpoint", path, "what is there is not a socket")
@@ -61,12 +96,23 @@ def problems(agent: Agent, host: Host) -> Iterator[Problem]:
         yield Problem(
             "failCgroupV1", "true", "this host has cgroup v1: set failCgroupV1: false to run on it all the same"
         )
+    for name, value in host.tunables.items():
+        rule = (
+            f"the kernel's {name} must be {kernel_tunables.WANTED[name]}, it is {'unknown' if value is None else value}"
+        )
+        yield Problem("protectKernelDefaults", "true", rule)
+
+
+def lookup(config: KubeletConfiguration, field: str) -> object:
+    """The value at a path of attributes."""
+    found: object = config
+    for part in field.split("."):
+        found = getattr(found, part)
+    return found
 
 
 def doubts(agent: Agent, host: Host) -> Iterator[str]:
     """What deserves a warning."""
-    if host.runtime == "nothing":
-        yield f"containerRuntimeEndpoint = {agent.runtime_endpoint}: there is no socket yet; no pod runs until there is"
     if host.uid != 0:
         yield f"not run as root (uid {host.uid}): most of what a node agent does will be refused"
     if not host.cgroup_v2:

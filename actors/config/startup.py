@@ -9,29 +9,37 @@ What upstream treats as fatal raises; the rest is a warning.
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from . import layout, lock_file, preflight
 from .agent import Agent
 from .effective import to_plain
-from .errors import MASKED, ConfigErrors, shown
+from .errors import MASKED, ConfigErrors, Problem, shown
+from .kernel_tunables import set_all
 from .version import git_version, own_version
 
 
 def prepare(
-    agent: Agent, host: preflight.Host | None = None, say: Callable[[str], None] = lambda text: None
+    agent: Agent,
+    host: preflight.Host | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    more: Iterable[Problem] = (),
 ) -> list[str]:
-    """Do the steps, in order. What is worth a warning, the agent's own warnings first. Raises ConfigErrors."""
+    """Do the steps, in order. What is worth a warning, the agent's own warnings first. Raises ConfigErrors.
+
+    `more`: what else stands against a start.
+    """
     host = host or preflight.look_at_host(agent)
-    problems = list(preflight.problems(agent, host))
+    problems = [*preflight.problems(agent, host), *more]
     if problems:
         raise ConfigErrors(problems)
     if agent.flags.get("lock-file"):
         # held by this process and its children until they end
         lock_file.acquire(agent.flags["lock-file"], say=say)
     layout.make(agent)
-    return [*agent.warnings, *preflight.doubts(agent, host), *limits(agent)]
+    tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
+    return [*agent.warnings, *preflight.doubts(agent, host), *limits(agent), *tunables]
 
 
 def limits(agent: Agent) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from actors.config.eviction import Amount, thresholds
 from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.config.resources import parse_resource_list
+from actors.config.resources import parse_cpu_list, parse_resource_list
 from actors.kube.quantity import ceil
 from actors.linux.memory import total_memory
 
@@ -57,11 +57,14 @@ def huge_pages(directory: str) -> dict[str, int]:
 
 
 def reserved(config: KubeletConfiguration) -> dict[str, int]:
-    """kubeReserved and systemReserved together, in the units of `capacity`."""
+    """kubeReserved and systemReserved together, in the units of `capacity`. Whole CPUs that are kept by their numbers
+    (reservedSystemCPUs) count in place of what the two say of cpu."""
     found: dict[str, int] = {}
     for amounts in (config.kubeReserved, config.systemReserved):
         for name, value in parse_resource_list(amounts).items():
             found[name] = found.get(name, 0) + ceil(value * 1000 if name == "cpu" else value)
+    if config.reservedSystemCPUs:
+        found["cpu"] = 1000 * len(parse_cpu_list(config.reservedSystemCPUs))
     return found
 
 

@@ -82,6 +82,7 @@ def flags(layout: Layout, endpoint: str) -> list[str]:
         f"--config={layout.config}",
         f"--container-runtime-endpoint={endpoint}",
         f"--hostname-override={NODE}",
+        "--set-kernel-tunables=false",  # the machine is to be as it was, afterwards
     ]
 
 

@@ -30,7 +30,7 @@ def tick_seconds(policies: Iterable[Policy]) -> float:
 
 
 def changed(child: Child, policy: Policy) -> Policy:
-    """A new policy as it is kept to while the child's process is there, which beats as it was told when it was forked."""
+    """A new policy as far as it fits the process that is there, which beats as it was told when it was forked."""
     least = min(4 * HEARTBEAT_SECONDS, child.policy.heartbeat_seconds or 4 * HEARTBEAT_SECONDS)
     if not child.alive or not policy.heartbeat_seconds or policy.heartbeat_seconds >= least:
         return policy

@@ -66,7 +66,8 @@ class Node:
 
     def _flags(self) -> list[str]:
         files = [f"--root-dir={self.home}/root", f"--config={self.home}/config.json"]
-        return [*files, f"--policy={self.home}/policy.yaml", "--hostname-override=bench"]
+        others = ["--hostname-override=bench", "--set-kernel-tunables=false"]
+        return [*files, f"--policy={self.home}/policy.yaml", *others]
 
     # -- its life -------------------------------------------------------------------------------------------------
     def start(self) -> float:

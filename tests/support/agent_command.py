@@ -1,4 +1,4 @@
-"""An agent started by a command line of the test's, without a runtime unless it names one, and looked at from outside."""
+"""An agent started by a command line of the test's, without a runtime unless it names one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOURCES = Path(__file__).parents[2]
 START: tuple[str, ...] = (sys.executable, "-m", "actors.command", "start")
 HARMLESS: tuple[str, ...] = (
     "--fail-swap-on=false", "--fail-cgroupv1=false", "--cgroups-per-qos=false", "--enforce-node-allocatable=",
-    "--oom-score-adj=0",
+    "--oom-score-adj=0", "--set-kernel-tunables=false",
 )  # fmt: skip
 """What lets an agent run beside others on any machine, and leaves that machine as it is."""
 

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 SUPERVISE = [sys.executable, "-m", "actors.command"]
 DOCUMENTS = ("README.md", "docs/running.md", "docs/supervision.md", "docs/architecture.md")
 GO_ON_SECONDS = 1.5
+TUNABLES = "--set-kernel-tunables=false"
 ENDLESS = {"top", "--follow", "-f", "demo"}
 
 
@@ -66,7 +67,7 @@ class Node:
         flags = [f"--config={self.config}", f"--root-dir={self.root}", f"--log-file={self.log}"]
         endpoint = f"--container-runtime-endpoint=unix://{self.root}/none.sock"
         with self.log.open("ab") as out:
-            command = [*SUPERVISE, "start", *flags, endpoint, "--hostname-override=documents"]
+            command = [*SUPERVISE, "start", *flags, endpoint, "--hostname-override=documents", TUNABLES]
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)
         end = time.monotonic() + 30
         while self.run("status").returncode != 0:

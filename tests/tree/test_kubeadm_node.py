@@ -1,4 +1,4 @@
-"""A node's files as kubeadm writes them, and its systemd drop-in, start the agent as they are, by the name of kubelet."""
+"""A node's files as kubeadm writes them, and its systemd drop-in, start the agent as they are."""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ GOOD = Host(uid=0, cgroup_v2=True, swaps=())
 @pytest.fixture
 def agent(around, write, tmp_path):
     path = write("podLogsDir: logs/pods\nauthentication: {x509: {clientCAFile: ca}}\n")
-    made = load([f"--config={path}", "--root-dir=root", f"--lock-file={tmp_path}/lock"], around)
+    made = load(
+        [f"--config={path}", "--root-dir=root", f"--lock-file={tmp_path}/lock", "--set-kernel-tunables=false"], around
+    )
     return msgspec.structs.replace(made, container_logs_dir=str(tmp_path / "logs/containers"))
 
 
@@ -47,7 +49,6 @@ def test_what_is_at_the_runtimes_endpoint_is_judged(agent, tmp_path):
     path = tmp_path / "runtime.sock"
     agent = msgspec.structs.replace(agent, runtime_endpoint=f"unix://{path}")
     missing = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)
-    assert f"unix://{path}: there is no socket yet" in next(preflight.doubts(agent, missing))
     assert list(preflight.problems(agent, missing)) == []
     path.write_text("")
     wrong = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)

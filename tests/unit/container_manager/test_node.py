@@ -23,6 +23,12 @@ def test_allocatable_is_less_the_reservations_the_thresholds_and_the_huge_pages(
     }
 
 
+def test_whole_cpus_that_are_kept_count_in_place_of_what_is_reserved_of_cpu():
+    kept = KubeletConfiguration(reservedSystemCPUs="0,2-3", **RESERVED)
+    assert allocatable({**TOTAL, "cpu": 8000}, kept)["cpu"] == 5000
+    assert allocatable(TOTAL, kept)["memory"] == 800 << 20
+
+
 def test_the_cgroup_of_all_pods_has_the_thresholds_too():
     found = enforced(TOTAL, KubeletConfiguration(**RESERVED))
 

@@ -1,0 +1,49 @@
+"""What the kernel is to do when memory runs out or it fails: set at start, or only compared (protectKernelDefaults).
+
+The values are those of the kubelet: memory may be overcommitted, as limits are what counts; a kernel that has failed
+starts again by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+WANTED: Final = {
+    "vm.overcommit_memory": 1,
+    "vm.panic_on_oom": 0,
+    "kernel.panic": 10,
+    "kernel.panic_on_oops": 1,
+    "kernel.keys.root_maxkeys": 1_000_000,
+    "kernel.keys.root_maxbytes": 25_000_000,
+}
+
+
+def differing(proc: str = "/proc") -> dict[str, int | None]:
+    """Those that are not as wanted, with what they are; None for one that cannot be read."""
+    found = {name: _read(_file(proc, name)) for name in WANTED}
+    return {name: value for name, value in found.items() if value != WANTED[name]}
+
+
+def set_all(proc: str = "/proc") -> Iterator[str]:
+    """Set what differs; a warning for each that the system refuses. One that this kernel lacks is passed over."""
+    for name in differing(proc):
+        file = _file(proc, name)
+        if not file.exists():
+            continue
+        try:
+            file.write_text(str(WANTED[name]))
+        except OSError as error:
+            yield f"{name} = {WANTED[name]} is not granted: {error.strerror}"
+
+
+def _file(proc: str, name: str) -> Path:
+    return Path(proc, "sys", *name.split("."))
+
+
+def _read(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,73 @@
+"""What the configuration package cannot judge, as it knows no actor: kubeconfigs, reservations, the runtime's presence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from actors.config.agent import Agent
+from actors.config.errors import Problem
+
+
+def problems(agent: Agent) -> Iterator[Problem]:
+    """What forbids a start, in the order in which the kubelet would come upon it."""
+    yield from _joining(agent)
+    yield from _reservations(agent)
+
+
+def doubts(agent: Agent) -> Iterator[str]:
+    """What deserves a warning: nothing runs without a runtime, but one may well be started later."""
+    if not agent.managed_runtime:
+        from actors.container_runtime.presence import doubt
+
+        said = doubt(agent.runtime_endpoint)
+        if said:
+            yield f"containerRuntimeEndpoint: {said}"
+
+
+def _joining(agent: Agent) -> Iterator[Problem]:
+    """The kubeconfig, or else the one to obtain it with, must be of use."""
+    if agent.standalone:
+        return
+    wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig)
+    if wrong and agent.bootstrap_kubeconfig:
+        also = _wrong_kubeconfig("--bootstrap-kubeconfig", agent.bootstrap_kubeconfig)
+        wrong = [*wrong, *also] if also else []
+    yield from wrong
+
+
+def _wrong_kubeconfig(flag: str, path: str) -> list[Problem]:
+    from actors.api.kubeconfig import KubeconfigError, load
+
+    try:
+        load(path)
+    except KubeconfigError as error:
+        return [Problem(flag, "", problem, path) for problem in error.problems]
+    return []
+
+
+def _reservations(agent: Agent) -> Iterator[Problem]:
+    """No more may be kept from pods than there is."""
+    from actors.container_manager import node
+
+    config = agent.config
+    if not (config.kubeReserved or config.systemReserved or config.reservedSystemCPUs):
+        return
+    try:
+        capacity = node.capacity(config, _existing(agent.root_dir))
+    except OSError as error:
+        yield Problem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
+        return
+    for name, amount in node.reserved(config).items():
+        if name in capacity and amount > capacity[name]:
+            rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
+            yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
+
+
+def _existing(path: str) -> str:
+    """The directory itself, or the nearest above it that is there."""
+    found = Path(path)
+    while not found.is_dir() and found != found.parent:
+        found = found.parent
+    return os.fspath(found)

@@ -1,0 +1,157 @@
+"""What forbids a start: each names its field and file, all come at once, with exit code 1 and no traceback."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.agent_command import HARMLESS, SOURCES, START, free_port
+
+pytestmark = pytest.mark.tree
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+KUBECONFIG = "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n"
+
+
+class Refusal(NamedTuple):
+    name: str
+    flags: str
+    """{d} is the test's directory."""
+    said: str
+    """All of it is said, in this order; parts separated by |."""
+    files: dict[str, str] = {}
+    environment: dict[str, str] = {}
+
+
+ROWS = (
+    Refusal("an unknown flag", "--nope", "--nope: unknown flag"),
+    Refusal("a word that is no flag", "extra", "extra: unknown command"),
+    Refusal("a flag's bad value", "--max-pods=many", '--max-pods = "many": must be a whole number'),
+    Refusal("a removed flag", "--container-runtime=docker", "--container-runtime|only remote is left"),
+    Refusal("dockershim", "--experimental-dockershim", "--experimental-dockershim|cri-dockerd"),
+    Refusal("a cloud provider", "--cloud-provider=aws", '--cloud-provider = "aws": must be empty or external'),
+    Refusal("a label of others", "--node-labels=kubernetes.io/x=y", "--node-labels|label kubernetes.io/x"),
+    Refusal("an address that is none", "--node-ip=1.2.3", '--node-ip = "1.2.3": must be an IP address'),
+    Refusal("a host name that is none", "--hostname-override=a_b", "--hostname-override|DNS name"),
+    Refusal("contention without lock", "--exit-on-lock-contention", "--exit-on-lock-contention|needs --lock-file"),
+    Refusal("a root that is not clean", "--root-dir=/a/../b", "--root-dir|clean path"),
+    Refusal("run once", "--runonce", "runOnce|supervise run-once"),
+    Refusal("no such file", "--config={d}/none.yaml", "cannot be read: No such file|{d}/none.yaml"),
+    Refusal("no YAML", "--config={d}/c.yaml", "{d}/c.yaml", {"c.yaml": "a: ["}),
+    Refusal("another kind", "--config={d}/c.yaml", "kind: must be KubeletConfiguration|{d}/c.yaml",
+            {"c.yaml": "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: Pod\n"}),
+    Refusal("an unknown field", "--config={d}/c.yaml", "maxPodz|unknown field|{d}/c.yaml:3",
+            {"c.yaml": f"{HEADER}maxPodz: 1\n"}),
+    Refusal("an unknown gate", "--feature-gates=Nope=true", "featureGates.Nope|--feature-gates"),
+    Refusal("a locked gate", "--feature-gates=NodeSwap=false", "featureGates.NodeSwap|--feature-gates"),
+    Refusal("no drop-ins", "--config-dir={d}/none", "--config-dir: cannot be read|{d}/none"),
+    Refusal("a drop-in without kind", "--config-dir={d}/c.d", "kind: must be|{d}/c.d/a.conf",
+            {"c.d/a.conf": "maxPods: 3\n"}),
+    Refusal("a hidden version of old", "--config={d}/c.yaml", "showHiddenMetricsForVersion|{d}/c.yaml:3",
+            {"c.yaml": f"{HEADER}showHiddenMetricsForVersion: '1.10'\n"}),
+    Refusal("a watchdog of a second", "", "WATCHDOG_USEC = 1000000: must be", environment={"WATCHDOG_USEC": "1000000"}),
+    Refusal("no client CA", "--client-ca-file={d}/ca.crt", "authentication.x509.clientCAFile|{d}/ca.crt|cannot be read"),
+    Refusal("a client CA without a certificate", "--client-ca-file={d}/ca.crt", "clientCAFile|no PEM block",
+            {"ca.crt": "none"}),
+    Refusal("no serving key", "--tls-cert-file={d}/a.crt --tls-private-key-file={d}/a.key",
+            "tlsCertFile|{d}/a.crt|tlsPrivateKeyFile|{d}/a.key"),
+    Refusal("a runtime that is no socket", "--container-runtime-endpoint=unix://{d}/file",
+            "containerRuntimeEndpoint|{d}/file|not a socket", {"file": ""}),
+    Refusal("more reserved than there is", "--system-reserved=cpu=10000", "cpu: kubeReserved and systemReserved are 10000"),
+    Refusal("no kubeconfig at all", "--kubeconfig={d}/k.conf", "--kubeconfig|{d}/k.conf"),
+    Refusal("neither kubeconfig", "--kubeconfig={d}/k.conf --bootstrap-kubeconfig={d}/b.conf",
+            "--kubeconfig|{d}/k.conf|--bootstrap-kubeconfig|{d}/b.conf"),
+    Refusal("a kubeconfig without context", "--kubeconfig={d}/k.conf", "--kubeconfig: current-context|{d}/k.conf",
+            {"k.conf": KUBECONFIG}),
+    Refusal("bootstrap alone", "--bootstrap-kubeconfig={d}/b.conf", "--bootstrap-kubeconfig|needs --kubeconfig"),
+    Refusal("no policy", "--policy={d}/p.yaml", "--policy|{d}/p.yaml|cannot be read"),
+    Refusal("a bad policy", "--policy={d}/p.yaml", "actors.plegg|did you mean pleg?|{d}/p.yaml:2",
+            {"p.yaml": "version: 1\nactors: {plegg: {memory_mib: 99}}\n"}),
+    Refusal("no place for the log", "--log-file={d}/no/log", "--log-file: {d}/no/log"),
+    Refusal("no place for the lock", "--lock-file={d}/no/lock", "--lock-file|{d}/no/lock"),
+    Refusal("a root that cannot be made", "--root-dir={d}/file/root", "{d}/file/root", {"file": ""}),
+)  # fmt: skip
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    assert not tmp_path.joinpath("root/troupelet").exists(), "a start that is refused makes no state"
+
+
+def refused(directory: Path, flags: list[str], environment: dict[str, str] | None = None) -> list[str]:
+    """The lines that are said."""
+    usual = [f"--root-dir={directory}/root", f"--healthz-port={free_port()}", f"--port={free_port()}", *HARMLESS]
+    done = subprocess.run(
+        [*START, *usual, f"--container-runtime-endpoint=unix://{directory}/none.sock", *flags],
+        cwd=SOURCES, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert (
+        done.stderr.splitlines()[-1] == f"troupelet does not start: {len(lines)} error{'s' if len(lines) > 1 else ''}"
+    )
+    return lines
+
+
+def in_order(text: str, parts: list[str]) -> bool:
+    place = 0
+    for part in parts:
+        place = text.find(part, place)
+        if place < 0:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name.replace(" ", "-"))
+def test_a_start_is_refused_with_a_text_that_names_what_is_wrong(row: Refusal, directory: Path) -> None:
+    for name, text in row.files.items():
+        file = directory / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    flags = row.flags.replace("{d}", str(directory)).split()
+    lines = refused(directory, flags, row.environment)
+    parts = row.said.replace("{d}", str(directory)).split("|")
+    assert in_order("\n".join(lines), parts), lines
+
+
+def test_all_that_is_wrong_with_flags_files_and_fields_comes_at_once(directory: Path) -> None:
+    directory.joinpath("c.yaml").write_text(f"{HEADER}maxPods: -1\nsyncFrequency: soon\n")
+    flags = [
+        f"--config={directory}/c.yaml",
+        f"--policy={directory}/p.yaml",
+        "--nope",
+        "--node-ip=x",
+        "--read-only-port=-1",
+    ]
+    text = "\n".join(refused(directory, flags))
+    assert in_order(text, ["--nope", "--node-ip", "--policy", "syncFrequency", "maxPods"])
+    assert "readOnlyPort" in text
+
+
+def test_all_that_stands_against_it_on_this_host_comes_at_once_in_the_order_of_the_kubelet(directory: Path) -> None:
+    directory.joinpath("file").write_text("")
+    flags = [
+        f"--client-ca-file={directory}/ca.crt", f"--container-runtime-endpoint=unix://{directory}/file",
+        "--kube-reserved=memory=900Ti", f"--kubeconfig={directory}/k.conf",
+    ]  # fmt: skip
+    text = "\n".join(refused(directory, flags, {"WATCHDOG_USEC": "soon"}))
+    assert in_order(text, ["WATCHDOG_USEC", "clientCAFile", "containerRuntimeEndpoint", "--kubeconfig", "memory"]), text
+
+
+def test_a_runtime_that_does_not_listen_is_a_warning_only(directory: Path) -> None:
+    from actors.config.loading import load
+    from actors.start_checks import doubts
+
+    path = directory / "runtime.sock"
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(path))
+    (said,) = doubts(load([f"--container-runtime-endpoint=unix://{path}"]))
+    assert f"{path}: nothing answers there" in said
+    assert list(doubts(load(["--container-runtime-endpoint=managed"]))) == []
