@@ -13,6 +13,8 @@ MAX_WATCHES: Final = 300
 """Each is a connection: beyond these, objects are asked for when they are old (strategy Cache)."""
 DEFAULT_TTL: Final = 60.0
 """Seconds, when the node has no annotation of it."""
+NODE: Final = ""
+"""In place of a pod's UID: what the node itself refers to."""
 MAX_READS: Final = 20
 """Objects read again in one round, so that a node full of them does not ask for all at once."""
 
@@ -53,7 +55,7 @@ class KeptObjects:
 
     def retain(self, uids: set[str]) -> None:
         """Only these pods are there."""
-        for uid in self._of_pod.keys() - uids:
+        for uid in self._of_pod.keys() - uids - {NODE}:
             self.refer(uid, {})
 
     def _keep(self, ref: ObjectRef) -> KeptObject:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from actors.api.errors import ApiError
+from actors.config_controller.messages import ConfigMapAssigned
 from actors.kube import codec
 from supervision.actor import Address, on
 from supervision.backoff import BackoffPolicy
 
+from .assigned_config import Assignment, assigned, assignment
 from .joining import ApiActor, client_limits
 from .kept_collection import KeptCollection, trimmed_service
-from .kept_objects import DEFAULT_TTL, KeptObjects
+from .kept_objects import DEFAULT_TTL, NODE, KeptObjects
 from .messages import ApiAnswer, ApiCall, GetObject, GetServices, ObjectRef, ObjectState, Services
 from .pod_feed import PodFeed
 from .references import references
@@ -56,6 +58,7 @@ class KubeClient(ApiActor):
         self.node = KeptCollection(self, changed_to=self._node_changed)
         self.objects: KeptObjects | None = None
         self._reflectors: dict[str, Reflector] = {}
+        self._assigned: Assignment | None = None
         self._calls = 0
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
@@ -104,7 +107,7 @@ class KubeClient(ApiActor):
     async def on_hello(self, name: str) -> None:
         if name in ("pod_config", "status_manager"):
             self.pods.tell_all(name)
-        elif name == "volume_manager" and self.objects is not None:
+        elif name in ("volume_manager", "config_controller") and self.objects is not None:
             self.objects.tell_all()
 
     # -- pods ---------------------------------------------------------------------------------------------------------
@@ -130,12 +133,41 @@ class KubeClient(ApiActor):
 
     # -- objects ------------------------------------------------------------------------------------------------------
     def _object_changed(self, state: ObjectState) -> None:
+        if self._assigned is not None and self._assigned.ref == state.ref:
+            self._tell_assigned(self._assigned, state)
         self.tell("volume_manager", state)
 
     def _node_changed(self) -> None:
         body = self.node.objects.get(("", self.agent.node_name))
-        if body is not None and self.objects is not None:
-            self.objects.ttl = ttl_of(body)
+        if body is None or self.objects is None:
+            return
+        annotations = annotations_of(body)
+        self.objects.ttl = ttl_of(annotations)
+        if self.agent.gate("DynamicKubeletConfig"):
+            self._assign(annotations, self.objects)
+
+    def _assign(self, annotations: dict[str, str], objects: KeptObjects) -> None:
+        """Follow the ConfigMap that the node is assigned; what is wrong with it leaves the configuration as it is."""
+        try:
+            wanted = assignment(annotations)
+        except ValueError as error:
+            self.log.error("%s", error)
+            return
+        if wanted == self._assigned:
+            return
+        before, self._assigned = self._assigned, wanted
+        objects.refer(NODE, {wanted.ref: True} if wanted is not None else {})
+        if wanted is None:
+            self.tell("config_controller", ConfigMapAssigned())
+        elif before is not None and before.ref == wanted.ref:
+            # another key of what is known already
+            objects.tell_all()
+
+    def _tell_assigned(self, wanted: Assignment, state: ObjectState) -> None:
+        try:
+            self.tell("config_controller", assigned(wanted, state))
+        except ValueError as error:
+            self.log.error("the assigned configuration cannot be used: %s", error)
 
     async def _upkeep(self) -> None:
         if self.objects is not None and self.client is not None:
@@ -192,10 +224,14 @@ class KubeClient(ApiActor):
         return ApiAnswer(status=answer.status, body=answer.body)
 
 
-def ttl_of(node: bytes) -> float:
-    """Seconds that an object of strategy Cache is good for, as the control plane says by the size of the cluster."""
+def annotations_of(node: bytes) -> dict[str, str]:
     try:
-        text = (msgspec.json.decode(node, type=_Node).metadata.annotations or {}).get(TTL_ANNOTATION, "")
+        return msgspec.json.decode(node, type=_Node).metadata.annotations or {}
     except msgspec.ValidationError:
-        text = ""
+        return {}
+
+
+def ttl_of(annotations: dict[str, str]) -> float:
+    """Seconds that an object of strategy Cache is good for, as the control plane says by the size of the cluster."""
+    text = annotations.get(TTL_ANNOTATION, "")
     return float(text[:9]) if text.isascii() and text.isdigit() else DEFAULT_TTL

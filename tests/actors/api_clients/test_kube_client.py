@@ -27,6 +27,7 @@ from actors.api_clients.messages import (
 )
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config_controller.messages import ConfigMapAssigned
 from actors.pod_config.messages import SourcePod, SourcePods
 from supervision.harness import Harness
 from supervision.protocol import Hello
@@ -408,3 +409,40 @@ async def test_standalone_everything_is_answered_with_that() -> None:
         assert (await harness.deliver(ApiCall(method="GET", path="/x"))).reason == "Standalone"
         assert (await harness.deliver(GetObject(SETTINGS))).reason == "Standalone"
         assert not (await harness.deliver(GetServices("web"))).synced
+
+
+def node(version: int, **annotations: str) -> dict[str, Any]:
+    named = {name.replace("_", "/"): value for name, value in annotations.items()}
+    return {"metadata": {"name": "n1", "resourceVersion": str(version), "annotations": named}}
+
+
+async def test_the_config_map_that_the_node_is_assigned_is_followed(tmp_path: Path) -> None:
+    cluster, nodes = FakeCluster(), "/api/v1/nodes"
+    annotation = "troupelet.io/kubelet-config"
+    cluster.objects[nodes] = [node(1, **{annotation: "web/settings"})]
+    cluster.objects[MAPS] = [config_map("x") | {"data": {"kubelet": "maxPods: 7\n", "other": "maxPods: 8\n"}}]
+    gates = {"DynamicKubeletConfig": True}
+    async with (
+        ScriptedServer(tmp_path, cluster) as server,
+        harness_of(joined(tmp_path, server, featureGates=gates)) as harness,
+    ):
+        told = await harness.wait_sent(ConfigMapAssigned, to="config_controller")
+        assert (told.namespace, told.name, told.uid, told.data) == ("web", "settings", "cm", b"maxPods: 7\n")
+        await harness.wait(lambda: bool(cluster.watches.get(MAPS) and cluster.watches.get(nodes)), "watches")
+        cluster.send(MAPS, "MODIFIED", config_map("x", 6) | {"data": {"kubelet": "maxPods: 9\n", "other": "o"}})
+        assert (await harness.wait_sent(ConfigMapAssigned, count=2)).data == b"maxPods: 9\n"
+        cluster.send(nodes, "MODIFIED", node(7, **{annotation: "web/settings/other"}))
+        assert (await harness.wait_sent(ConfigMapAssigned, count=3)).data == b"o"
+        cluster.send(MAPS, "DELETED", config_map("x", 8))
+        cluster.send(nodes, "MODIFIED", node(9, **{annotation: "nonsense"}))
+        cluster.send(nodes, "MODIFIED", node(10))
+        assert await harness.wait_sent(ConfigMapAssigned, count=4) == ConfigMapAssigned()
+        assert len(harness.actor.objects) == 0
+
+
+async def test_without_the_gate_no_config_map_is_followed(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects["/api/v1/nodes"] = [node(1, **{"troupelet.io/kubelet-config": "web/settings"})]
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
+        assert (await harness.deliver(GetObject(ObjectRef("Node", "n1")))).body
+        assert len(harness.actor.objects) == 0
