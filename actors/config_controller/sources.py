@@ -10,8 +10,8 @@ from actors.config.agent import OPTIONAL_ACTORS, Agent
 from actors.config.checkpoints import REQUESTS
 from actors.config.documents import Document, read
 from actors.config.effective import effective
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config.errors import ConfigErrors, Problem
+from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config.layers import check_header, read_layers, resolve_paths
 from actors.config.policy_layer import apart, read_policy
 from actors.config.surroundings import look_around
