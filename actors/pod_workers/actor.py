@@ -13,7 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources
 from actors.cri.client import CriClient
@@ -30,6 +29,7 @@ from supervision.quarantine import Journal, QuarantinePolicy
 from . import files, observing, sweeping
 from .driver import PodDriver
 from .ending import alive
+from .events import EVENT_CLIENT, pod_event
 from .log_rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .messages import (
     DesiredPods,
@@ -40,6 +40,7 @@ from .messages import (
     ProbeVerdict,
     RuntimeHealth,
     RuntimePods,
+    VolumesMayWork,
 )
 from .node_support import read_apparmor
 from .starting import Maker
@@ -114,6 +115,9 @@ class Worker(Actor):
                 self._tell_parked(uid)
         if name == "container_manager":
             self._reaffirm()
+        if name == "volume_manager":
+            for driver in self.drivers.values():
+                driver.renew_volumes()
         if name in KNOWERS:
             self._told = None
             self._tell_known()
@@ -260,6 +264,12 @@ class Worker(Actor):
         if driver is not None:
             driver.verdict(message.container_id, message.kind, message.success)
 
+    @on(VolumesMayWork)
+    def on_volumes(self, message: VolumesMayWork, sender: Address) -> None:
+        driver = self.drivers.get(message.uid)
+        if driver is not None:
+            driver.poke()
+
     # -- for the drivers ------------------------------------------------------------------------------------------
     async def look(self, uid: str) -> PodRuntime:
         """All that the runtime has of a pod, asked now. Raises CriError."""
@@ -304,19 +314,7 @@ class Worker(Actor):
         pod = driver.pod
         if pod is None:
             return
-        self.tell(
-            "api_clients/event_client",
-            RecordEvent(
-                kind="Pod",
-                namespace=pod.metadata.namespace,
-                name=pod.metadata.name,
-                uid=driver.uid,
-                type=cast(Any, kind),
-                reason=reason,
-                message=text[:1024],
-                field=f"spec.containers{{{container}}}" if container else "",
-            ),
-        )
+        self.tell(EVENT_CLIENT, pod_event(pod, cast(Any, kind), reason, text, container))
 
     def _sweep(self) -> None:
         """Remove logs of pods that nobody knows any more, once everybody who could know them has spoken."""

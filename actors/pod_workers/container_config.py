@@ -14,10 +14,10 @@ from actors.kube.pods import grace_period
 from proto import cri_pb2 as cri
 
 from .actions import Start
-from .environment import ConfigError
 from .expansion import expand, expand_all
 from .hashing import container_hash
 from .names import log_path
+from .objects import ConfigError
 from .resources import Limits
 from .sandbox_config import identity
 
@@ -29,12 +29,15 @@ _PROPAGATION = {
     "Bidirectional": cri.PROPAGATION_BIDIRECTIONAL,
 }
 
+_ANY_BYTES = "surrogateescape"
+
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """What was brought together for one container."""
 
     image_ref: str
     environment: dict[str, str]
+    """A secret's bytes that are no UTF-8 are escaped (PEP 383)."""
     mounts: list[cri.Mount]
     limits: Limits
     security: cri.LinuxContainerSecurityContext
@@ -45,13 +48,16 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
     """ContainerConfig. Another incarnation, or the Go kubelet, recognises the container by what is written here."""
     limits, container, restart_count = parts.limits, start.container, start.restart_count
+    words = {
+        name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in parts.environment.items()
+    }
     config = cri.ContainerConfig(
         metadata=cri.ContainerMetadata(name=container.name, attempt=restart_count),
         image=cri.ImageSpec(image=parts.image_ref, user_specified_image=container.image),
-        command=expand_all(container.command, parts.environment),
-        args=expand_all(container.args, parts.environment),
+        command=expand_all(container.command, words),
+        args=expand_all(container.args, words),
         working_dir=container.workingDir,
-        envs=[cri.KeyValue(key=key, value=value.encode()) for key, value in parts.environment.items()],
+        envs=[cri.KeyValue(key=key, value=value.encode(errors=_ANY_BYTES)) for key, value in parts.environment.items()],
         mounts=parts.mounts,
         labels={**identity(pod), known.CONTAINER_NAME_LABEL: container.name},
         annotations=container_annotations(pod, start),

@@ -19,6 +19,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import grace_period
 from actors.prober.messages import ProbedPod
 from actors.status_manager.messages import PodObserved, Waiting
+from actors.volume_manager.messages import MountVolumes
 from supervision.actor import AskError, DisposableError
 from supervision.message import Message
 
@@ -102,10 +103,17 @@ class PodDriver:
         before = self.seconds_left()
         self.pod, self.data, self.removed = pod, data, False
         self.held = {}
+        self.renew_volumes()
         self._hurry_if_less(before)
         if pod.metadata.deletionTimestamp is not None:
             self._leaving.set()
         self.poke()
+
+    def renew_volumes(self) -> None:
+        """Have the volumes that are made of what may change (labels, objects of the API) made anew, while it runs."""
+        volumes = self.pod.spec.volumes if self.pod is not None and self.stage is Stage.RUNNING else []
+        if any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes):
+            self.worker.tell("volume_manager", MountVolumes(self.uid, self.data), deadline=30.0)
 
     def remove(self) -> None:
         """No source has it any more."""

@@ -1,30 +1,30 @@
-"""A container's environment: literal values, `$(NAME)`, and the downward API. Pure.
+"""A container's environment: services, objects of the API, literal values, `$(NAME)`, the downward API. Pure.
 
-What needs the API server (config maps, secrets, services) comes with the cluster; until then a required reference is
-an error of the container's configuration, and an optional one is left out.
+Order of the reference: envFrom, then env, which may name what came before it; services last, and never over these.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 import msgspec
 
-from actors.kube.container import Container, EnvVar
+from actors.api_clients.messages import ObjectRef
+from actors.kube.container import Container, EnvVar, EnvVarSource
 from actors.kube.meta import ResourceFieldSelector
 from actors.kube.pod import Pod
 from actors.kube.pods import find_container
 from actors.kube.quantity import ceil, parse
 
 from .expansion import expand
+from .objects import ConfigError, Objects
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]\Z")
-
-
-class ConfigError(Exception):
-    """The container cannot be made as its pod says (waiting reason CreateContainerConfigError)."""
+_NAME = re.compile(r"[ -<>-~]+\Z")
+"""What a variable may be called: printable ASCII but `=` (KEP-4369)."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,35 +37,95 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Of the node: cpu in thousandths, the rest in bytes; a missing limit becomes this."""
 
 
-def environment(pod: Pod, container: Container, place: Place) -> dict[str, str]:
-    """Name to value, in order; a later one of the same name wins. Raises ConfigError."""
+class Environment(msgspec.Struct, frozen=True):
+    values: dict[str, str]
+    """Name to value, in order."""
+    skipped: list[str] = []
+    """Of each object with keys that cannot be names, what to tell users."""
+
+
+def references(container: Container) -> list[ObjectRef]:
+    """The objects that its environment needs; their namespace is to be filled in."""
+    found: dict[ObjectRef, None] = {}
     for source in container.envFrom:
-        reference = source.configMapRef or source.secretRef
-        if reference is not None and not reference.optional:
-            kind = "configmap" if source.configMapRef else "secret"
-            raise ConfigError(f'{kind} "{reference.name}" not found: no API server is joined')
-    found: dict[str, str] = {}
+        if source.configMapRef is not None:
+            found[ObjectRef("ConfigMap", source.configMapRef.name)] = None
+        elif source.secretRef is not None:
+            found[ObjectRef("Secret", source.secretRef.name)] = None
     for variable in container.env:
-        value = _value(pod, container, variable, place, found)
+        chosen = variable.valueFrom
+        if variable.value or chosen is None:
+            continue
+        if chosen.configMapKeyRef is not None:
+            found[ObjectRef("ConfigMap", chosen.configMapKeyRef.name)] = None
+        elif chosen.secretKeyRef is not None:
+            found[ObjectRef("Secret", chosen.secretKeyRef.name)] = None
+    return list(found)
+
+
+def environment(pod: Pod, container: Container, place: Place, objects: Objects | None = None) -> Environment:
+    """`objects`: None where no API server is joined. Raises ConfigError."""
+    objects = objects or Objects()
+    skipped: list[str] = []
+    found: dict[str, str] = {}
+    for ref, prefix, optional in _whole_objects(pod, container):
+        values = objects.texts(ref, optional=optional)
+        named = {prefix + key: value for key, value in values.items()}
+        invalid = sorted(name for name in named if not _NAME.match(name))
+        if invalid:
+            skipped.append(_skipped(ref, invalid))
+        found |= {name: value for name, value in named.items() if _NAME.match(name)}
+    for variable in container.env:
+        value = _value(pod, container, variable, place, objects, ChainMap(found, objects.services))
         if value is not None:
             found[variable.name] = value
-    return found
+    return Environment(found | {name: value for name, value in objects.services.items() if name not in found}, skipped)
 
 
-def _value(pod: Pod, container: Container, variable: EnvVar, place: Place, so_far: Mapping[str, str]) -> str | None:
+def _whole_objects(pod: Pod, container: Container) -> Iterator[tuple[ObjectRef, str, bool]]:
+    for source in container.envFrom:
+        if source.configMapRef is not None:
+            ref = ObjectRef("ConfigMap", source.configMapRef.name, pod.metadata.namespace)
+            yield ref, source.prefix, bool(source.configMapRef.optional)
+        elif source.secretRef is not None:
+            ref = ObjectRef("Secret", source.secretRef.name, pod.metadata.namespace)
+            yield ref, source.prefix, bool(source.secretRef.optional)
+
+
+def _skipped(ref: ObjectRef, names: list[str]) -> str:
+    kind = "configMap" if ref.kind == "ConfigMap" else "secret"
+    return (
+        f"Keys [{', '.join(names)}] from the EnvFrom {kind} {ref.namespace}/{ref.name} were skipped since they are "
+        "considered invalid environment variable names."
+    )
+
+
+def _value(
+    pod: Pod, container: Container, variable: EnvVar, place: Place, objects: Objects, so_far: Mapping[str, str]
+) -> str | None:
     source = variable.valueFrom
-    if source is None:
+    if variable.value or source is None:
         return expand(variable.value, so_far)
     if source.fieldRef is not None:
         return field(pod, source.fieldRef.fieldPath, place)
     if source.resourceFieldRef is not None:
         return resource_field(pod, container, source.resourceFieldRef, place)
-    for kind, reference in (("configmap", source.configMapKeyRef), ("secret", source.secretKeyRef)):
-        if reference is not None:
-            if reference.optional:
-                return None
-            raise ConfigError(f'{kind} "{reference.name}" not found: no API server is joined')
+    if source.configMapKeyRef is not None or source.secretKeyRef is not None:
+        return _key(pod, source, objects)
     raise ConfigError(f"env {variable.name}: this kind of valueFrom is not supported")
+
+
+def _key(pod: Pod, source: EnvVarSource, objects: Objects) -> str | None:
+    """One key of an object; None where it is not there and need not be."""
+    kind: str = "ConfigMap" if source.configMapKeyRef is not None else "Secret"
+    selector = source.configMapKeyRef or source.secretKeyRef
+    assert selector is not None  # noqa: S101 - one of them is
+    namespace, optional = pod.metadata.namespace, bool(selector.optional)
+    ref = ObjectRef("ConfigMap" if kind == "ConfigMap" else "Secret", selector.name, namespace)
+    value = objects.texts(ref, optional=optional).get(selector.key)
+    if value is None and not optional:
+        raise ConfigError(f"couldn't find key {selector.key} in {kind} {namespace}/{selector.name}")
+    return value
 
 
 def field(pod: Pod, path: str, place: Place) -> str:

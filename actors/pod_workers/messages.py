@@ -90,6 +90,13 @@ class KillPod(Message, frozen=True):
     grace_seconds: int
 
 
+class VolumesMayWork(Message, frozen=True):
+    """From volume_manager: something that the pod's volumes lacked has come; ask again now."""
+
+    uid: str
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
 class KnownPods(Message, frozen=True):
     """From each worker, on change and on Hello, once its sources are ready: the pods of that worker that may still have
     anything on the node (cgroup, volumes, containers). Receivers may clean up what belongs to no known pod once every

@@ -29,10 +29,13 @@ from supervision.message import Message
 from . import dns, files
 from .actions import Start
 from .container_config import Parts, container_config, subpath, volume_mounts
-from .environment import ConfigError, Place, environment
+from .environment import Place, environment, references
+from .events import EVENT_CLIENT, pod_event
 from .hooks import HookFailed, run_hook
+from .host_addresses import host_ips
 from .names import hostname, log_path
 from .node_support import beyond_us
+from .objects import ConfigError, fetch
 from .resources import limits
 from .sandbox_config import Surroundings, sandbox_config
 from .security import container_context
@@ -204,13 +207,15 @@ class Maker:
 
     async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], place: PodPlace) -> Parts:
         agent, container = self._agent, start.container
-        host_ips = [ip for ip in agent.node_ip.split(",") if ip]
-        pod_ips = host_ips if pod.spec.hostNetwork else ips
-        values = environment(
-            pod,
-            container,
-            Place(node_name=agent.node_name, host_ips=host_ips, pod_ips=pod_ips, allocatable=self.allocatable),
-        )
+        own_ips = await host_ips(self._actor, agent)
+        pod_ips = own_ips if pod.spec.hostNetwork else ips
+        around = Place(node_name=agent.node_name, host_ips=own_ips, pod_ips=pod_ips, allocatable=self.allocatable)
+        objects = None if agent.standalone else await fetch(self._actor, pod, references(container))
+        found = environment(pod, container, around, objects)
+        for text in found.skipped:
+            told = pod_event(pod, "Warning", "InvalidEnvironmentVariableNames", text, container.name)
+            self._actor.tell(EVENT_CLIENT, told)
+        values = found.values
         security = container_context(
             pod,
             container,

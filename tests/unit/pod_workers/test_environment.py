@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.kube.codec import decode_pod, encode
-from actors.pod_workers.environment import ConfigError, Place, environment
+from actors.pod_workers.environment import Place, environment
 from actors.pod_workers.expansion import expand
+from actors.pod_workers.objects import ConfigError
 
 PLACE = Place(
     node_name="n", host_ips=["1.2.3.4"], pod_ips=["10.0.0.5", "fd00::5"], allocatable={"cpu": 1500, "memory": 2**30}
@@ -19,7 +20,7 @@ def env(*entries: dict, **container: object) -> dict[str, str]:
     body = {"name": "c", "env": list(entries), **container}
     meta = {"name": "p", "namespace": "d", "uid": "u", "labels": {"app": "x"}, "annotations": {"a/b": "y"}}
     pod = decode_pod(encode({"metadata": meta, "spec": {"containers": [body], "serviceAccountName": "sa"}}))
-    return environment(pod, pod.spec.containers[0], PLACE)
+    return environment(pod, pod.spec.containers[0], PLACE).values
 
 
 def field(path: str) -> dict:

@@ -1,0 +1,55 @@
+"""Secrets and ConfigMaps: what is in them, as bytes by key. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from .codec import ObjectError, decode
+from .meta import Api, ObjectMeta
+
+
+class Secret(Api, frozen=True):
+    """`data` is base64, as the API has it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    type: str = ""
+    immutable: bool | None = None
+    data: dict[str, str] = {}
+
+
+class ConfigMap(Api, frozen=True):
+    """`binaryData` is base64; no key is in both."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    immutable: bool | None = None
+    data: dict[str, str] = {}
+    binaryData: dict[str, str] = {}
+
+
+def secret(body: bytes) -> Secret:
+    """Raises ObjectError."""
+    return decode(body, Secret)
+
+
+def secret_data(body: bytes) -> dict[str, bytes]:
+    """Raises ObjectError."""
+    return _decoded(secret(body).data)
+
+
+def config_map_texts(body: bytes) -> dict[str, str]:
+    """What can be in an environment: `data` alone. Raises ObjectError."""
+    return decode(body, ConfigMap).data
+
+
+def config_map_data(body: bytes) -> dict[str, bytes]:
+    """What can be in a volume: `data` and `binaryData`. Raises ObjectError."""
+    found = decode(body, ConfigMap)
+    return {**{key: text.encode() for key, text in found.data.items()}, **_decoded(found.binaryData)}
+
+
+def _decoded(data: dict[str, str]) -> dict[str, bytes]:
+    try:
+        return {key: base64.b64decode(text, validate=True) for key, text in data.items()}
+    except (binascii.Error, ValueError) as error:
+        raise ObjectError(f"data is not base64: {error}") from None

@@ -1,0 +1,91 @@
+"""What a pod's containers need of the API server: fetched before anything is decided by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.kube.codec import ObjectError
+from actors.kube.contents import config_map_texts, secret_data
+from actors.kube.pod import Pod
+from actors.kube.pods import is_static
+from supervision.actor import Actor, AskError
+
+from .service_links import service_environment
+
+KUBE_CLIENT = "api_clients/kube_client"
+WAIT_SECONDS = 2.0
+ASK_SECONDS = 5.0
+
+
+class ConfigError(Exception):
+    """The container cannot be made as its pod says (waiting reason CreateContainerConfigError)."""
+
+
+class Objects(msgspec.Struct, frozen=True, kw_only=True):
+    """What was fetched."""
+
+    states: dict[ObjectRef, ObjectState] = {}
+    services: dict[str, str] = {}
+    """Environment of the services."""
+
+    def texts(self, ref: ObjectRef, *, optional: bool) -> dict[str, str]:
+        """Its values by key; none when it is not there and need not be. Raises ConfigError in the reference's words."""
+        kind = "configmap" if ref.kind == "ConfigMap" else "secret"
+        state = self.states.get(ref)
+        if state is None:
+            if optional:
+                return {}
+            raise ConfigError(f'{kind} "{ref.name}" not found: no API server is joined')
+        if state.body:
+            try:
+                return _texts(ref, state.body)
+            except ObjectError as error:
+                raise ConfigError(f'{kind} "{ref.name}" cannot be read: {error}') from None
+        if state.reason != "NotFound":
+            raise ConfigError(f"failed to sync {kind} cache: {state.message or state.reason}")
+        if optional:
+            return {}
+        raise ConfigError(f'{kind} "{ref.name}" not found')
+
+
+def _texts(ref: ObjectRef, body: bytes) -> dict[str, str]:
+    if ref.kind == "ConfigMap":
+        return config_map_texts(body)
+    return {key: value.decode(errors="surrogateescape") for key, value in secret_data(body).items()}
+
+
+async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef]) -> Objects:
+    """Ask for these objects of the pod's namespace, and for its services. Raises ConfigError.
+
+    A static pod does not wait for services, which may never come.
+    """
+    namespace = pod.metadata.namespace
+    whole = [msgspec.structs.replace(ref, namespace=namespace) for ref in refs]
+    links, required = pod.spec.enableServiceLinks is not False, not is_static(pod)
+    services, states = await asyncio.gather(
+        _services(actor, namespace, links=links, required=required),
+        asyncio.gather(*(state_of(actor, ref) for ref in whole)),
+    )
+    return Objects(states=dict(zip(whole, states, strict=True)), services=services)
+
+
+async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:
+    """Never raises: no answer is a state, too."""
+    try:
+        return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), ObjectState, timeout=ASK_SECONDS)
+    except AskError:
+        return ObjectState(ref, reason="Unreachable", message="timed out waiting for the condition")
+
+
+async def _services(actor: Actor, namespace: str, *, links: bool, required: bool) -> dict[str, str]:
+    try:
+        found = await actor.ask(KUBE_CLIENT, GetServices(namespace), Services, timeout=ASK_SECONDS)
+    except AskError:
+        found = Services(synced=False)
+    if not found.synced and required:
+        raise ConfigError("services have not yet been read at least once, cannot construct envvars")
+    return service_environment(found.services, found.master, links=links)
