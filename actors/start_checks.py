@@ -1,4 +1,4 @@
-"""What the configuration package cannot judge, as it knows no actor: kubeconfigs, reservations, the runtime's presence."""
+"""What the configuration package cannot judge, as it knows no actor: kubeconfigs, reservations, the runtime."""
 
 from __future__ import annotations
 

@@ -67,7 +67,11 @@ class ContainerManager(Actor):
         self._agent = cast(Agent, self.context)
         os.makedirs(self._agent.root_dir, 0o750, exist_ok=True)
         self._capacity = node.capacity(self._agent.config, self._agent.root_dir, self._host)
-        self._allocatable = node.allocatable(self._capacity, self._agent.config)
+        self._allocatable = node.allocatable(
+            self._capacity,
+            self._agent.config,
+            with_thresholds=not self._agent.flags.get("experimental-allocatable-ignore-eviction"),
+        )
         self._ledger = Ledger(self._allocatable)
         self._tree = cgroup_tree.find(self._host)
         self._known: dict[str, frozenset[str]] = {}

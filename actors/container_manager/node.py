@@ -77,10 +77,10 @@ def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, i
     return {name: max(0, value - less.get(name, 0)) for name, value in total.items()}
 
 
-def allocatable(total: dict[str, int], config: KubeletConfiguration) -> dict[str, int]:
+def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool = True) -> dict[str, int]:
     """What pods are admitted to. Huge pages are taken out of memory, as they cannot be used for anything else."""
     less = reserved(config)
-    for signal, amount in _hard_thresholds(config):
+    for signal, amount in _hard_thresholds(config) if with_thresholds else ():
         name = _HARD_SIGNALS.get(signal)
         if name:
             less[name] = less.get(name, 0) + amount.of(total[name])

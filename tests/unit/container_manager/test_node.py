@@ -29,6 +29,10 @@ def test_whole_cpus_that_are_kept_count_in_place_of_what_is_reserved_of_cpu():
     assert allocatable(TOTAL, kept)["memory"] == 800 << 20
 
 
+def test_thresholds_are_left_out_where_a_flag_asks_for_it():
+    assert allocatable(TOTAL, KubeletConfiguration(**RESERVED), with_thresholds=False)["memory"] == 830 << 20
+
+
 def test_the_cgroup_of_all_pods_has_the_thresholds_too():
     found = enforced(TOTAL, KubeletConfiguration(**RESERVED))
 
