@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable
 from typing import Any, cast
 
+from actors.api_clients.messages import ObjectState
 from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.pod import Pod
+from actors.kube.pods import full_name, worker_of
 from actors.kube.quantity import QuantityError
 from actors.linux.memory import total_memory
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import KnownPods, VolumesMayWork
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
 from supervision.protocol import Hello
 
@@ -34,10 +36,14 @@ from .messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
+from .projecting import Projecting
 
 MOUNT_SECONDS = 20.0
 UNMOUNT_SECONDS = 15.0
 REMOVE_SECONDS = 110.0
+TOKEN_SECONDS = 30.0
+"""How often it is looked whether a token has become old."""
+RENEW_AGAIN_SECONDS = 10.0
 SWEEP_SECONDS = 60.0
 """How often orphans that could not be removed are tried again."""
 HUNG_SECONDS = 60.0
@@ -71,10 +77,16 @@ class VolumeManager(Actor):
         self._complained: set[str] = set()
         os.makedirs(self._agent.pods_dir, 0o750, exist_ok=True)
         self._self_bound = False
+        self._projecting = Projecting(self, self._mount_projected, self._node, self._stamp)
+        self._waiting: set[str] = set()
+        """Pods whose worker was told that a volume could not be filled."""
+        self._renewing: set[str] = set()
         await self._share()
         self._count_what_is_there()
         self.after(0.0, self._ask_workers)
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.1)
+        if not self._agent.standalone:
+            self.every(TOKEN_SECONDS, self._renew_tokens, jitter=0.1)
 
     async def on_stop(self) -> None:
         """Without pods nothing of ours needs to stay: the mount that propagation needs goes too."""
@@ -125,16 +137,23 @@ class VolumeManager(Actor):
         if refused:
             text = "; ".join(step.message for step in refused)
             return VolumesFailed(uid, text, [step.volume for step in refused], permanent=True)
+        self._projecting.follow(uid, pod, data, steps)
         errors = await self._each(pod, steps)
         failed = {step.volume: error for step, error in zip(steps, errors, strict=True) if error}
         if failed:
+            self._waiting.add(uid)
             return VolumesFailed(uid, "; ".join(failed.values()), list(failed))
+        self._waiting.discard(uid)
         return VolumesMounted(uid, {step.volume: step.path for step in steps if not isinstance(step, _PATHLESS)})
 
     async def _plan(self, uid: str, pod: Pod) -> list[plan.Step]:
-        in_memory = any(volume.emptyDir and volume.emptyDir.medium == "Memory" for volume in pod.spec.volumes)
+        joined = not self._agent.standalone
+        in_memory = any(
+            (volume.emptyDir and volume.emptyDir.medium == "Memory") or (joined and (volume.secret or volume.projected))
+            for volume in pod.spec.volumes
+        )
         memory = await self._node_memory() if in_memory else 0
-        steps = plan.plan(pod, self._agent.pod_dir(uid), memory)
+        steps = plan.plan(pod, self._agent.pod_dir(uid), memory, joined=joined)
         self._plans[uid] = {step.volume: step for step in steps}
         return steps
 
@@ -145,7 +164,13 @@ class VolumeManager(Actor):
 
     async def _perform(self, pod: Pod, step: plan.Step) -> str:
         begun = self._clock()
-        error = await (self._write(pod, step) if isinstance(step, plan.Downward) else self._make(step))
+        match step:
+            case plan.Downward():
+                error = await self._write(pod, step)
+            case plan.Projected():
+                error = await self._projecting.fill(pod, step)
+            case _:
+                error = await self._make(step)
         plugin, status = type(step).__name__, "fail-unknown" if error else "success"
         self.metrics.observe(
             "storage_operation_duration_seconds",
@@ -189,6 +214,46 @@ class VolumeManager(Actor):
         except (downward.DownwardError, QuantityError, OSError) as error:
             return str(error)
         return ""
+
+    async def _mount_projected(self, step: plan.Projected) -> str:
+        arguments = {"path": step.path, "size": step.size, "group": step.group}
+        return await self._risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
+
+    # -- what has changed elsewhere ---------------------------------------------------------------------------------
+    @on(ObjectState)
+    def on_object(self, message: ObjectState, sender: Address) -> None:
+        """A Secret or ConfigMap that pods of this node mount."""
+        for uid in self._projecting.having(message.ref):
+            self._renew_soon(uid)
+
+    def _renew_tokens(self) -> None:
+        for uid in self._projecting.due():
+            self._renew_soon(uid)
+
+    def _renew_soon(self, uid: str) -> None:
+        if uid in self._waiting:
+            # its worker waits, and asks again later than it need
+            self.tell(f"pod_workers/worker/{worker_of(uid, self._agent.workers)}", VolumesMayWork(uid))
+        elif uid not in self._renewing:
+            self._renewing.add(uid)
+            self.start_task(self._renew(uid), f"renew {uid}")
+
+    async def _renew(self, uid: str) -> None:
+        """Fill the volumes of a running pod again; when that fails it keeps what it has."""
+        async with self._locks.hold(uid):
+            self._renewing.discard(uid)
+            data = self._projecting.data(uid)
+            if not data:
+                return
+            pod = decode_pod(data)
+            steps = [step for step in self._plans.get(uid, {}).values() if isinstance(step, plan.Projected)]
+            errors = await asyncio.gather(*(self._projecting.fill(pod, step) for step in steps))
+        for step, error in zip(steps, errors, strict=True):
+            if error:
+                self.log.warning("pod %s: volume %s stays as it was: %s", full_name(pod), step.volume, error)
+                self.metrics.count("volume_renewals_failed_total")
+        if any(errors):
+            self.after(RENEW_AGAIN_SECONDS, lambda: self._renew_soon(uid))
 
     async def _risk(
         self, key: str, function: str, arguments: dict[str, Any], judge: Callable[[Any], str] = lambda _: ""
@@ -273,8 +338,13 @@ class VolumeManager(Actor):
             error = await self._undo(message.uid, "remove_volumes")
         if error:
             return VolumesFailed(message.uid, error)
-        self._plans.pop(message.uid, None)
+        self._drop(message.uid)
         return VolumesUnmounted(message.uid)
+
+    def _drop(self, uid: str) -> None:
+        self._plans.pop(uid, None)
+        self._waiting.discard(uid)
+        self._projecting.forget(uid, self._agent.pod_dir(uid))
 
     async def _undo(self, uid: str, removal: str) -> str:
         """Unmount all below the pod's directory, then remove the files. '' or what is left."""
@@ -316,7 +386,7 @@ class VolumeManager(Actor):
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         known = self._known.told(message.worker, message.workers, message.uids)
         for uid in [uid for uid in self._plans if self._known.has(uid) and not known.has(uid)]:
-            del self._plans[uid]
+            self._drop(uid)
         self._known = known
         self._look()
 

@@ -60,9 +60,9 @@ def _same(directory: str, wanted: dict[str, File]) -> bool:
 
 
 def _has(path: str, file: File) -> bool:
-    with open(path, encoding="utf-8", newline="") as stream:
+    with open(path, "rb") as stream:
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-        return stream.read() == file.text and mode in {file.mode, file.mode | _GROUP_READS}
+        return stream.read() == file.data and mode in {file.mode, file.mode | _GROUP_READS}
 
 
 def _fill(directory: str, wanted: dict[str, File], group: int | None) -> None:
@@ -72,10 +72,11 @@ def _fill(directory: str, wanted: dict[str, File], group: int | None) -> None:
         full = f"{directory}/{path}"
         os.makedirs(os.path.dirname(full), _DIRECTORY_MODE, exist_ok=True)
         fd = os.open(full, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with open(fd, "w", encoding="utf-8", newline="") as stream:
-            stream.write(file.text)
-            if group is not None:
-                os.fchown(fd, -1, group)
+        with open(fd, "wb") as stream:
+            stream.write(file.data)
+            stream.flush()
+            if group is not None or file.owner is not None:
+                os.fchown(fd, -1 if file.owner is None else file.owner, -1 if group is None else group)
             os.fchmod(fd, file.mode if group is None else file.mode | _GROUP_READS)
     for top, names, _ in os.walk(directory):
         for name in names:

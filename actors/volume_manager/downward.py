@@ -29,8 +29,10 @@ class DownwardError(ValueError):
 
 class File(msgspec.Struct, frozen=True):
     path: str
-    text: str
+    data: bytes
     mode: int
+    owner: int | None = None
+    """A user's id; None: the agent's."""
 
 
 def files(pod: Pod, source: DownwardAPIVolumeSource, allocatable: Mapping[str, int]) -> list[File]:
@@ -44,7 +46,7 @@ def files(pod: Pod, source: DownwardAPIVolumeSource, allocatable: Mapping[str, i
             text = resource(pod, item.resourceFieldRef, allocatable)
         else:
             raise DownwardError(f"{item.path}: neither fieldRef nor resourceFieldRef")
-        found.append(File(item.path, text, default if item.mode is None else item.mode))
+        found.append(File(item.path, text.encode(), default if item.mode is None else item.mode))
     return found
 
 

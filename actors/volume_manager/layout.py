@@ -7,6 +7,9 @@ from typing import Final
 
 EMPTY_DIR: Final = "kubernetes.io~empty-dir"
 DOWNWARD_API: Final = "kubernetes.io~downward-api"
+SECRET: Final = "kubernetes.io~secret"  # noqa: S105 - a plugin
+CONFIG_MAP: Final = "kubernetes.io~configmap"
+PROJECTED: Final = "kubernetes.io~projected"
 SUBPATHS: Final = "volume-subpaths"
 OURS: Final = ("volumes", SUBPATHS, "volumeDevices", "plugins")
 """Directories of a pod that are the volume manager's."""

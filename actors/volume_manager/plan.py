@@ -10,9 +10,17 @@ from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.kube.pods import container_limits, container_requests
 from actors.kube.quantity import whole
-from actors.kube.volumes import DownwardAPIVolumeSource, EmptyDirVolumeSource, HostPathVolumeSource, Volume
+from actors.kube.volumes import (
+    DownwardAPIVolumeSource,
+    EmptyDirVolumeSource,
+    HostPathVolumeSource,
+    SecretProjection,
+    Volume,
+    VolumeProjection,
+)
 
-from .layout import DOWNWARD_API, EMPTY_DIR, is_name, volume_path
+from .downward import DEFAULT_MODE
+from .layout import CONFIG_MAP, DOWNWARD_API, EMPTY_DIR, PROJECTED, SECRET, is_name, volume_path
 from .sources import refusal
 
 HUGE_PAGES: Final = "HugePages"
@@ -63,6 +71,19 @@ class Downward(msgspec.Struct, frozen=True):
     source: DownwardAPIVolumeSource
 
 
+class Projected(msgspec.Struct, frozen=True):
+    """secret, configMap and projected: files written from objects of the API, tokens and the pod's own fields."""
+
+    volume: str
+    path: str
+    group: int | None
+    sources: list[VolumeProjection]
+    mode: int
+    """Of files for which no other is given."""
+    size: int | None
+    """Bytes of memory that it may take; None: it is on disk."""
+
+
 class ByRuntime(msgspec.Struct, frozen=True):
     """The runtime mounts it (image volume): no host path."""
 
@@ -76,12 +97,47 @@ class Refused(msgspec.Struct, frozen=True):
     message: str
 
 
-Step = Directory | MemoryDirectory | HugePages | HostPath | Downward | ByRuntime | Refused
+Step = Directory | MemoryDirectory | HugePages | HostPath | Downward | Projected | ByRuntime | Refused
 
 
-def plan(pod: Pod, pod_dir: str, memory: int) -> list[Step]:
-    """A step for each volume, in the pod's order. `memory`: bytes that the node can give to pods."""
-    return [_step(pod, volume, pod_dir, memory) for volume in pod.spec.volumes]
+def plan(pod: Pod, pod_dir: str, memory: int, *, joined: bool = False) -> list[Step]:
+    """A step for each volume, in the pod's order. `memory`: bytes that the node can give to pods.
+
+    `joined`: there is an API server that has objects.
+    """
+    return [
+        (_projected(pod, volume, pod_dir, memory) if joined else None) or _step(pod, volume, pod_dir, memory)
+        for volume in pod.spec.volumes
+    ]
+
+
+def _projected(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Projected | None:
+    """Secrets and tokens are kept in memory, config maps on disk, as the reference does."""
+    kind, mode, in_memory = SECRET, None, True
+    if volume.secret is not None:
+        whole_of, mode = volume.secret, volume.secret.defaultMode
+        one = SecretProjection(name=whole_of.secretName, items=whole_of.items, optional=whole_of.optional)
+        sources = [VolumeProjection(secret=one)]
+    elif volume.configMap is not None:
+        kind, mode, in_memory = CONFIG_MAP, volume.configMap.defaultMode, False
+        map_of = volume.configMap
+        one = SecretProjection(name=map_of.name, items=map_of.items, optional=map_of.optional)
+        sources = [VolumeProjection(configMap=one)]
+    elif volume.projected is not None:
+        kind, mode, sources = PROJECTED, volume.projected.defaultMode, volume.projected.sources
+    else:
+        return None
+    if not is_name(volume.name):
+        return None
+    sizes = [size for size in (memory, _memory_limit(pod)) if size > 0]
+    return Projected(
+        volume.name,
+        volume_path(pod_dir, kind, volume.name),
+        pod.spec.securityContext.fsGroup,
+        sources,
+        DEFAULT_MODE if mode is None else mode,
+        min(sizes, default=0) if in_memory else None,
+    )
 
 
 def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Step:

@@ -88,14 +88,14 @@ def test_files_have_the_volumes_mode_or_their_own():
         DownwardAPIVolumeFile(path="b", mode=0o400, fieldRef=ObjectFieldSelector(fieldPath="metadata.uid")),
     ]
 
-    assert files(POD, DownwardAPIVolumeSource(items=items), {}) == [File("a", "web", 0o644), File("b", "u1", 0o400)]
+    assert files(POD, DownwardAPIVolumeSource(items=items), {}) == [File("a", b"web", 0o644), File("b", b"u1", 0o400)]
     assert files(POD, DownwardAPIVolumeSource(items=items, defaultMode=0o600), {})[0].mode == 0o600
     with pytest.raises(DownwardError, match="neither"):
         files(POD, DownwardAPIVolumeSource(items=[DownwardAPIVolumeFile(path="x")]), {})
 
 
 def test_names_lead_through_one_link_so_that_they_change_together(tmp_path):
-    assert write(str(tmp_path), [File("one", "1", 0o644), File("deep/two", "2", 0o600)], "..t1", None)
+    assert write(str(tmp_path), [File("one", b"1", 0o644), File("deep/two", b"2", 0o600)], "..t1", None)
 
     assert (tmp_path / "one").read_text() == "1"
     assert (tmp_path / "deep/two").read_text() == "2"
@@ -106,7 +106,7 @@ def test_names_lead_through_one_link_so_that_they_change_together(tmp_path):
 
 
 def test_writing_the_same_changes_nothing(tmp_path):
-    wanted = [File("one", "1", 0o644)]
+    wanted = [File("one", b"1", 0o644)]
     write(str(tmp_path), wanted, "..t1", None)
 
     assert not write(str(tmp_path), wanted, "..t2", None)
@@ -114,17 +114,17 @@ def test_writing_the_same_changes_nothing(tmp_path):
 
 
 def test_what_is_not_wanted_any_more_goes(tmp_path):
-    write(str(tmp_path), [File("one", "1", 0o644), File("old", "x", 0o644)], "..t1", None)
+    write(str(tmp_path), [File("one", b"1", 0o644), File("old", b"x", 0o644)], "..t1", None)
     (tmp_path / "..crashed").mkdir()
 
-    write(str(tmp_path), [File("one", "2", 0o644)], "..t2", None)
+    write(str(tmp_path), [File("one", b"2", 0o644)], "..t2", None)
 
     assert sorted(os.listdir(tmp_path)) == ["..data", "..t2", "one"]
     assert (tmp_path / "one").read_text() == "2"
 
 
 def test_a_writer_that_died_before_the_last_link_is_completed(tmp_path):
-    wanted = [File("one", "1", 0o644)]
+    wanted = [File("one", b"1", 0o644)]
     write(str(tmp_path), wanted, "..t1", None)
     (tmp_path / "one").unlink()
 
@@ -134,15 +134,15 @@ def test_a_writer_that_died_before_the_last_link_is_completed(tmp_path):
 
 
 def test_files_of_a_volume_with_a_group_can_be_read_by_it(tmp_path):
-    write(str(tmp_path), [File("one", "1", 0o600)], "..t1", os.getgid())
+    write(str(tmp_path), [File("one", b"1", 0o600)], "..t1", os.getgid())
 
     assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o640
-    assert not write(str(tmp_path), [File("one", "1", 0o600)], "..t2", os.getgid())
+    assert not write(str(tmp_path), [File("one", b"1", 0o600)], "..t2", os.getgid())
 
 
 @pytest.mark.parametrize("path", ["../x", "/x", "", "..data", "a/../../x"])
 def test_a_path_out_of_the_volume_is_refused_before_anything_is_written(tmp_path, path):
     with pytest.raises(UnsafePathError):
-        write(str(tmp_path), [File("good", "1", 0o644), File(path, "x", 0o644)], "..t1", None)
+        write(str(tmp_path), [File("good", b"1", 0o644), File(path, b"x", 0o644)], "..t1", None)
 
     assert os.listdir(tmp_path) == []

@@ -1,0 +1,164 @@
+"""The files of secret, configMap and projected volumes, from the objects that they name. Pure.
+
+Messages are worded as the reference's, as users search for them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.kube.meta import KeyToPath
+from actors.kube.pod import Pod
+from actors.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
+
+from . import downward
+from .downward import File
+
+MINIMUM_TOKEN_SECONDS: Final = 600
+DEFAULT_TOKEN_SECONDS: Final = 3600
+_TOKEN_MODE: Final = 0o600
+"""Where the pod has a group or a user of its own; they are given it by ownership."""
+
+
+class ContentError(Exception):
+    """What the volume is to have cannot be had, now or ever; the text says what."""
+
+
+class TokenWanted(msgspec.Struct, frozen=True):
+    """A service account token bound to the pod. `seconds`: how long it is to be good for."""
+
+    namespace: str
+    account: str
+    audience: str
+    seconds: int
+    pod: str
+    uid: str
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What a volume's files are made of."""
+
+    objects: Mapping[ObjectRef, ObjectState] = {}
+    tokens: Mapping[TokenWanted, str] = {}
+    allocatable: Mapping[str, int] = {}
+
+
+class _Data(msgspec.Struct):
+    """A Secret or a ConfigMap, what we need of it."""
+
+    data: dict[str, str] = {}
+    binaryData: dict[str, str] = {}
+
+
+def objects_wanted(namespace: str, sources: Iterable[VolumeProjection]) -> list[ObjectRef]:
+    found = []
+    for source in sources:
+        if source.secret is not None and source.secret.name:
+            found.append(ObjectRef("Secret", source.secret.name, namespace))
+        if source.configMap is not None and source.configMap.name:
+            found.append(ObjectRef("ConfigMap", source.configMap.name, namespace))
+    return found
+
+
+def tokens_wanted(pod: Pod, sources: Iterable[VolumeProjection]) -> list[TokenWanted]:
+    wanted = (source.serviceAccountToken for source in sources)
+    return [_token_wanted(pod, token) for token in wanted if token is not None]
+
+
+def _token_wanted(pod: Pod, token: ServiceAccountTokenProjection) -> TokenWanted:
+    meta = pod.metadata
+    return TokenWanted(
+        meta.namespace,
+        pod.spec.serviceAccountName or "default",
+        token.audience,
+        max(MINIMUM_TOKEN_SECONDS, token.expirationSeconds or DEFAULT_TOKEN_SECONDS),
+        meta.name,
+        meta.uid,
+    )
+
+
+def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Given) -> list[File]:
+    """Of two for one path the later counts. Raises ContentError, DownwardError, QuantityError."""
+    found: dict[str, File] = {}
+    for source in sources:
+        for file in _of(pod, source, mode, given):
+            found[file.path] = file
+    return list(found.values())
+
+
+def _of(pod: Pod, source: VolumeProjection, mode: int, given: Given) -> list[File]:
+    if source.secret is not None:
+        return _object(ObjectRef("Secret", source.secret.name, pod.metadata.namespace), source.secret, mode, given)
+    if source.configMap is not None:
+        ref = ObjectRef("ConfigMap", source.configMap.name, pod.metadata.namespace)
+        return _object(ref, source.configMap, mode, given)
+    if source.downwardAPI is not None:
+        default = source.downwardAPI.defaultMode
+        chosen = msgspec.structs.replace(source.downwardAPI, defaultMode=mode if default is None else default)
+        return downward.files(pod, chosen, given.allocatable)
+    if source.serviceAccountToken is not None:
+        return [_token(pod, source.serviceAccountToken, mode, given)]
+    if source.clusterTrustBundle != msgspec.Raw():
+        raise ContentError("clusterTrustBundle projections are not supported by this agent yet")
+    if source.podCertificate != msgspec.Raw():
+        raise ContentError("podCertificate projections are not supported by this agent yet")
+    return []
+
+
+def _token(pod: Pod, token: ServiceAccountTokenProjection, mode: int, given: Given) -> File:
+    user = only_user(pod)
+    private = user is not None or pod.spec.securityContext.fsGroup is not None
+    text = given.tokens[_token_wanted(pod, token)]
+    return File(token.path, text.encode(), _TOKEN_MODE if private else mode, user)
+
+
+def only_user(pod: Pod) -> int | None:
+    """The user of all containers, when they have the same one."""
+    shared = pod.spec.securityContext.runAsUser
+    users = set()
+    for container in (*pod.spec.initContainers, *pod.spec.containers):
+        own = container.securityContext.runAsUser if container.securityContext is not None else None
+        users.add(shared if own is None else own)
+    return users.pop() if len(users) == 1 else None
+
+
+def _object(ref: ObjectRef, wanted: SecretProjection, mode: int, given: Given) -> list[File]:
+    kind, optional = ref.kind.lower(), bool(wanted.optional)
+    state = given.objects[ref]
+    if not state.body:
+        if state.reason == "NotFound" and optional:
+            return []
+        if state.reason == "NotFound":
+            raise ContentError(f'{kind} "{ref.name}" not found')
+        raise ContentError(f'{kind} "{ref.namespace}/{ref.name}" cannot be read: {state.reason}: {state.message}')
+    payload = _payload(ref, state.body)
+    if not wanted.items:
+        return [File(key, value, mode) for key, value in sorted(payload.items())]
+    return [found for item in wanted.items if (found := _item(ref, item, payload, mode, optional)) is not None]
+
+
+def _item(ref: ObjectRef, item: KeyToPath, payload: Mapping[str, bytes], mode: int, optional: bool) -> File | None:
+    if item.key in payload:
+        return File(item.path, payload[item.key], mode if item.mode is None else item.mode)
+    if optional:
+        return None
+    if ref.kind == "Secret":
+        raise ContentError(f"references non-existent secret key: {item.key}")
+    raise ContentError(f"configmap references non-existent config key: {item.key}")
+
+
+def _payload(ref: ObjectRef, body: bytes) -> dict[str, bytes]:
+    try:
+        found = msgspec.json.decode(body, type=_Data)
+        if ref.kind == "Secret":
+            return {key: base64.b64decode(text, validate=True) for key, text in found.data.items()}
+        binary = {key: base64.b64decode(text, validate=True) for key, text in found.binaryData.items()}
+        return {**{key: text.encode() for key, text in found.data.items()}, **binary}
+    except (msgspec.MsgspecError, binascii.Error) as error:
+        raise ContentError(f'{ref.kind.lower()} "{ref.namespace}/{ref.name}" cannot be read: {error}') from None

@@ -1,0 +1,126 @@
+"""The volume manager of a joined node: objects of the API become files, and their changes too."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.config.agent import Agent
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.pod_workers.messages import VolumesMayWork
+from actors.volume_manager import making
+from actors.volume_manager.actor import TOKEN_SECONDS, VolumeManager
+from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
+from supervision.harness import Harness
+
+UID = "0a1b"
+SECRET, CONFIG = ObjectRef("Secret", "s", "ns"), ObjectRef("ConfigMap", "c", "ns")
+
+
+def pod(*volumes: dict[str, Any]) -> bytes:
+    meta = {"name": "p", "namespace": "ns", "uid": UID}
+    return json.dumps({"metadata": meta, "spec": {"volumes": list(volumes)}}).encode()
+
+
+def secret(value: bytes) -> ObjectState:
+    return ObjectState(SECRET, json.dumps({"data": {"key": base64.b64encode(value).decode()}}).encode())
+
+
+class Node:
+    """A volume manager, and what the API server has."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(making, "make_shared", lambda path: False)
+        context = Agent(root_dir=str(root), workers=2, standalone=False)
+        self.harness = Harness(VolumeManager, name="volume_manager", context=context)
+        self.objects: dict[ObjectRef, ObjectState] = {}
+        self.token = 0
+        self.harness.answer(GetObject, lambda ask: self.objects.get(ask.ref, ObjectState(ask.ref, reason="NotFound")))
+        self.harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
+        self.harness.answer(ApiCall, self._token)
+
+    def _token(self, call: ApiCall) -> ApiAnswer:
+        self.token += 1
+        body = {"status": {"token": f"token {self.token}", "expirationTimestamp": "2001-01-01T00:00:00Z"}}
+        return ApiAnswer(status=201, body=json.dumps(body).encode())
+
+    async def mount(self, *volumes: dict[str, Any]) -> VolumesMounted | VolumesFailed:
+        answer = await self.harness.deliver(MountVolumes(UID, pod(*volumes)))
+        assert isinstance(answer, VolumesMounted | VolumesFailed)
+        return answer
+
+    async def changed(self, state: ObjectState) -> None:
+        self.objects[state.ref] = state
+        await self.harness.deliver(state)
+        await self.harness.advance(0.0)
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    monkeypatch.setattr(making, "mount_memory", _no_tmpfs)
+    return Node(tmp_path, monkeypatch)
+
+
+def _no_tmpfs(path: str, size: int, group: int | None) -> bool:
+    os.makedirs(path, exist_ok=True)
+    return True
+
+
+async def test_a_secret_becomes_files_and_its_change_a_change_of_the_files(node: Node) -> None:
+    node.objects[SECRET] = secret(b"one")
+    async with node.harness:
+        answer = await node.mount({"name": "v", "secret": {"secretName": "s"}})
+        assert isinstance(answer, VolumesMounted)
+        file = Path(answer.paths["v"], "key")
+        assert file.read_bytes() == b"one"
+        await node.changed(secret(b"two"))
+        assert file.read_bytes() == b"two"
+
+
+async def test_a_volume_whose_object_is_missing_says_so_and_its_worker_hears_when_it_comes(node: Node) -> None:
+    volume = {"name": "v", "configMap": {"name": "c"}}
+    async with node.harness:
+        answer = await node.mount(volume)
+        assert isinstance(answer, VolumesFailed)
+        assert answer.message == 'MountVolume.SetUp failed for volume "v" : configmap "c" not found'
+        assert not answer.permanent
+        await node.changed(ObjectState(CONFIG, b'{"data":{"k":"v"}}'))
+        assert (await node.harness.wait_sent(VolumesMayWork)).uid == UID
+        assert isinstance(await node.mount(volume), VolumesMounted)
+
+
+async def test_an_object_that_goes_leaves_the_files_of_a_running_pod_as_they_are(node: Node) -> None:
+    node.objects[SECRET] = secret(b"one")
+    async with node.harness:
+        answer = await node.mount({"name": "v", "secret": {"secretName": "s"}})
+        assert isinstance(answer, VolumesMounted)
+        await node.changed(ObjectState(SECRET, reason="NotFound"))
+        assert Path(answer.paths["v"], "key").read_bytes() == b"one"
+
+
+async def test_a_token_that_has_become_old_is_replaced_in_its_file(node: Node) -> None:
+    sources = [{"serviceAccountToken": {"path": "token"}}]
+    async with node.harness:
+        answer = await node.mount({"name": "v", "projected": {"sources": sources}})
+        assert isinstance(answer, VolumesMounted)
+        file = Path(answer.paths["v"], "token")
+        assert file.read_text() == "token 1"
+        await node.harness.advance(1.2 * TOKEN_SECONDS)
+        assert file.read_text() == "token 2", "the first one had ended when it came"
+
+
+async def test_what_is_unmounted_is_followed_no_more(node: Node) -> None:
+    node.objects[CONFIG] = ObjectState(CONFIG, b'{"data":{"k":"v"}}')
+    async with node.harness:
+        answer = await node.mount({"name": "v", "configMap": {"name": "c"}})
+        assert isinstance(answer, VolumesMounted)
+        assert Path(answer.paths["v"], "k").read_text() == "v"
+        await node.harness.deliver(UnmountVolumes(UID))
+        await node.changed(ObjectState(CONFIG, b'{"data":{"k":"w"}}'))
+        assert not os.path.exists(answer.paths["v"])

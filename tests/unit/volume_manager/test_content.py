@@ -1,0 +1,219 @@
+"""Files of secrets, config maps, projected volumes; tokens and their age."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
+from actors.kube.codec import decode_pod
+from actors.kube.pod import Pod
+from actors.volume_manager import plan
+from actors.volume_manager.content import ContentError, Given, TokenWanted, files, only_user, tokens_wanted
+from actors.volume_manager.downward import File
+from actors.volume_manager.service_tokens import ServiceTokens
+
+SECRET = ObjectRef("Secret", "s", "ns")
+CONFIG = ObjectRef("ConfigMap", "c", "ns")
+GIVEN = Given(
+    {
+        SECRET: ObjectState(
+            SECRET, json.dumps({"data": {"b": base64.b64encode(b"\xff\0").decode(), "a": "eA=="}}).encode()
+        ),
+        CONFIG: ObjectState(CONFIG, b'{"data":{"k":"v"},"binaryData":{"bin":"AAE="}}'),
+    }
+)
+
+
+def pod(*volumes: dict[str, Any], **spec: Any) -> Pod:
+    meta = {"name": "p", "namespace": "ns", "uid": "u", "labels": {"app": "web"}}
+    return decode_pod(json.dumps({"metadata": meta, "spec": {"volumes": list(volumes), **spec}}).encode())
+
+
+def made(volume: dict[str, Any], given: Given = GIVEN, **spec: Any) -> list[File]:
+    of = pod({"name": "v", **volume}, **spec)
+    (step,) = plan.plan(of, "/pods/u", 1 << 30, joined=True)
+    assert isinstance(step, plan.Projected)
+    return files(of, step.sources, step.mode, given)
+
+
+def test_a_secret_has_a_file_for_each_key_whatever_its_bytes() -> None:
+    assert made({"secret": {"secretName": "s"}}) == [File("a", b"x", 0o644), File("b", b"\xff\0", 0o644)]
+
+
+def test_a_config_map_has_its_texts_and_its_binary_data() -> None:
+    assert made({"configMap": {"name": "c", "defaultMode": 0o400}}) == [
+        File("bin", b"\0\1", 0o400),
+        File("k", b"v", 0o400),
+    ]
+
+
+def test_items_choose_keys_paths_and_modes() -> None:
+    items = [{"key": "k", "path": "deep/er", "mode": 0o600}]
+    assert made({"configMap": {"name": "c", "items": items}}) == [File("deep/er", b"v", 0o600)]
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        (
+            {"secret": {"secretName": "s", "items": [{"key": "no", "path": "x"}]}},
+            "references non-existent secret key: no",
+        ),
+        (
+            {"configMap": {"name": "c", "items": [{"key": "no", "path": "x"}]}},
+            "configmap references non-existent config key: no",
+        ),
+    ],
+)
+def test_a_key_that_is_not_there_is_said_unless_it_is_optional(volume: dict[str, Any], text: str) -> None:
+    with pytest.raises(ContentError, match=text):
+        made(volume)
+    (kind,) = volume
+    assert made({kind: {**volume[kind], "optional": True}}) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "optional", "text"),
+    [
+        ("NotFound", False, 'secret "s" not found'),
+        ("Forbidden", False, 'secret "ns/s" cannot be read: Forbidden: no'),
+        ("Unreachable", True, 'secret "ns/s" cannot be read: Unreachable: no'),
+    ],
+)
+def test_an_object_that_cannot_be_had_is_said(reason: str, optional: bool, text: str) -> None:
+    with pytest.raises(ContentError, match=text):
+        made(
+            {"secret": {"secretName": "s", "optional": optional}},
+            Given({SECRET: ObjectState(SECRET, reason=reason, message="no")}),
+        )
+
+
+def test_an_optional_object_that_is_not_there_gives_an_empty_volume() -> None:
+    given = Given({SECRET: ObjectState(SECRET, reason="NotFound")})
+    assert made({"secret": {"secretName": "s", "optional": True}}, given) == []
+
+
+@pytest.mark.parametrize("body", [b"{", b'{"data":{"k":1}}', b'{"data":{"k":"not base64!"}}'])
+def test_an_object_that_makes_no_sense_is_an_error_of_the_volume(body: bytes) -> None:
+    with pytest.raises(ContentError, match="cannot be read"):
+        made({"secret": {"secretName": "s"}}, Given({SECRET: ObjectState(SECRET, body)}))
+
+
+def test_a_projected_volume_joins_all_its_sources_and_the_later_of_two_counts() -> None:
+    wanted = TokenWanted("ns", "robot", "vault", 7200, "p", "u")
+    sources = [
+        {"secret": {"name": "s", "items": [{"key": "a", "path": "same"}]}},
+        {"configMap": {"name": "c", "items": [{"key": "k", "path": "same"}]}},
+        {"downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+        {"serviceAccountToken": {"path": "token", "audience": "vault", "expirationSeconds": 7200}},
+    ]
+    volume = {"projected": {"sources": sources, "defaultMode": 0o440}}
+    given = Given(GIVEN.objects, {wanted: "secret token"}, {})
+    assert made(volume, given, serviceAccountName="robot") == [
+        File("same", b"v", 0o440),
+        File("labels", b'app="web"', 0o440),
+        File("token", b"secret token", 0o440),
+    ]
+
+
+def test_a_token_is_the_users_or_the_groups_alone_where_there_is_one() -> None:
+    wanted = TokenWanted("ns", "default", "", 3600, "p", "u")
+    volume = {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+    given = Given({}, {wanted: "t"})
+    containers = [{"name": "a", "securityContext": {"runAsUser": 7}}, {"name": "b"}]
+    assert made(volume, given, containers=containers) == [File("token", b"t", 0o644)]
+    shared = {"containers": containers[1:], "securityContext": {"runAsUser": 9}}
+    assert made(volume, given, **shared) == [File("token", b"t", 0o600, 9)]
+    assert made(volume, given, securityContext={"fsGroup": 5}) == [File("token", b"t", 0o600)]
+    assert only_user(pod(containers=containers)) is None
+
+
+def test_no_token_is_asked_for_less_than_ten_minutes() -> None:
+    volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 5}}]}}
+    of = pod(volume)
+    assert of.spec.volumes[0].projected is not None
+    assert [wanted.seconds for wanted in tokens_wanted(of, of.spec.volumes[0].projected.sources)] == [600]
+
+
+def test_secrets_are_kept_in_memory_and_config_maps_on_disk() -> None:
+    volumes = [{"name": "s", "secret": {"secretName": "s"}}, {"name": "c", "configMap": {"name": "c"}}]
+    steps = plan.plan(pod(*volumes), "/pods/u", 4096, joined=True)
+    assert [step.size for step in steps if isinstance(step, plan.Projected)] == [4096, None]
+    assert all(isinstance(step, plan.Refused) for step in plan.plan(pod(*volumes), "/pods/u", 4096))
+
+
+class Server:
+    """Answers TokenRequest."""
+
+    def __init__(self) -> None:
+        self.now, self.calls, self.down = 1_000_000.0, [], False  # type: tuple[float, list[ApiCall], bool]
+        self.tokens = ServiceTokens(self.call, lambda: self.now, lambda: 0.0)
+
+    async def call(self, call: ApiCall) -> ApiAnswer:
+        self.calls.append(call)
+        if self.down:
+            return ApiAnswer(status=0, reason="Unreachable", message="away")
+        seconds = json.loads(call.body)["spec"]["expirationSeconds"]
+        ends = datetime.datetime.fromtimestamp(self.now + seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        body = {"status": {"token": f"token {len(self.calls)}", "expirationTimestamp": ends}}
+        return ApiAnswer(status=201, body=msgspec.json.encode(body))
+
+
+WANTED = TokenWanted("ns", "robot", "vault", 1000, "p", "u")
+
+
+async def test_a_token_is_kept_until_a_fifth_of_its_life_is_left() -> None:
+    server = Server()
+    assert await server.tokens.get(WANTED) == "token 1"
+    server.now += 799
+    assert not server.tokens.due(WANTED)
+    assert await server.tokens.get(WANTED) == "token 1"
+    server.now += 2
+    assert server.tokens.due(WANTED)
+    assert await server.tokens.get(WANTED) == "token 2"
+
+
+async def test_a_token_is_bound_to_its_pod() -> None:
+    server = Server()
+    await server.tokens.get(WANTED)
+    call = server.calls[0]
+    assert (call.method, call.path) == ("POST", "/api/v1/namespaces/ns/serviceaccounts/robot/token")
+    spec = json.loads(call.body)["spec"]
+    assert spec["boundObjectRef"] == {"kind": "Pod", "apiVersion": "v1", "name": "p", "uid": "u"}
+    assert (spec["audiences"], spec["expirationSeconds"]) == (["vault"], 1000)
+
+
+async def test_while_the_server_is_away_the_old_token_is_good_as_long_as_it_is_good() -> None:
+    server = Server()
+    await server.tokens.get(WANTED)
+    server.down = True
+    server.now += 900
+    assert await server.tokens.get(WANTED) == "token 1"
+    server.now += 101
+    with pytest.raises(ContentError, match="Unreachable: away"):
+        await server.tokens.get(WANTED)
+
+
+async def test_a_token_for_a_year_is_replaced_each_day() -> None:
+    server, wanted = Server(), msgspec.structs.replace(WANTED, seconds=365 * 86400)
+    await server.tokens.get(wanted)
+    server.now += 86399
+    assert not server.tokens.due(wanted)
+    server.now += 2
+    assert server.tokens.due(wanted)
+
+
+async def test_a_clock_that_went_back_and_a_pod_that_is_gone_cost_the_token() -> None:
+    server = Server()
+    await server.tokens.get(WANTED)
+    server.now -= 5
+    assert server.tokens.due(WANTED)
+    server.now += 5
+    server.tokens.forget("u")
+    assert server.tokens.due(WANTED)
