@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,12 @@ def request(
     key = _key(Path(key_file), Path(in_use))
     if isinstance(key, rsa.RSAPrivateKey):
         usages = ["key encipherment", *usages]
-    attributes = [
-        x509.NameAttribute(NameOID.ORGANIZATION_NAME, group),
-        # as it is: a name may be longer than the 64 characters of RFC 5280, which Go does not insist upon either
-        x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False),
-    ]
-    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(attributes))
+    with warnings.catch_warnings():
+        # a name may be longer than the 64 characters of RFC 5280, which the cluster does not insist upon
+        warnings.simplefilter("ignore")
+        common_name = x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False)
+    subject = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, group), common_name])
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName([_general(name) for name in names]), critical=False)
     form = serialization.PublicFormat.SubjectPublicKeyInfo

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import math
 import os
 import stat
 import time
@@ -19,9 +20,12 @@ from actors.api.errors import NotFound
 from actors.api_clients.messages import CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
 from actors.cert_manager.certificate import read
+from actors.cert_manager.messages import GetServingCertificate, NodeAddresses, ServingCertificate
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
+from supervision.protocol import GetMetrics, Hello
+from tests.support.apiserver import kubeconfigs, signing
 from tests.support.apiserver.server import ApiServer
 
 USER = "system:node:n1"
@@ -112,3 +116,347 @@ async def test_with_a_bootstrap_kubeconfig_only_a_certificate_is_obtained_and_a_
         "api_clients/heartbeat_client",
         "api_clients/event_client",
     }
+
+
+def decide(node: Node, kind: str, name: str) -> None:
+    """As an administrator: Approved, Denied."""
+
+    def edit(csr: dict) -> None:
+        signing.decide(csr, kind, "Test", "by the test")
+        signing.issue(csr, node.server.authority, node.server.options)
+
+    node.server.registry.change((f"{CSRS}.certificates.k8s.io", "", name), edit)
+
+
+async def requests(node: Node, harness: Harness, count: int = 1) -> list[str]:
+    """Names of the requests, once there are so many."""
+    await harness.wait(lambda: len(node.server.items(CSRS)) >= count, f"{count} requests", timeout=10)
+    return [csr["metadata"]["name"] for csr in node.server.items(CSRS)]
+
+
+async def joined(harness: Harness, count: int = 1) -> CredentialsChanged:
+    return await harness.wait_sent(CredentialsChanged, to="api_clients/kube_client", count=count, timeout=10)
+
+
+@scenario
+async def test_a_pending_request_is_waited_for_and_used_once_it_is_approved(node):
+    node.server.options.auto_approve = False
+    async with node.start() as harness:
+        (name,) = await requests(node, harness)
+        await asyncio.sleep(0.3)
+        assert not harness.sent(CredentialsChanged)
+        assert not node.kubeconfig.exists()
+        assert mode(node.pki / "kubelet-client.key.tmp") == 0o600
+        decide(node, "Approved", name)
+        await joined(harness)
+    assert await node.who_am_i() == USER
+    assert not (node.pki / "kubelet-client.key.tmp").exists()
+
+
+@scenario
+async def test_a_restart_in_the_middle_finds_the_same_request(node):
+    node.server.options.auto_approve = False
+    async with node.start() as harness:
+        before = await requests(node, harness)
+    async with node.start() as harness:  # nothing of the first one is left but files and the request
+        await harness.wait(lambda: node.server.requests[-1].verb == "watch", "watch", timeout=10)
+        assert await requests(node, harness) == before
+        decide(node, "Approved", before[0])
+        await joined(harness)
+    assert await node.who_am_i() == USER
+    assert len(node.server.items(CSRS)) == 1
+
+
+@scenario
+async def test_a_restart_after_the_certificate_came_asks_for_no_other(node):
+    async with node.start() as harness:
+        await joined(harness)
+    node.kubeconfig.unlink()  # as if killed before it was written
+    async with node.start() as harness:
+        await joined(harness)
+    assert await node.who_am_i() == USER
+    assert len(node.server.items(CSRS)) == 1
+
+
+@pytest.mark.parametrize("rubbish", [b"", b"-----BEGIN PRIVATE KEY-----\nMIG"])
+def test_a_half_written_key_of_a_request_is_replaced(tmp_path, rubbish):
+    async def story():
+        async with ApiServer(tmp_path / "server") as server:
+            node = Node(tmp_path, server)
+            node.pki.mkdir()
+            (node.pki / "kubelet-client.key.tmp").write_bytes(rubbish)
+            async with node.start() as harness:
+                await joined(harness)
+            assert await node.who_am_i() == USER
+
+    asyncio.run(story())
+
+
+@scenario
+async def test_a_denied_request_is_said_and_followed_by_a_new_one_later(node, caplog):
+    node.server.options.auto_approve = False
+    async with node.start() as harness:
+        (first,) = await requests(node, harness)
+        decide(node, "Denied", first)
+        await harness.wait(lambda: "was denied (Test: by the test)" in caplog.text, "complaint", timeout=10)
+        assert await requests(node, harness) == [first]
+        await node.pass_time(harness, 40)
+        names = await requests(node, harness, 2)
+        (second,) = set(names) - {first}
+        decide(node, "Approved", second)
+        await joined(harness)
+    assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_a_server_that_is_away_is_tried_until_it_is_back(node, caplog):
+    await node.server.stop()
+    async with node.start() as harness:
+        await harness.wait(lambda: "the API server is not reached" in caplog.text, "complaint", timeout=10)
+        for _ in range(30):
+            await harness.advance(10)
+            await asyncio.sleep(0.01)
+        assert caplog.text.count("the API server is not reached") <= 3
+        await node.server.start()
+        for _ in range(10):
+            await harness.advance(10)
+            await asyncio.sleep(0.05)
+        await joined(harness)
+    assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_credentials_that_the_server_refuses_are_said_with_what_to_do(node, caplog):
+    node.bootstrap = node.server.token_kubeconfig("bad", "aaaaaa.0000000000000000")
+    async with node.start() as harness:
+        await harness.wait(lambda: "kubeadm token create" in caplog.text, "complaint", timeout=10)
+        assert not harness.sent(CredentialsChanged)
+
+
+@scenario
+async def test_a_certificate_of_a_minute_is_rotated_again_and_again_with_new_keys(node):
+    node.server.options.certificate_seconds = 60
+    async with node.start() as harness:
+        await joined(harness)
+        keys = set()
+        for round_ in range(2, 6):
+            keys.add(node.current.read_bytes().partition(b"PRIVATE KEY-----")[2])
+            node.server.options.certificate_seconds += 10 + round(node.offset)
+            for _ in range(12):
+                await node.pass_time(harness, 10)
+                await asyncio.sleep(0.15)
+                if len(harness.sent(CredentialsChanged, to="api_clients/kube_client")) >= round_:
+                    break
+            await joined(harness, round_)
+        found = [message.version for message in harness.sent(CredentialsChanged, to="api_clients/event_client")]
+    assert found == [1, 2, 3, 4, 5]
+    assert len(keys) == 4
+    assert await node.who_am_i() == USER
+    kept = [path for path in node.pki.iterdir() if path.name.startswith("kubelet-client-2")]
+    assert len(kept) <= 3
+
+
+@scenario
+async def test_without_rotation_a_certificate_is_left_alone(node):
+    node.server.options.certificate_seconds = 600
+    async with node.start(rotate=False) as harness:
+        await joined(harness)
+        await node.pass_time(harness, 590)
+        assert len(node.server.items(CSRS)) == 1
+
+
+@scenario
+async def test_a_certificate_that_has_ended_is_replaced_by_the_bootstrap_credentials(node):
+    node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1", seconds=-60)).read_bytes())
+    async with node.start(rotate=False) as harness:
+        await joined(harness)
+    assert await node.who_am_i() == USER
+    assert kubeconfig.load(str(node.kubeconfig)).cert_file == str(node.current)
+
+
+@scenario
+async def test_a_kubeconfig_that_works_wins_and_nothing_is_asked_for(node):
+    node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1")).read_bytes())
+    before = node.kubeconfig.read_bytes()
+    async with node.start() as harness:
+        told = await joined(harness)
+        await node.pass_time(harness, 60)
+    assert told.certificate == ""
+    assert node.kubeconfig.read_bytes() == before
+    assert not node.server.items(CSRS)
+    assert not node.current.exists()
+
+
+@scenario
+async def test_a_certificate_inside_a_kubeconfig_is_rotated_into_the_store_and_used_from_there(node):
+    node.bootstrap = ""
+    certificate = node.server.authority.client(USER, "system:nodes", seconds=600)
+    user = kubeconfigs.embedded_user(certificate)
+    kubeconfigs.write(node.kubeconfig, node.server.url, node.server.authority.pem, user)
+    before = node.kubeconfig.read_bytes()
+    async with node.start() as harness:
+        await joined(harness)
+        await node.pass_time(harness, 580)
+        told = await joined(harness, 2)
+    assert told.certificate == str(node.current)
+    assert node.kubeconfig.read_bytes() == before
+    node.offset = 0
+    async with node.start() as harness:
+        assert (await joined(harness)).certificate == str(node.current)
+        harness.clear()
+        await harness.deliver(Hello("api_clients/event_client", 2))
+        assert harness.sent(CredentialsChanged, to="api_clients/event_client")
+    access = kubeconfig.load(str(node.kubeconfig)).with_certificate(str(node.current))
+    assert await node.who_am_i(access) == USER
+
+
+@scenario
+async def test_a_corrupt_store_goes_back_to_the_pair_before_or_bootstraps(node):
+    node.server.options.certificate_seconds = 600
+    async with node.start() as harness:
+        await joined(harness)
+        first = node.current.read_bytes()
+        await asyncio.sleep(1.1)  # names have seconds
+        node.server.options.certificate_seconds = 4000
+        await node.pass_time(harness, 580)
+        await joined(harness, 2)
+        assert node.current.read_bytes() != first
+    node.offset = 0
+    Path(os.path.realpath(node.current)).write_bytes(b"-----BEGIN CERTIFICATE-----\nhalf")
+    async with node.start() as harness:
+        await joined(harness)
+    assert node.current.read_bytes() == first
+    assert await node.who_am_i() == USER
+    count = len(node.server.items(CSRS))
+    for path in node.pki.glob("kubelet-client-2*"):
+        path.write_bytes(b"")
+    node.offset = 10  # the kubeconfig was not written this moment
+    async with node.start() as harness:
+        await joined(harness)
+        assert len(await requests(node, harness)) == count + 1
+    assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_a_clock_that_jumps_years_ahead_and_back_ends_nothing(node, caplog):
+    async with node.start() as harness:
+        await joined(harness)
+        node.bootstrap = ""
+    async with node.start() as harness:
+        await joined(harness)
+        node.offset = 10 * 365 * 86400
+        for _ in range(20):
+            await harness.advance(10)
+            await asyncio.sleep(0.01)
+        node.offset = -10 * 365 * 86400
+        await harness.advance(60)
+        node.offset = 0
+        await harness.advance(60)
+    assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_with_no_way_in_it_says_what_is_missing_and_goes_on_when_it_is_there(node, caplog):
+    node.bootstrap = str(node.folder / "later.conf")
+    async with node.start() as harness:
+        await harness.wait(lambda: "no credentials for the API server" in caplog.text, "complaint")
+        assert "kubelet.conf (--kubeconfig) is not there; " in caplog.text
+        assert "later.conf (--bootstrap-kubeconfig) is not there" in caplog.text
+        os.rename(node.server.bootstrap_kubeconfig(), node.bootstrap)
+        await harness.advance(CHECK_SECONDS)
+        await joined(harness)
+    assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_a_kubeconfig_being_written_is_not_taken_for_a_broken_one(node):
+    whole = Path(node.server.node_kubeconfig("n1")).read_bytes()
+    node.kubeconfig.write_bytes(whole[:100])
+    async with node.start() as harness:
+        await asyncio.sleep(0.2)
+        node.kubeconfig.write_bytes(whole)
+        await harness.advance(CHECK_SECONDS)
+        await joined(harness)
+    assert not node.server.items(CSRS)
+    assert node.kubeconfig.read_bytes() == whole
+
+
+@scenario
+async def test_time_to_live_and_failures_are_metrics(node):
+    async with node.start() as harness:
+        numbers = await values(harness)
+        assert numbers["kubelet_certificate_manager_client_ttl_seconds"] == math.inf
+        await joined(harness)
+        assert 3500 < (await values(harness))["kubelet_certificate_manager_client_ttl_seconds"] <= 3600
+        await node.server.stop()
+        node.offset = 3400
+        await harness.advance(10)
+        await harness.wait(lambda: failures(harness) >= 1, "failure", timeout=10)
+        assert (await values(harness))["kubelet_certificate_manager_client_ttl_seconds"] < 250
+
+
+async def values(harness: Harness) -> dict[str, float]:
+    snapshot = await harness.deliver(GetMetrics())
+    return {sample.name: sample.value for sample in snapshot.samples}
+
+
+def failures(harness: Harness) -> float:
+    samples = harness.actor.metrics.snapshot("", 1).samples
+    name = "kubelet_certificate_manager_client_expiration_renew_errors"
+    return sum(sample.value for sample in samples if sample.name == name)
+
+
+# -- serving ----------------------------------------------------------------------------------------------------------
+@scenario
+async def test_a_serving_certificate_is_signed_for_the_nodes_addresses_and_again_when_they_change(node):
+    async with node.start(serverTLSBootstrap=True) as harness:
+        await joined(harness)
+        assert await harness.deliver(GetServingCertificate()) == ServingCertificate("", "", "", 0)
+        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
+        told = await harness.wait_sent(ServingCertificate, timeout=10)
+        assert told.cert_file == told.key_file == str(node.pki / "kubelet-server-current.pem")
+        assert mode(Path(told.cert_file)) == 0o600
+        found = read(Path(told.cert_file).read_bytes())
+        assert (found.dns_names, found.ips, found.common_name) == (("n1",), ("10.0.0.1",), USER)
+        await harness.deliver(NodeAddresses(["10.0.0.2"], ["n1"]), "api_clients/heartbeat_client")
+        await harness.wait_sent(ServingCertificate, count=2, timeout=10)
+        assert read(Path(told.cert_file).read_bytes()).ips == ("10.0.0.2",)
+        assert (await harness.deliver(GetServingCertificate())).version == 2
+    spec = node.server.items(CSRS)[-1]["spec"]
+    assert {csr["spec"]["signerName"] for csr in node.server.items(CSRS)} >= {"kubernetes.io/kubelet-serving"}
+    assert spec["usages"][0] == "digital signature"
+    async with node.start(serverTLSBootstrap=True) as harness:  # a restart serves at once, with what is in the store
+        assert (await harness.wait_sent(ServingCertificate)).version == 1
+
+
+@scenario
+async def test_a_serving_request_that_nobody_approves_stays_one_request(node):
+    node.server.options.approve_serving = False
+    async with node.start(serverTLSBootstrap=True) as harness:
+        await joined(harness)
+        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
+        names = await requests(node, harness, 2)
+        await node.pass_time(harness, 120)
+        assert not harness.sent(ServingCertificate)
+    async with node.start(serverTLSBootstrap=True) as harness:
+        await joined(harness)
+        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
+        await asyncio.sleep(0.5)
+        assert await requests(node, harness, 2) == names
+
+
+@scenario
+async def test_a_serving_certificate_is_rotated_and_its_age_counted(node):
+    node.server.options.certificate_seconds = 3600
+    async with node.start(serverTLSBootstrap=True, rotate=False) as harness:
+        await joined(harness)
+        node.server.options.certificate_seconds = 300
+        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
+        await harness.wait_sent(ServingCertificate, timeout=10)
+        node.server.options.certificate_seconds = 3000
+        await node.pass_time(harness, 290)
+        await harness.wait_sent(ServingCertificate, count=2, timeout=10)
+        samples = (await harness.deliver(GetMetrics())).samples
+    (ages,) = (one for one in samples if one.name == "kubelet_certificate_manager_server_rotation_seconds")
+    assert sum(ages.counts) == 1
+    assert [one for one in samples if one.name == "kubelet_certificate_manager_server_ttl_seconds"]
