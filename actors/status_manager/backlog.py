@@ -13,8 +13,11 @@ from supervision.backoff import Backoff, BackoffPolicy, Rng
 
 AT_ONCE: Final = 4
 """Writes in flight."""
-TRANSITION, CHANGE, UPKEEP = 0, 1, 2
-"""Priorities: phase and readiness; what else has changed; what is only put right."""
+TRANSITION, CHANGE = 0, 1
+"""Priorities: what users and controllers wait for (phase, readiness, deletion, a mirror), at once; other changes."""
+GATHER_SECONDS: Final = 0.5
+"""So long any other change waits for more: a pod that starts comes through several states in that time, and each write
+costs server, watchers and node."""
 POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
 AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
@@ -22,7 +25,13 @@ AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 class _Entry(msgspec.Struct):
     priority: int
     order: int
+    gather_until: float
     not_before: float = 0.0
+    """After a failure."""
+
+    @property
+    def due(self) -> float:
+        return max(self.not_before, self.gather_until if self.priority > TRANSITION else 0.0)
 
 
 class Pause(msgspec.Struct, frozen=True):
@@ -56,12 +65,12 @@ class Backlog:
         """The server did not answer the last time."""
         return self._away.failures > 0
 
-    def add(self, key: str, priority: int) -> None:
+    def add(self, key: str, priority: int, now: float) -> None:
         """Write this one. What failed keeps its pause, what waits already its place."""
         entry = self._waiting.get(key)
         if entry is None:
             self._order += 1
-            self._waiting[key] = _Entry(priority, self._order)
+            self._waiting[key] = _Entry(priority, self._order, now + GATHER_SECONDS)
         else:
             entry.priority = min(entry.priority, priority)
 
@@ -78,7 +87,7 @@ class Backlog:
         due = [
             (entry.priority, entry.order, key)
             for key, entry in self._waiting.items()
-            if entry.not_before <= now and key not in self._flying
+            if entry.due <= now and key not in self._flying
         ]
         if not due:
             return None
@@ -97,14 +106,14 @@ class Backlog:
         self._flying.discard(key)
         failures = self._failures[key] = self._failures.get(key, Backoff()).failed(POD_POLICY)
         seconds = pause.of(failures, POD_POLICY)
-        self.add(key, priority)
+        self.add(key, priority, now)
         self._waiting[key].not_before = now + seconds
         return seconds
 
     def server_failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
         """The server is away or wants no more now: all pause, and one asks it again first."""
         self._flying.discard(key)
-        self.add(key, priority)
+        self.add(key, priority, now)
         if now >= self._resume_at:
             # those that were in flight together count as one failure
             self._away = self._away.failed(AWAY_POLICY)
@@ -120,5 +129,5 @@ class Backlog:
 
     def next_due(self) -> float | None:
         """When something may become writable without anything else happening."""
-        times = [entry.not_before for key, entry in self._waiting.items() if key not in self._flying]
+        times = [entry.due for key, entry in self._waiting.items() if key not in self._flying]
         return max(self._resume_at, min(times)) if times else None

@@ -14,7 +14,7 @@ from actors.kube.pod import Pod, PodStatus
 from actors.kube.pods import full_name, is_static
 
 from .api_pods import ApiPod, ApiPods
-from .backlog import CHANGE, TRANSITION, UPKEEP
+from .backlog import CHANGE, TRANSITION
 from .container_status import Readiness
 from .messages import PodObserved
 from .mirror import is_mirror_of
@@ -27,10 +27,12 @@ class Patch(msgspec.Struct, frozen=True):
 
     pod: ApiPod
     fields: Fields
+    last: bool = False
+    """The pod is deleted after it."""
 
     @property
     def priority(self) -> int:
-        return TRANSITION if is_transition(self.fields) else CHANGE
+        return TRANSITION if self.last or is_transition(self.fields, self.pod.status) else CHANGE
 
 
 class Delete(msgspec.Struct, frozen=True):
@@ -40,7 +42,7 @@ class Delete(msgspec.Struct, frozen=True):
 
     @property
     def priority(self) -> int:
-        return CHANGE
+        return TRANSITION
 
 
 class Create(msgspec.Struct, frozen=True):
@@ -50,7 +52,7 @@ class Create(msgspec.Struct, frozen=True):
 
     @property
     def priority(self) -> int:
-        return UPKEEP
+        return TRANSITION
 
 
 Step = Patch | Delete | Create
@@ -196,9 +198,9 @@ def _status_step(known: Known, theirs: ApiPod) -> Step | None:
     if known.status is None or not known.based:
         return None
     fields = status_patch(known.status, theirs.status)
+    going = theirs.metadata.deletionTimestamp is not None and not theirs.is_mirror and known.deletable
     if fields and fields != known.tolerated:
-        return Patch(theirs, fields)
-    deleting = theirs.metadata.deletionTimestamp is not None and not theirs.is_mirror
-    if deleting and known.deletable and theirs.status.phase in TERMINAL:
+        return Patch(theirs, fields, last=going)
+    if going and theirs.status.phase in TERMINAL:
         return Delete(theirs)
     return None

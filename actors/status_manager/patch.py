@@ -89,9 +89,11 @@ def _addresses(ours: list[PodIP], theirs: list[PodIP]) -> list[dict[str, str]] |
     return [{"$patch": "replace"}, *listed] if theirs else listed
 
 
-def is_transition(fields: Fields) -> bool:
+def is_transition(fields: Fields, theirs: PodStatus) -> bool:
     """Whether users and controllers wait for it: another phase or readiness."""
-    return "phase" in fields or any(each["type"] == "Ready" for each in fields.get("conditions", ()))
+    before = next((each.status for each in theirs.conditions if each.type == "Ready"), "False")
+    ready = next((each["status"] for each in fields.get("conditions", ()) if each["type"] == "Ready"), before)
+    return "phase" in fields or ready != before
 
 
 def body(pod: ApiPod, fields: Fields, *, exact: bool) -> bytes:

@@ -61,7 +61,7 @@ class Writer:
         known = self._table.known.get(key)
         if known is not None and known.changed_at is None:
             known.changed_at = self._now()
-        self.backlog.add(key, step.priority)
+        self.backlog.add(key, step.priority, self._now())
         self._pump()
 
     def consider_all(self) -> None:
@@ -108,7 +108,7 @@ class Writer:
         if step is None:
             self.backlog.drop(key)
         else:
-            self.backlog.add(key, step.priority)
+            self.backlog.add(key, step.priority, self._now())
 
     # -- writing --------------------------------------------------------------------------------------------------
     async def _perform(self, step: Step) -> ApiAnswer | None:

@@ -73,8 +73,24 @@ async def test_a_pod_that_its_worker_tells_of_first_is_written_once_the_watch_ha
         await harness.settle()
         assert store.calls == []
         await store.watch(harness, "p")
-        await harness.settle()
+        await harness.advance(0.5)
         assert store.find("p")["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] == "ContainerCreating"
+
+
+async def test_a_pod_that_starts_at_once_costs_one_write(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(begun(bound))
+        await harness.advance(0.1)
+        await harness.deliver(seen(bound, run=False))
+        await harness.advance(0.1)
+        await harness.deliver(seen(bound, at=2.0))
+        await harness.settle()
+        assert store.find("p")["status"]["phase"] == "Running"
+        await harness.advance(UPKEEP_SECONDS)
+        assert len(store.calls) == 1
 
 
 async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(tmp_path):

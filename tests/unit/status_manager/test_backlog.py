@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.status_manager.backlog import AT_ONCE, CHANGE, TRANSITION, UPKEEP, Backlog, Pause
+from actors.status_manager.backlog import AT_ONCE, CHANGE, GATHER_SECONDS, TRANSITION, Backlog, Pause
 
 NO_LUCK = Pause(lambda: 0.0)
 
@@ -19,18 +19,34 @@ def taken(backlog: Backlog, now: float = 0.0) -> list[str]:
 
 def test_what_users_wait_for_comes_first_and_else_who_came_first():
     backlog = Backlog()
-    for key, priority in (("a", UPKEEP), ("b", CHANGE), ("c", TRANSITION), ("d", CHANGE)):
-        backlog.add(key, priority)
-    assert taken(backlog) == ["c", "b", "d", "a"]
+    for key, priority in (("a", CHANGE), ("b", CHANGE), ("c", TRANSITION), ("d", TRANSITION)):
+        backlog.add(key, priority, 0.0)
+    assert taken(backlog, GATHER_SECONDS) == ["c", "d", "a", "b"]
+
+
+def test_what_nobody_waits_for_waits_for_more_but_not_for_ever():
+    backlog = Backlog()
+    backlog.add("a", CHANGE, 1.0)
+    backlog.add("a", CHANGE, 1.4)
+    assert backlog.next_due() == 1.5
+    assert taken(backlog, 1.49) == []
+    assert taken(backlog, 1.5) == ["a"]
+
+
+def test_what_users_wait_for_takes_the_rest_along():
+    backlog = Backlog()
+    backlog.add("a", CHANGE, 1.0)
+    backlog.add("a", TRANSITION, 1.1)
+    assert taken(backlog, 1.1) == ["a"]
 
 
 def test_a_pod_has_one_entry_and_is_never_in_flight_twice():
     backlog = Backlog()
-    backlog.add("a", CHANGE)
-    backlog.add("a", TRANSITION)
+    backlog.add("a", TRANSITION, 0.0)
+    backlog.add("a", TRANSITION, 0.0)
     assert len(backlog) == 1
     assert taken(backlog) == ["a"]
-    backlog.add("a", CHANGE)
+    backlog.add("a", TRANSITION, 0.0)
     assert taken(backlog) == []
     backlog.succeeded("a")
     assert taken(backlog) == ["a"]
@@ -39,7 +55,7 @@ def test_a_pod_has_one_entry_and_is_never_in_flight_twice():
 def test_only_some_are_in_flight():
     backlog = Backlog()
     for number in range(10):
-        backlog.add(str(number), CHANGE)
+        backlog.add(str(number), TRANSITION, 0.0)
     assert len(taken(backlog)) == AT_ONCE
     backlog.succeeded("0")
     assert len(taken(backlog)) == 1
@@ -48,32 +64,32 @@ def test_only_some_are_in_flight():
 def test_one_that_fails_waits_longer_each_time_and_holds_up_nobody():
     backlog, now, pauses = Backlog(), 0.0, []
     for _ in range(9):
-        backlog.add("a", CHANGE)
+        backlog.add("a", TRANSITION, 0.0)
         assert taken(backlog, now) == ["a"]
-        pauses.append(backlog.failed("a", CHANGE, now, NO_LUCK))
-        backlog.add("a", TRANSITION)
+        pauses.append(backlog.failed("a", TRANSITION, now, NO_LUCK))
+        backlog.add("a", TRANSITION, 0.0)
         assert taken(backlog, now + pauses[-1] - 0.01) == [], "news does not shorten the pause"
         now += pauses[-1]
     assert pauses == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
-    backlog.add("b", CHANGE)
+    backlog.add("b", TRANSITION, 0.0)
     assert "b" in taken(backlog, now - 1)
 
 
 def test_the_server_may_ask_for_more_time():
     backlog = Backlog()
-    backlog.add("a", CHANGE)
+    backlog.add("a", TRANSITION, 0.0)
     backlog.take(0.0)
-    assert backlog.failed("a", CHANGE, 0.0, Pause(lambda: 0.0, at_least=7.0)) == 7.0
+    assert backlog.failed("a", TRANSITION, 0.0, Pause(lambda: 0.0, at_least=7.0)) == 7.0
     assert backlog.next_due() == 7.0
 
 
 def test_while_the_server_is_away_one_at_a_time_asks_it():
     backlog = Backlog()
     for number in range(110):
-        backlog.add(str(number), CHANGE)
+        backlog.add(str(number), TRANSITION, 0.0)
     first = taken(backlog)
     for key in first:
-        backlog.server_failed(key, CHANGE, 0.0, NO_LUCK)
+        backlog.server_failed(key, TRANSITION, 0.0, NO_LUCK)
     assert backlog.away
     assert taken(backlog, 0.4) == []
     assert backlog.next_due() == 0.5
@@ -84,11 +100,11 @@ def test_while_the_server_is_away_one_at_a_time_asks_it():
 def test_an_hour_away_loses_nothing_and_ends_at_once():
     backlog, now, tries = Backlog(), 0.0, 0
     for number in range(110):
-        backlog.add(str(number), CHANGE)
+        backlog.add(str(number), TRANSITION, 0.0)
     while now < 3600:
         for key in taken(backlog, now):
             tries += 1
-            backlog.server_failed(key, CHANGE, now, NO_LUCK)
+            backlog.server_failed(key, TRANSITION, now, NO_LUCK)
         now = backlog.next_due()
     assert tries < 800
     backlog.server_is_back()
@@ -104,14 +120,14 @@ def test_an_hour_away_loses_nothing_and_ends_at_once():
 def test_what_is_dropped_is_forgotten_with_its_failures():
     backlog = Backlog()
     for _ in range(3):
-        backlog.add("a", CHANGE)
+        backlog.add("a", TRANSITION, 0.0)
         backlog.take(1e9)
-        backlog.failed("a", CHANGE, 0.0, NO_LUCK)
+        backlog.failed("a", TRANSITION, 0.0, NO_LUCK)
     backlog.drop("a")
     assert (len(backlog), backlog.next_due()) == (0, None)
-    backlog.add("a", CHANGE)
+    backlog.add("a", TRANSITION, 0.0)
     backlog.take(0.0)
-    assert backlog.failed("a", CHANGE, 0.0, NO_LUCK) == 0.5
+    assert backlog.failed("a", TRANSITION, 0.0, NO_LUCK) == 0.5
 
 
 ACTIONS = st.lists(
@@ -126,7 +142,7 @@ def test_whatever_happens_what_was_added_is_written_in_the_end(actions):
     for action, key in actions:
         now += 0.3
         if action == "add":
-            backlog.add(key, CHANGE)
+            backlog.add(key, TRANSITION, 0.0)
             wanted.add(key)
         elif action == "take" and (found := backlog.take(now)) is not None:
             assert found not in flying
@@ -137,9 +153,9 @@ def test_whatever_happens_what_was_added_is_written_in_the_end(actions):
                 backlog.succeeded(key)
                 wanted = {each for each in wanted if each != key or key in backlog._waiting}
             elif action == "fail":
-                backlog.failed(key, CHANGE, now, NO_LUCK)
+                backlog.failed(key, TRANSITION, now, NO_LUCK)
             else:
-                backlog.server_failed(key, CHANGE, now, NO_LUCK)
+                backlog.server_failed(key, TRANSITION, now, NO_LUCK)
         elif action == "drop" and key not in flying:
             backlog.drop(key)
             wanted.discard(key)

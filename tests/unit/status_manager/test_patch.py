@@ -86,16 +86,21 @@ def test_a_patch_has_what_is_ours_and_differs(ours, theirs, patch):
 
 
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("fields", "ready", "expected"),
     [
-        ({"phase": "Running"}, True),
-        ({"conditions": [condition("Ready")]}, True),
-        ({"conditions": [condition("Initialized")]}, False),
-        ({"containerStatuses": []}, False),
+        ({"phase": "Running"}, None, True),
+        ({"conditions": [condition("Ready")]}, None, True),
+        ({"conditions": [condition("Ready")]}, "False", True),
+        ({"conditions": [condition("Ready", "False")]}, "True", True),
+        ({"conditions": [condition("Ready", "False")]}, None, False),
+        ({"conditions": [condition("Ready", "False", reason="other")]}, "False", False),
+        ({"conditions": [condition("Initialized")]}, None, False),
+        ({"containerStatuses": []}, "True", False),
     ],
 )
-def test_phase_and_readiness_are_what_others_wait_for(fields, expected):
-    assert is_transition(fields) is expected
+def test_phase_and_readiness_are_what_others_wait_for(fields, ready, expected):
+    theirs = status(conditions=[condition("Ready", ready)] if ready else [])
+    assert is_transition(fields, theirs) is expected
 
 
 def test_the_body_names_the_pod_and_when_exact_its_version():
