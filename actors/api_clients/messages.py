@@ -115,7 +115,7 @@ class CredentialsChanged(Message, frozen=True):
     """Path; it names the certificate files."""
     version: int
     certificate: str = ""
-    """Path of a PEM file with certificate and key that take the place of those of the kubeconfig; empty: they do not."""
+    """PEM file with certificate and key that take the place of those of the kubeconfig; empty: they do not."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
