@@ -1,4 +1,4 @@
-"""An API server asked by a test that is no coroutine: calls, and watches that are written down, in a loop of their own."""
+"""An API server asked by tests that are no coroutines: calls, and watches that are written down, in a loop apart."""
 
 from __future__ import annotations
 

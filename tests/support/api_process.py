@@ -76,6 +76,10 @@ class ApiProcess:
             self._process = None
 
     @property
+    def running(self) -> bool:
+        return self._process is not None
+
+    @property
     def url(self) -> str:
         return str(self.ready["url"])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
+from tests.support.api_process import ApiProcess
 from tests.support.joined import Joined, joined
 from tests.support.runtime import RealRuntime
 
@@ -21,3 +23,15 @@ def own(real_runtime: RealRuntime) -> Iterator[Joined]:
     """A node for one test."""
     with joined(real_runtime, "own") as found:
         yield found
+
+
+@pytest.fixture
+def server(own: Joined) -> Iterator[ApiProcess]:
+    """The API server of `own`, to be injured."""
+    if not isinstance(own.cluster, ApiProcess):
+        pytest.skip("NOT TESTED: a real cluster is not injured")
+    yield own.cluster
+    own.cluster.signal(signal.SIGCONT)
+    if not own.cluster.running:
+        own.cluster.start()
+    own.cluster.no_faults()

@@ -10,10 +10,20 @@ import asyncio
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from .server import ApiServer
+
+
+def credentials(server: ApiServer, path: Path, nodes: list[str]) -> dict[str, Any]:
+    """Paths of kubeconfigs. Those of the first start are kept, for somebody may be reading them."""
+    if not path.exists():
+        made = {"admin": server.kubeconfig(), "bootstrap": server.bootstrap_kubeconfig()}
+        path.write_bytes(msgspec.json.encode({**made, "nodes": {name: server.node_kubeconfig(name) for name in nodes}}))
+    found: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+    return found
 
 
 async def serve(arguments: argparse.Namespace) -> None:
@@ -33,9 +43,7 @@ async def serve(arguments: argparse.Namespace) -> None:
             "port": server.port,
             "pid": os.getpid(),
             "ca": str(server.authority.path),
-            "admin": server.kubeconfig(),
-            "bootstrap": server.bootstrap_kubeconfig(),
-            "nodes": {name: server.node_kubeconfig(name) for name in arguments.node},
+            **credentials(server, arguments.folder / "credentials.json", arguments.node),
         }
         path = arguments.folder / "ready.json"
         path.with_suffix(".new").write_bytes(msgspec.json.encode(ready))

@@ -1,0 +1,106 @@
+"""Any part of the joined agent, and all of it, is replaced: nobody who asks the API server notices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from tests.support.joined import NODE, Joined, condition, container, pod, status
+
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
+MANY = 50
+CURRENT_SECONDS = 3.0
+ACTORS = (
+    "config_controller",
+    "cert_manager",
+    "api_clients",
+    "api_clients/kube_client",
+    "api_clients/event_client",
+    "api_clients/heartbeat_client",
+    "container_manager",
+    "volume_manager",
+    "image_manager",
+    "pod_config",
+    "pod_workers",
+    "pod_workers/worker/0",
+    "pleg",
+    "prober",
+    "status_manager",
+    "http_servers",
+    "http_servers/node_server",
+    "http_servers/healthz_server",
+)
+
+
+def probed(name: str) -> dict[str, object]:
+    probe = {"exec": {"command": ["true"]}, "periodSeconds": 1}
+    return pod(name, container("main", readinessProbe=probe))
+
+
+def test_each_actor_is_killed_and_neither_node_nor_pods_waver(own: Joined) -> None:
+    names = own.create(*(probed(f"calm{n}") for n in range(4)))
+    own.wait_pods_ready(*names)
+    own.node.wait_whole()
+    ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.told), len(own.nodes.told)
+    for name in ACTORS:
+        was = own.node.actors()[name].incarnation
+        own.node.inject(name, "crash")
+        own.node.wait_replaced(name, was)
+    last = own.create(pod("after"))
+    own.wait_pods_ready(*last)
+    assert {key: value for key, value in own.running_ids().items() if key in ids} == ids
+    wavered = [one for one in own.pods.told[seen_pods:] if one.name in names and not _ready(one.obj)]
+    assert not wavered, [status(one.obj) for one in wavered]
+    assert all(_ready(one.obj) for one in own.nodes.told[seen_nodes:]), own.transitions()
+
+
+def _ready(obj: dict[str, object]) -> bool:
+    return condition(obj, "Ready").get("status") == "True"
+
+
+def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined) -> None:
+    names = own.create(*(probed(f"many{n}") for n in range(MANY)))
+    own.wait_pods_ready(*names, seconds=60)
+    own.node.wait_whole()
+    ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.told), len(own.nodes.told)
+    assert len(ids) == MANY
+    own.node.kill_stage()
+    victim = next(one for one in own.node.containers() if one.pod_name == "many7")
+    own.node.ask_runtime(lambda client: client.stop_container(victim.id, 0))
+    own.delete("many9")
+    own.node.start()
+    began = time.time()
+    own.pods.until(lambda: own.restarts()["default/many7"] == 1, "what ended meanwhile is told", 10)
+    took = time.time() - began
+    own.wait_no_pod("many9")
+    own.wait_pods_ready("many7")
+    time.sleep(2)  # for whatever might still waver
+    kept = {key: value for key, value in ids.items() if key not in ("many7/main", "many9/main")}
+    assert {key: value for key, value in own.running_ids().items() if key in kept} == kept
+    others = [one for one in own.pods.told[seen_pods:] if one.name not in ("many7", "many9") and not _ready(one.obj)]
+    assert not others, [(one.name, status(one.obj)) for one in others[:3]]
+    assert all(_ready(one.obj) for one in own.nodes.told[seen_nodes:]), own.transitions()
+    assert took <= CURRENT_SECONDS, took
+
+
+def test_the_lease_is_kept_while_every_other_actor_is_wedged(own: Joined) -> None:
+    own.node.wait_whole()
+    before = own.api.call("GET", LEASE)["spec"]["renewTime"]
+    seen, end, renewed = len(own.nodes.told), time.monotonic() + 25, before
+    while renewed == before and time.monotonic() < end:
+        for name, actor in own.node.actors().items():
+            if name not in ("root", "api_clients", "api_clients/heartbeat_client") and actor.pid:
+                _stop(actor.pid)
+        time.sleep(0.3)
+        renewed = own.api.call("GET", LEASE)["spec"]["renewTime"]
+    assert renewed != before
+    assert all(_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    own.node.wait_whole(60)
+
+
+def _stop(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:  # replaced since it was listed
+        return
