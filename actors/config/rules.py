@@ -194,6 +194,8 @@ def doubts(config: KubeletConfiguration) -> list[str]:
         if not names.is_ip(address)
     ]
     found += [f"tlsCipherSuites: {name} is insecure" for name in config.tlsCipherSuites if name in tls.INSECURE_SUITES]
+    if config.tlsCipherSuites and config.tlsMinVersion == "VersionTLS13":
+        found.append("tlsCipherSuites: has no effect, as TLS 1.3 (tlsMinVersion) has suites of its own, all on")
     if config.tlsMinVersion in {"VersionTLS10", "VersionTLS11"}:
         found.append(f"tlsMinVersion: {config.tlsMinVersion} is insecure")
     if config.authentication.anonymous.enabled:

@@ -1,48 +1,100 @@
-"""The TLS side of the node server: versions, suites, and who may show a certificate."""
+"""The TLS side of the node server: versions, suites, key exchange, and who may show a certificate."""
 
 from __future__ import annotations
 
 import ssl
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from actors.cert_manager.messages import ServingCertificate
 from actors.config import tls as names
 from actors.config.kubelet_configuration import KubeletConfiguration
 
-_VERSIONS = {"": ssl.TLSVersion.TLSv1_2, "VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
+_VERSIONS: Final = {
+    "VersionTLS10": ssl.TLSVersion.TLSv1,
+    "VersionTLS11": ssl.TLSVersion.TLSv1_1,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}
+_OLD: Final = ("VersionTLS10", "VersionTLS11")
+_LOWERED: Final = "@SECLEVEL=0"
+"""OpenSSL's own floor is above TLS 1.1, and above some insecure suites, which are for who asks for them by name."""
 
 
 def server_context(certificate: ServingCertificate, config: KubeletConfiguration) -> ssl.SSLContext:
     """A fresh context: callers that have it keep it, new connections take the new one.
 
     A client certificate is asked for when there is a CA to judge it by, and checked in the handshake (chain, validity,
-    purpose); a caller without one gets in and is told 401. Raises OSError or ssl.SSLError for files that do not fit.
+    purpose): one that does not pass ends it. Who shows none gets in, and is known by other credentials or not at all.
+    Raises OSError or ssl.SSLError for files that do not fit, and for a configuration that leaves nothing to agree upon.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = _VERSIONS.get(config.tlsMinVersion, ssl.TLSVersion.TLSv1_2)
-    suites = [names.SECURE_SUITES.get(name) or names.INSECURE_SUITES.get(name) for name in config.tlsCipherSuites]
-    chosen = [suite for suite in suites if suite]
-    context.set_ciphers(":".join(chosen or names.SECURE_SUITES.values()))
+    with warnings.catch_warnings():
+        # that old versions are insecure is said when the configuration is judged
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = _VERSIONS.get(config.tlsMinVersion, ssl.TLSVersion.TLSv1_2)
+    context.set_ciphers(_ciphers(config))
+    if config.tlsCurvePreferences:
+        from .key_exchange import set_groups
+
+        set_groups(context, [names.CURVES[number] for number in config.tlsCurvePreferences if number in names.CURVES])
     context.set_alpn_protocols(["http/1.1"])
-    context.load_cert_chain(certificate.cert_file, certificate.key_file)
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
     if certificate.client_ca_file:
         context.load_verify_locations(certificate.client_ca_file)
+        # as in Go, each certificate of the pool is a root, also one that is not self-signed
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
-def identity(peer: dict[str, object] | None) -> tuple[str, tuple[str, ...]] | None:
+def _ciphers(config: KubeletConfiguration) -> str:
+    """OpenSSL's list of suites up to TLS 1.2; those of 1.3 are always on.
+
+    Unless they are configured: those with authenticated encryption, which is what the CIS benchmark lets pass (4.2.12);
+    for versions before 1.2, which have none, those that Go thinks secure.
+    """
+    old = config.tlsMinVersion in _OLD
+    wanted = [name for name in config.tlsCipherSuites if name not in names.TLS13_SUITES]
+    suites = [names.SECURE_SUITES.get(name) or names.INSECURE_SUITES[name] for name in wanted if name in names.SUITES]
+    if not suites:
+        suites = [suite for name, suite in names.SECURE_SUITES.items() if old or "_CBC_" not in name]
+    lowered = old or any(name in names.INSECURE_SUITES for name in wanted)
+    return ":".join([*dict.fromkeys(suites), *([_LOWERED] if lowered else [])])
+
+
+def _no_password() -> str:
+    """OpenSSL would ask at the terminal."""
+    raise ssl.SSLError("the key of the serving certificate is encrypted")
+
+
+def identity(
+    peer: dict[str, object] | None, now: Callable[[], float] = time.time
+) -> tuple[str, tuple[str, ...]] | None:
     """User (CN) and groups (O) of a client certificate that the handshake accepted; None when there was none.
 
-    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates).
+    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). One that has ended since then is
+    none: connections last longer than certificates do.
     """
-    user, groups = "", []
-    subject = (peer or {}).get("subject", ())
-    if not isinstance(subject, tuple):
+    if not peer or _ended(peer.get("notAfter"), now):
         return None
-    for relative in subject:
-        for key, value in relative:
-            if key == "commonName":
-                user = value
-            elif key == "organizationName":
-                groups.append(value)
+    user, groups = "", []
+    for key, value in _attributes(peer.get("subject", ())):
+        if key == "commonName":
+            user = value
+        elif key == "organizationName":
+            groups.append(value)
     return (user, tuple(groups)) if user else None
+
+
+def _attributes(subject: object) -> Iterable[tuple[str, str]]:
+    if isinstance(subject, tuple):
+        for relative in subject:
+            yield from relative
+
+
+def _ended(not_after: object, now: Callable[[], float]) -> bool:
+    return isinstance(not_after, str) and ssl.cert_time_to_seconds(not_after) < now()

@@ -89,6 +89,7 @@ def test_a_key_file_that_cannot_be_used_is_replaced(store, content):
     assert x509.load_pem_x509_csr(ask(store)["request"]).is_signature_valid
 
 
+@pytest.mark.filterwarnings("ignore:Attribute")
 def test_a_node_name_longer_than_a_common_name_may_be_is_asked_for_all_the_same(store):
     user = "system:node:" + "n" * 100
     assert user in x509.load_pem_x509_csr(ask(store, user=user)["request"]).subject.rfc4514_string()
