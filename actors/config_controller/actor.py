@@ -97,7 +97,7 @@ class ConfigController(Actor):
         """Gates change with a restart only."""
         for name, gate in feature_gates.GATES.items():
             on_now = self._agent.gate(name)
-            self.metrics.gauge("kubernetes_feature_enabled", on_now, name=name, stage=gate.metric_stage)
+            self.metrics.gauge("kubernetes_feature_enabled", float(on_now), name=name, stage=gate.metric_stage)
 
     async def on_stop(self) -> None:
         asyncio.get_running_loop().remove_reader(self._watcher.fileno())
