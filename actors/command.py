@@ -28,6 +28,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _start(words, "kubelet")
     if words[:1] == ["start"]:
         return _start(words[1:], "supervise start")
+    if words[:1] == ["run-once"]:
+        from actors.run_once import run as run_once
+
+        return run_once(words[1:])
     if words[:1] == ["config"]:
         from actors.config.commands import run
         from actors.config_controller.commands import MORE
@@ -54,6 +58,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     )
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     subcommands.add_parser("start", help="run the node agent (takes the kubelet's flags)", add_help=False)
+    subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
     register(subcommands, Surroundings(where=_where, tree_of=_tree, policy_file=_policy_file()))
     subcommands.add_parser("config", help="judge, show, explain, roll back configurations", add_help=False)
     if not words or words[0] in ("demo", "-h", "--help"):

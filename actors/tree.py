@@ -64,6 +64,7 @@ def supervisor(name: str, *children: ChildSpec | None) -> ChildSpec:
 def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
     """The tree of this agent; `container_runtime` is the program of a managed runtime, if there is one."""
     read_only = box("read_only_server", "actors.http_servers.node_server:ReadOnlyServer")
+    served = agent.config.enableServer
     return supervisor(
         "root",
         container_runtime,
@@ -88,10 +89,12 @@ def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
         box("status_manager", "actors.status_manager.actor:StatusManager"),
         supervisor(
             "http_servers",
-            box("node_server", "actors.http_servers.node_server:NodeServer"),
-            read_only if agent.config.readOnlyPort else None,
+            box("node_server", "actors.http_servers.node_server:NodeServer") if served else None,
+            read_only if served and agent.config.readOnlyPort else None,
             box("healthz_server", "actors.http_servers.healthz_server:HealthzServer"),
-            box("pod_resources_server", "actors.http_servers.pod_resources_server:PodResourcesServer"),
+            box("pod_resources_server", "actors.http_servers.pod_resources_server:PodResourcesServer")
+            if served
+            else None,
         ),
     )
 

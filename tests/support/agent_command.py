@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -52,6 +53,12 @@ class AgentCommand:
         return self
 
     def __exit__(self, *_: object) -> None:
+        try:
+            self._end()
+        finally:
+            shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    def _end(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:

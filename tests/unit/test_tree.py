@@ -48,3 +48,11 @@ def test_what_is_prepared_for_all_opens_nothing_and_starts_no_thread(function):
 def test_each_worker_is_a_box_of_its_own():
     names = [name for name, _, _ in walk(tree(Agent(workers=3))) if name.startswith("pod_workers/worker/")]
     assert names == ["pod_workers/worker/0", "pod_workers/worker/1", "pod_workers/worker/2"]
+
+
+def test_without_servers_there_is_none_but_for_health():
+    names = [
+        name for name, _, _ in walk(tree(Agent(config=KubeletConfiguration(enableServer=False, readOnlyPort=10255))))
+    ]
+    assert [name for name in names if name.startswith("http_servers/")] == ["http_servers/healthz_server"]
+    assert load(Path(default_policy_file()), tree(Agent(config=KubeletConfiguration(enableServer=False))), OPTIONAL)
