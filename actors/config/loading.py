@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from . import flag_checks, flags
+from . import credential_providers, flag_checks, flags
 from .agent import MANAGED, Agent, checkpoint_dir, default_workers, run_dir_of
 from .checkpoints import Store, hash_of, instead_of
 from .documents import Document
@@ -43,6 +43,9 @@ def load(argv: Sequence[str], around: Surroundings | None = None, *, recover: bo
     problems = list(parsed.problems)
     alone = standing_alone(parsed.values, around.directory)
     problems += flag_checks.check(alone, parsed.values)
+    if not problems:
+        path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
+        problems += credential_providers.check(path, bin_dir)
     documents, said = _read(alone, recover, problems)
     layers, policy = apart(documents)
     made = _configure(layers, parsed.values, around, problems)

@@ -9,23 +9,29 @@ import asyncio
 import os
 import random
 import time
+from functools import partial
 from typing import Any, cast
 
+from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError, Unavailable
 from actors.cri.model import Image
 from actors.pod_workers.messages import KnownPods
-from supervision.actor import Actor, Address, on
+from supervision.actor import Actor, Address, AskError, on
 from supervision.backoff import Backoff, BackoffPolicy
 
+from .accounts import identify
 from .collect import Disk, ImageRecord, Thresholds, observe, plan
-from .keyring import Credential, read_docker_config
+from .keyring import Credential, qualified, read_docker_config
 from .messages import EnsureImage, GetImages, ImageFailed, ImageReady, NodeImage, NodeImages
+from .node_credentials import NodeCredentials
+from .plugins import Account, Plugins
 from .pulls import Pulls
 from .references import Reference, ReferenceInvalid, parse, pull_policy
 
 BACKOFF = BackoffPolicy(first=10.0, maximum=300.0, jitter=0.0, reset_after=600.0, free=0)
+CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"
 ANSWER_SECONDS = 8.0
 """A caller is told `pulling` after so long: its own deadline is longer, and it asks again."""
 COLLECT_SECONDS = 300.0
@@ -42,10 +48,13 @@ class ImageManager(Actor):
         self._records: dict[str, ImageRecord] = {}
         self._collect_failures = 0
         self._began = time.time()
+        self._plugins: Plugins | None = None
 
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
         config = agent.config
+        self._node_credentials = NodeCredentials(agent.root_dir)
+        self._load_plugins(agent)
         self.client = CriClient(agent.runtime_endpoint, agent.image_endpoint, float(config.runtimeRequestTimeout))
         parallel = None if not config.serializeImagePulls else 1
         self.pulls = Pulls(config.maxParallelImagePulls or parallel)
@@ -57,6 +66,21 @@ class ImageManager(Actor):
         )
         if self.thresholds.high_percent < 100 or self.thresholds.maximum_age:
             self.every(COLLECT_SECONDS, self.collect)
+
+    def _load_plugins(self, agent: Agent) -> None:
+        """They were judged before the agent was started."""
+        path, bin_dir = agent.flags.get(CONFIG_FLAG, ""), agent.flags.get(BIN_DIR_FLAG, "")
+        if path:
+            from actors.config import credential_providers
+
+            providers = credential_providers.load(path, bin_dir)
+            self._plugins = Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning)
+
+    async def _call(self, call: ApiCall) -> ApiAnswer:
+        try:
+            return await self.ask("api_clients/kube_client", call, ApiAnswer, timeout=call.timeout + 5.0)
+        except AskError as error:
+            return ApiAnswer(status=0, reason="Unreachable", message=str(error))
 
     # -- images for containers ------------------------------------------------------------------------------------
     @on(EnsureImage)
@@ -88,10 +112,12 @@ class ImageManager(Actor):
         return ImageFailed(message.image, "ImagePullBackOff", text, retry_seconds=found[1] - time.monotonic())
 
     async def _pull(self, message: EnsureImage, reference: Reference) -> ImageReady | ImageFailed:
-        credentials = read_docker_config(message.pull_secrets).matching(reference.name)
-        key = (reference.full, message.runtime_handler, tuple(credentials))
-        task = self.pulls.join(key, lambda: self._pull_with(reference, message.runtime_handler, credentials))
+        looking = asyncio.ensure_future(self._credentials(message, reference))
         try:
+            # who asks again meanwhile waits for the same run of a plug-in
+            credentials = await asyncio.wait_for(asyncio.shield(looking), ANSWER_SECONDS)
+            key = (reference.full, message.runtime_handler, tuple(credentials))
+            task = self.pulls.join(key, lambda: self._pull_with(reference, message.runtime_handler, credentials))
             image_ref = await asyncio.wait_for(asyncio.shield(task), ANSWER_SECONDS)
             found = await self.client.image_status(image_ref, message.runtime_handler)
         except TimeoutError:
@@ -103,6 +129,15 @@ class ImageManager(Actor):
             text = f'image "{message.image}" was pulled as {image_ref} and is not on the node'
             return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
         return ready(message.image, found, pulled=True)
+
+    async def _credentials(self, message: EnsureImage, reference: Reference) -> list[Credential]:
+        """The pod's, then the node's, then those of plug-ins: all that fit, in the order in which they are tried."""
+        found = read_docker_config(message.pull_secrets).matching(reference.name)
+        found += self._node_credentials.keyring().matching(reference.name)
+        if self._plugins is not None:
+            account = Account(message.namespace, message.service_account, message.pod_name, message.uid)
+            found += await self._plugins.matching(qualified(reference.name), account)
+        return list(dict.fromkeys(found))
 
     async def _pull_with(self, reference: Reference, handler: str, credentials: list[Credential]) -> str:
         """Pull with each credential until one will do; without any: anonymously. Raises the last CriError."""

@@ -46,6 +46,12 @@ def qualified(name: str) -> str:
     return f"{DEFAULT_HOST}/{name}" if slash else f"{DEFAULT_HOST}/library/{name}"
 
 
+def fits(pattern: str, name: str) -> bool:
+    """Whether a pattern of images (as a key) is of the image of this name."""
+    host, _, path = qualified(name).partition("/")
+    return _fits(pattern, host, path)
+
+
 def _fits(key: str, host: str, path: str) -> bool:
     pattern, _, prefix = key.partition("://")[2].partition("/") if "://" in key else key.partition("/")
     if prefix.startswith(("v1", "v2")) and prefix.strip("/") in ("v1", "v2"):

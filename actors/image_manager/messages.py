@@ -21,7 +21,9 @@ class EnsureImage(Message, frozen=True):
     """Always, IfNotPresent, Never; '' is Always for tag latest and no tag, else IfNotPresent."""
     runtime_handler: str = ""
     pull_secrets: list[bytes] = []
-    """.dockerconfigjson contents."""
+    """.dockerconfigjson or .dockercfg contents."""
+    service_account: str = ""
+    """Of the pod, for credential plug-ins; '' for a static pod."""
 
 
 class ImageReady(Message, frozen=True):

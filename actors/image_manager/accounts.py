@@ -1,0 +1,80 @@
+"""What credential plug-ins are told of a pod's service account: a token, and some of its annotations (KEP-4412)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.config.credential_providers import Provider, TokenAttributes
+from actors.kube.meta import Api, ObjectMeta
+
+from .plugin_program import PluginFailed
+from .plugins import Account, Identity
+
+TOKEN_SECONDS: Final = 600
+
+Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
+
+
+class _ServiceAccount(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _Status(msgspec.Struct):
+    token: str
+
+
+class _Token(msgspec.Struct):
+    status: _Status
+
+
+async def identify(call: Call, provider: Provider, account: Account) -> Identity:
+    """Raises PluginFailed where the plug-in cannot be told what it needs. No token: the pod has no account, and need
+    not have one."""
+    wanted = provider.tokenAttributes
+    assert wanted is not None  # noqa: S101 - asked for those only
+    if not account.name:
+        if wanted.requireServiceAccount:
+            raise PluginFailed("the pod has no service account, which requireServiceAccount needs")
+        return Identity()
+    path = f"/api/v1/namespaces/{quote(account.namespace, safe='')}/serviceaccounts/{quote(account.name, safe='')}"
+    answer = await _done(call, ApiCall(method="GET", path=path))
+    try:
+        meta = msgspec.json.decode(answer.body, type=_ServiceAccount).metadata
+    except msgspec.MsgspecError:
+        raise PluginFailed(f"service account {account.namespace}/{account.name} cannot be read") from None
+    annotations = chosen(meta.annotations, wanted)
+    request = token_request(account, wanted.serviceAccountTokenAudience)
+    answer = await _done(call, ApiCall(method="POST", path=f"{path}/token", body=request))
+    try:
+        token = msgspec.json.decode(answer.body, type=_Token).status.token
+    except msgspec.MsgspecError:
+        raise PluginFailed("the API server gave no token") from None
+    return Identity(meta.uid, token, annotations)
+
+
+def chosen(annotations: dict[str, str], wanted: TokenAttributes) -> dict[str, str]:
+    """Raises PluginFailed when one that is required is not there. Pure."""
+    missing = [key for key in wanted.requiredServiceAccountAnnotationKeys if key not in annotations]
+    if missing:
+        raise PluginFailed(f"the service account lacks the annotations {', '.join(missing)}")
+    keys = (*wanted.requiredServiceAccountAnnotationKeys, *wanted.optionalServiceAccountAnnotationKeys)
+    return {key: annotations[key] for key in keys if key in annotations}
+
+
+def token_request(account: Account, audience: str) -> bytes:
+    """A TokenRequest bound to the pod. Pure."""
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": account.pod, "uid": account.uid}
+    spec = {"audiences": [audience], "expirationSeconds": TOKEN_SECONDS, "boundObjectRef": bound}
+    return msgspec.json.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
+
+
+async def _done(call: Call, request: ApiCall) -> ApiAnswer:
+    answer = await call(request)
+    if not answer.ok:
+        raise PluginFailed(f"service account: {answer.reason}: {answer.message}")
+    return answer

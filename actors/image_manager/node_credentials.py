@@ -1,0 +1,49 @@
+"""Registry credentials in files of the node: the places where the kubelet and docker look, the first that has any."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from .keyring import Keyring, read_docker_config
+
+KEPT_SECONDS: Final = 300.0
+MAX_BYTES: Final = 1 << 20
+
+
+def places(root_dir: str, environment: Mapping[str, str], directory: str) -> list[str]:
+    """Files in the order in which they count. Pure. `directory`: the working directory."""
+    home = environment.get("HOME", "")
+    new = [root_dir, directory, f"{home}/.docker" if home else "", "/.docker"]
+    old = [root_dir, directory, home, "/"]
+    found = [f"{place.rstrip('/')}/config.json" for place in new if place]
+    found += [f"{place.rstrip('/')}/.dockercfg" for place in old if place]
+    return list(dict.fromkeys(found))
+
+
+class NodeCredentials:
+    """What the files say, read again when it is old."""
+
+    def __init__(self, root_dir: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._root_dir, self._clock = root_dir, clock
+        self._read_at = float("-inf")
+        self._keyring = Keyring()
+
+    def keyring(self) -> Keyring:
+        now = self._clock()
+        if now - self._read_at >= KEPT_SECONDS:
+            self._keyring, self._read_at = self._read(), now
+        return self._keyring
+
+    def _read(self) -> Keyring:
+        for path in places(self._root_dir, os.environ, os.getcwd()):
+            try:
+                with open(path, "rb") as file:
+                    found = read_docker_config([file.read(MAX_BYTES)])
+            except OSError:
+                continue
+            if found.entries:
+                return found
+        return Keyring()

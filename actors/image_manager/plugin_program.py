@@ -1,0 +1,118 @@
+"""One run of a credential plug-in: a request in JSON on its stdin, the answer on its stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Final
+
+import msgspec
+
+from actors.config.credential_providers import Provider
+from actors.config.duration import Duration, DurationError
+
+DEADLINE_SECONDS: Final = 60.0
+MAX_OUTPUT: Final = 1 << 20
+MAX_COMPLAINT: Final = 500
+_CACHE_KEYS: Final = ("Image", "Registry", "Global")
+
+
+class PluginFailed(Exception):
+    """It gave no credentials; the text is for the log and has no secret in it."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """`image`: its whole name without tag."""
+
+    image: str
+    token: str = ""
+    annotations: dict[str, str] = {}
+
+
+class Response(msgspec.Struct, frozen=True):
+    cache_key: str
+    """Image, Registry or Global."""
+    cache_seconds: float | None
+    """None: as the configuration says."""
+    auth: dict[str, tuple[str, str]]
+    """(user name, password) by pattern of images."""
+
+
+class _Auth(msgspec.Struct):
+    username: str = ""
+    password: str = ""
+
+
+class _Answer(msgspec.Struct):
+    kind: str = ""
+    apiVersion: str = ""
+    cacheKeyType: str = ""
+    cacheDuration: str | None = None
+    auth: dict[str, _Auth] | None = None
+
+
+async def ask(provider: Provider, bin_dir: str, request: Request) -> Response:
+    """Run it. Raises PluginFailed."""
+    return read(provider, await _run(provider, bin_dir, encode(provider, request)))
+
+
+def encode(provider: Provider, request: Request) -> bytes:
+    body = {"kind": "CredentialProviderRequest", "apiVersion": provider.apiVersion, "image": request.image}
+    if request.token:
+        body |= {"serviceAccountToken": request.token, "serviceAccountAnnotations": request.annotations}  # type: ignore[dict-item]
+    return msgspec.json.encode(body)
+
+
+def read(provider: Provider, output: bytes) -> Response:
+    """Raises PluginFailed."""
+    try:
+        answer = msgspec.json.decode(output, type=_Answer)
+        seconds = None if answer.cacheDuration is None else float(Duration.parse(answer.cacheDuration))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DurationError):
+        # the parser's text may quote a password
+        raise PluginFailed("printed no CredentialProviderResponse in JSON") from None
+    if answer.kind != "CredentialProviderResponse" or answer.apiVersion != provider.apiVersion:
+        found = f"{answer.kind[:40]!r} of {answer.apiVersion[:60]!r}"
+        raise PluginFailed(f"printed {found}, not CredentialProviderResponse of {provider.apiVersion}")
+    if answer.cacheKeyType not in _CACHE_KEYS:
+        raise PluginFailed(f"cacheKeyType {answer.cacheKeyType[:40]!r} is not one of {', '.join(_CACHE_KEYS)}")
+    if seconds is not None and seconds < 0:
+        raise PluginFailed("cacheDuration is negative")
+    pairs = {pattern: (auth.username, auth.password) for pattern, auth in (answer.auth or {}).items()}
+    return Response(answer.cacheKeyType, seconds, pairs)
+
+
+async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            f"{bin_dir}/{provider.name}",
+            *provider.args,
+            env={**os.environ, **{variable.name: variable.value for variable in provider.env}},
+            cwd=bin_dir,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise PluginFailed(f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        output, complaint = await asyncio.wait_for(process.communicate(request), DEADLINE_SECONDS)
+    except TimeoutError:
+        raise PluginFailed(f"gave no answer within {DEADLINE_SECONDS:g} s") from None
+    finally:
+        _end(process)
+    if process.returncode:
+        said = complaint.decode(errors="replace").strip()[-MAX_COMPLAINT:]
+        raise PluginFailed(f"ended with {process.returncode}: {said}")
+    if len(output) > MAX_OUTPUT:
+        raise PluginFailed(f"printed more than {MAX_OUTPUT >> 20} MiB")
+    return output
+
+
+def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        try:
+            os.killpg(process.pid, 9)
+        except OSError:
+            pass  # it has ended meanwhile

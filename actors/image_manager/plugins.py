@@ -1,0 +1,132 @@
+"""Credentials from programs of the node (KEP-2133): which of them to ask, and what they said before."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from actors.config.credential_providers import Provider
+
+from .keyring import Credential, Keyring, fits
+from .plugin_program import PluginFailed, Request, Response, ask
+
+PURGE_SECONDS: Final = 900.0
+
+
+class Account(msgspec.Struct, frozen=True):
+    """The service account of the pod that an image is for."""
+
+    namespace: str = ""
+    name: str = ""
+    pod: str = ""
+    uid: str = ""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What a plug-in is told of the pod: a token, and annotations of its service account."""
+
+    account_uid: str = ""
+    token: str = ""
+    annotations: dict[str, str] = {}
+
+
+Identify = Callable[[Provider, Account], Awaitable[Identity]]
+"""Raises PluginFailed."""
+Run = Callable[[Provider, Request], Awaitable[Response]]
+
+
+class _Cached(msgspec.Struct, frozen=True):
+    keyring: Keyring
+    until: float
+
+
+class Plugins:
+    """All of them, in the configuration's order."""
+
+    def __init__(
+        self,
+        providers: Sequence[Provider],
+        bin_dir: str,
+        identify: Identify,
+        complain: Callable[[str], None],
+        *,
+        run: Run | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._providers, self._identify, self._complain = providers, identify, complain
+        self._run: Run = run or (lambda provider, request: ask(provider, bin_dir, request))
+        self._clock = clock
+        self._cache: dict[tuple[str, ...], _Cached] = {}
+        self._going: dict[tuple[str, ...], asyncio.Task[Keyring]] = {}
+        self._purged = clock()
+
+    async def matching(self, image: str, account: Account) -> list[Credential]:
+        """For an image by its whole name without tag. A plug-in that fails gives none, and the pull goes on."""
+        asked = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
+        rings = await asyncio.gather(*(self._keyring(provider, image, account) for provider in asked))
+        return list(dict.fromkeys(credential for ring in rings for credential in ring.matching(image)))
+
+    async def _keyring(self, provider: Provider, image: str, account: Account) -> Keyring:
+        try:
+            identity = Identity()
+            who: tuple[str, ...] = ()
+            if provider.tokenAttributes is not None:
+                identity = await self._identify(provider, account)
+                who = _who(provider, account, identity)
+                if not identity.token:
+                    return Keyring()  # a pod without a service account, and the plug-in does not insist on one
+            return self._cached(provider, image, who) or await self._join(provider, image, who, identity)
+        except PluginFailed as error:
+            self._complain(f"credential plug-in {provider.name}: {error}")
+            return Keyring()
+
+    def _cached(self, provider: Provider, image: str, who: tuple[str, ...]) -> Keyring | None:
+        now = self._clock()
+        for kind, key in (("Image", image), ("Registry", registry(image)), ("Global", "")):
+            found = self._cache.get((provider.name, kind, key, *who))
+            if found is not None and now < found.until:
+                return found.keyring
+        return None
+
+    async def _join(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
+        """One run at a time for what is the same."""
+        key = (provider.name, image, *who)
+        task = self._going.get(key)
+        if task is None:
+            task = self._going[key] = asyncio.ensure_future(self._ask(provider, image, who, identity))
+            task.add_done_callback(lambda _: self._going.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def _ask(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
+        response = await self._run(provider, Request(image, identity.token, identity.annotations))
+        ring = Keyring([(pattern, Credential(*pair)) for pattern, pair in response.auth.items()])
+        default = float(provider.defaultCacheDuration or 0.0)
+        seconds = default if response.cache_seconds is None else response.cache_seconds
+        if seconds > 0:
+            key = {"Image": image, "Registry": registry(image)}.get(response.cache_key, "")
+            self._cache[provider.name, response.cache_key, key, *who] = _Cached(ring, self._clock() + seconds)
+        self._purge()
+        return ring
+
+    def _purge(self) -> None:
+        now = self._clock()
+        if now - self._purged >= PURGE_SECONDS:
+            self._purged = now
+            self._cache = {key: found for key, found in self._cache.items() if now < found.until}
+
+
+def registry(image: str) -> str:
+    return image.partition("/")[0]
+
+
+def _who(provider: Provider, account: Account, identity: Identity) -> tuple[str, ...]:
+    """What else an answer depends on, where the plug-in knows the pod's service account."""
+    attributes = provider.tokenAttributes
+    by_token = attributes is not None and attributes.cacheType == "Token"
+    annotations = [f"{key}={value}" for key, value in sorted(identity.annotations.items())]
+    token = identity.token if by_token else ""
+    return account.namespace, account.name, identity.account_uid, token, *annotations
