@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import signal
 import ssl
@@ -115,6 +117,11 @@ class ApiProcess:
     def order(self, method: str, what: str, body: object = None) -> Any:
         """`/_test/<what>`, see apiserver/orders.py."""
         return self.ask(method, f"/_test/{what}", body)
+
+    def drop_connections(self) -> None:
+        """All of them, that of the order too."""
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self.order("POST", "drop-connections")
 
     def fault(self, kind: str, **fields: object) -> None:
         self.order("POST", "faults", {"kind": kind, **fields})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from collections.abc import Iterator
 
@@ -11,17 +12,21 @@ from tests.support.api_process import ApiProcess
 from tests.support.joined import Joined, joined
 from tests.support.runtime import RealRuntime
 
+_numbers = itertools.count()
+
 
 @pytest.fixture(scope="module")
 def site(session_runtime: RealRuntime) -> Iterator[Joined]:
-    with joined(session_runtime, nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s") as found:
+    with joined(
+        session_runtime, f"site{next(_numbers)}", nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s"
+    ) as found:
         yield found
 
 
 @pytest.fixture
 def own(real_runtime: RealRuntime) -> Iterator[Joined]:
     """A node for one test."""
-    with joined(real_runtime, "own") as found:
+    with joined(real_runtime, f"own{next(_numbers)}") as found:
         yield found
 
 

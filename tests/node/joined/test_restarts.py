@@ -60,7 +60,7 @@ def _ready(obj: dict[str, object]) -> bool:
 
 
 def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined) -> None:
-    names = own.create(*(probed(f"many{n}") for n in range(MANY)))
+    names = own.create(*(pod(f"many{n}") if n else probed("many0") for n in range(MANY)))
     own.wait_pods_ready(*names, seconds=60)
     own.node.wait_whole()
     ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.told), len(own.nodes.told)

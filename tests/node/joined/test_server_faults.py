@@ -20,7 +20,7 @@ def order(kind: str, **fields: object) -> Injury:
 
 
 def drop_all(server: ApiProcess) -> None:
-    server.order("POST", "drop-connections")
+    server.drop_connections()
 
 
 def forget(server: ApiProcess) -> None:
