@@ -66,7 +66,8 @@ class CertManager(Actor):
         if self.agent.config.serverTLSBootstrap:
             from .signed_serving import SignedServing
 
-            self._signed = SignedServing(self, self.agent, lambda: client.access, self._see_files, self._wall)
+            signed = self._signed = SignedServing(self, self.agent, lambda: client.access, self._see_files, self._wall)
+            client.changed = signed.pursuit.wake
 
     async def on_hello(self, name: str) -> None:
         if self.client is not None:

@@ -55,6 +55,8 @@ class ClientCertificate:
         self._version, self._complaint = 0, ""
         self.pursuit = Pursuit(actor, "client certificate", self._wanted, self._installed)
         self.pursuit.failed = self._failed
+        self.changed: Callable[[], None] = lambda: None
+        """Called when there is another way to the API server, or the first one."""
 
     # -- looking --------------------------------------------------------------------------------------------------
     async def look(self) -> None:
@@ -171,6 +173,7 @@ class ClientCertificate:
         self._message = CredentialsChanged(self._agent.kubeconfig, self._version, path)
         for client in CLIENTS:
             self._actor.tell(client, self._message, deadline=60.0)
+        self.changed()
         if self.certificate is not None:
             self._say_life(self.certificate)
 

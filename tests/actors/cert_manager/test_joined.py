@@ -460,3 +460,13 @@ async def test_a_serving_certificate_is_rotated_and_its_age_counted(node):
     (ages,) = (one for one in samples if one.name == "kubelet_certificate_manager_server_rotation_seconds")
     assert sum(ages.counts) == 1
     assert [one for one in samples if one.name == "kubelet_certificate_manager_server_ttl_seconds"]
+
+
+@scenario
+async def test_addresses_that_came_before_the_client_certificate_are_asked_for_as_soon_as_it_is_there(node):
+    node.server.options.auto_approve = False
+    async with node.start(serverTLSBootstrap=True) as harness:
+        (name,) = await requests(node, harness)
+        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
+        decide(node, "Approved", name)
+        await harness.wait_sent(ServingCertificate, timeout=10)  # and no time has passed

@@ -121,6 +121,7 @@ def test_killed_in_the_middle_of_it_the_node_joins_by_the_same_request(real_runt
 def test_certificates_of_seconds_are_rotated_and_the_node_stays_ready(real_runtime: RealRuntime) -> None:
     with joining(real_runtime, "rot", {"certificate_seconds": 45}, serverTLSBootstrap=True) as (site, node):
         site.wait_ready(20)
+        node.until(lambda: _port_is_open(node.port), "the node server", 5)
         seen = {read(node.current.read_bytes()).fingerprint}
         serving = {_served_by(site)}
         end = time.monotonic() + 150
