@@ -1,4 +1,4 @@
-"""A worker with pods of an API server: they end when it says so, are not begun again, and how far their end is shows."""
+"""A worker with pods of an API server: ended when it says so, not begun again; how far their end has come shows."""
 
 from __future__ import annotations
 
