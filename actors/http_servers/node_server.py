@@ -12,15 +12,19 @@ import ssl
 from typing import Any, cast
 
 from tornado.httpserver import HTTPServer
-from tornado.httputil import HTTPServerRequest
 from tornado.netutil import bind_sockets
 
+from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.config.agent import Agent
+from actors.cri.client import CriClient
 from supervision.actor import Actor, AskError, on
 
+from .access.gates import Anybody, ByApiServer, ByCertificate, Gate
+from .access.reviews import Reviews
 from .requests import application
-from .tls import identity, server_context
+from .streaming import handlers
+from .tls import server_context
 
 RETRY_SECONDS = 5.0
 LIMITS: dict[str, Any] = {
@@ -31,21 +35,6 @@ LIMITS: dict[str, Any] = {
     "no_keep_alive": False,
 }
 """Seconds and bytes; those of the reference where it has them."""
-
-
-class ByCertificate:
-    """Lets in who showed a client certificate of the CA."""
-
-    def refusal(self, request: HTTPServerRequest) -> str:
-        peer = request.get_ssl_certificate()
-        return "" if identity(cast("dict[str, object] | None", peer)) else "Unauthorized"
-
-
-class Anybody:
-    """For the read-only server, which has only what is harmless, and where anonymous access is configured."""
-
-    def refusal(self, request: HTTPServerRequest) -> str:
-        return ""
 
 
 class _Server(Actor):
@@ -110,10 +99,44 @@ class NodeServer(_Server):
             self.log.info("serving certificate or client CA changed: new connections use it")
             return
         config = self.agent.config
-        gate = Anybody() if config.authentication.anonymous.enabled else ByCertificate()
-        paths = application(self, gate, main=True, debugging=config.enableDebuggingHandlers)
+        gate = self._gate()
+        paths = application(
+            self,
+            gate,
+            main=True,
+            debugging=config.enableDebuggingHandlers,
+            more=handlers.routes(),
+            runtime=handlers.Runtime(self._runtime, config.streamingConnectionIdleTimeout),
+        )
         self.server = HTTPServer(paths, ssl_options=context, **LIMITS)
         await self._listen(config.port)
+
+    def _runtime(self) -> CriClient:
+        return CriClient(self.agent.runtime_endpoint, request_seconds=self.agent.config.runtimeRequestTimeout)
+
+    def _gate(self) -> Gate:
+        config = self.agent.config
+        authentication, authorization = config.authentication, config.authorization
+        if self.agent.standalone:
+            return Anybody() if authentication.anonymous.enabled else ByCertificate()
+        reviews = Reviews(
+            self._call,
+            token_seconds=authentication.webhook.cacheTTL,
+            allowed_seconds=authorization.webhook.cacheAuthorizedTTL,
+            denied_seconds=authorization.webhook.cacheUnauthorizedTTL,
+        )
+        return ByApiServer(
+            self.agent.node_name,
+            tokens=reviews if authentication.webhook.enabled else None,
+            permissions=reviews if authorization.mode == "Webhook" else None,
+            anonymous=authentication.anonymous.enabled,
+        )
+
+    async def _call(self, call: ApiCall) -> ApiAnswer:
+        try:
+            return await self.ask("api_clients/kube_client", call, ApiAnswer, timeout=call.timeout + 1.0)
+        except AskError as error:
+            return ApiAnswer(status=0, reason="Unreachable", message=str(error))
 
 
 class ReadOnlyServer(_Server):

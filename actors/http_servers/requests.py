@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from tornado.httputil import HTTPServerRequest
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
 
@@ -22,18 +21,13 @@ from supervision.actor import Actor, AskError
 from supervision.protocol import STAGE, GetMetrics, GetTree, MetricsSnapshot, Tree
 
 from . import checks, exposition
+from .access.gates import Gate
 from .container_logs.query import LogQuery, QueryError, parse_query
 from .container_logs.reader import LogUnavailable, open_beneath, read_log
 from .container_logs.where import LogPlace, LogRefused, find_log
 
 ASK_SECONDS = 5.0
 SCRAPE_SECONDS = 1.0
-
-
-class Gate(Protocol):
-    """Decides who gets in: returns '' or the text of a 401."""
-
-    def refusal(self, request: HTTPServerRequest) -> str: ...
 
 
 class Handler(RequestHandler):
@@ -56,9 +50,10 @@ class Handler(RequestHandler):
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.set_header("X-Content-Type-Options", "nosniff")
 
-    def prepare(self) -> None:
-        if self.gate.refusal(self.request):
-            self.refuse(401, "Unauthorized")
+    async def prepare(self) -> None:
+        refusal = await self.gate.check(self.request)
+        if refusal is not None and not self._gone:
+            self.refuse(refusal.status, refusal.text)
 
     def refuse(self, status: int, text: str) -> None:
         self.set_status(status)
@@ -79,8 +74,8 @@ class Handler(RequestHandler):
 class NotFound(Handler):
     """Any other path: refused as the others, then 404."""
 
-    def prepare(self) -> None:
-        super().prepare()
+    async def prepare(self) -> None:
+        await super().prepare()
         if not self._finished:
             self.refuse(404, "404 page not found")
 
@@ -88,8 +83,8 @@ class NotFound(Handler):
 class DebuggingOff(Handler):
     """In place of the debugging paths when they are switched off."""
 
-    def prepare(self) -> None:
-        super().prepare()
+    async def prepare(self) -> None:
+        await super().prepare()
         if not self._finished:
             self.refuse(405, "Debug endpoints are disabled.")
 
@@ -97,8 +92,10 @@ class DebuggingOff(Handler):
 class Healthz(Handler):
     """All checks, or the one named in the path."""
 
-    def prepare(self) -> None:
-        """Open to everybody, as the API server and load balancers without a certificate ask it too."""
+    async def prepare(self) -> None:
+        """Standing alone open to everybody, as load balancers without a certificate ask it too."""
+        if self.gate.guards_healthz:
+            await super().prepare()
 
     async def get(self, name: str | None = None) -> None:
         tree = await _tree(self.actor)
@@ -242,8 +239,13 @@ class ContainerLogs(Handler):
             return
 
 
-def application(actor: Actor, gate: Gate, *, main: bool, debugging: bool) -> Application:
-    """The paths of the main (or the read-only) server."""
+Routes = Sequence[tuple[str, type[Handler]]]
+
+
+def application(
+    actor: Actor, gate: Gate, *, main: bool, debugging: bool, more: Routes = (), **settings: Any
+) -> Application:
+    """The paths of the main (or the read-only) server. `more`: debugging paths of other modules, and their settings."""
     given = {"actor": actor, "gate": gate}
     name = r"([^/]+)"
     paths: list[tuple[str, type[Handler], dict[str, Any]]] = [
@@ -256,6 +258,7 @@ def application(actor: Actor, gate: Gate, *, main: bool, debugging: bool) -> App
         paths += [
             (r"/configz/?", ConfigzPage, given),
             (rf"/containerLogs/{name}/{name}/{name}", ContainerLogs, given),
+            *((path, handler, given) for path, handler in more),
         ]
     else:
         paths += [(rf"/{prefix}/.*", DebuggingOff, given) for prefix in DEBUGGING_PREFIXES]
@@ -265,6 +268,7 @@ def application(actor: Actor, gate: Gate, *, main: bool, debugging: bool) -> App
         default_handler_args=given,
         log_function=lambda handler: log_request(actor, handler),
         numbers=exposition.Numbers(),
+        **settings,
     )
 
 

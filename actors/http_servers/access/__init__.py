@@ -1,0 +1,1 @@
+"""Who calls the node server, and whether they may: authentication and authorisation."""

@@ -1,0 +1,124 @@
+"""Asks the API server who a token belongs to (TokenReview) and what somebody may do (SubjectAccessReview)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+
+from .caching import Cache
+
+T = TypeVar("T")
+Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
+_RETRIES: Final = 5
+_FIRST_SECONDS, _FACTOR, _JITTER = 0.5, 1.5, 0.2
+_CALL_SECONDS: Final = 10.0
+
+
+class User(msgspec.Struct, frozen=True):
+    """Who calls."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: dict[str, list[str]] = {}
+
+
+class ReviewFailed(Exception):
+    """The API server did not answer what was asked: nobody gets in by that."""
+
+
+class _UserInfo(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: list[str] = []
+    extra: dict[str, list[str]] = {}
+
+
+class _TokenStatus(msgspec.Struct):
+    authenticated: bool = False
+    user: _UserInfo = msgspec.field(default_factory=_UserInfo)
+
+
+class _TokenReview(msgspec.Struct):
+    status: _TokenStatus = msgspec.field(default_factory=_TokenStatus)
+
+
+class _AccessStatus(msgspec.Struct):
+    allowed: bool = False
+
+
+class _AccessReview(msgspec.Struct):
+    status: _AccessStatus = msgspec.field(default_factory=_AccessStatus)
+
+
+class Reviews:
+    """`call` puts a request to the API server. Seconds of the caches: as configured."""
+
+    def __init__(
+        self,
+        call: Call,
+        *,
+        token_seconds: float,
+        allowed_seconds: float,
+        denied_seconds: float,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._call, self._pause, self._salt = call, pause, os.urandom(16)
+        self._users: Cache[User | None] = Cache(lambda user: token_seconds)
+        self._permissions: Cache[bool] = Cache(lambda allowed: allowed_seconds if allowed else denied_seconds)
+
+    async def user_of(self, token: str) -> User | None:
+        """None: the token is not good. Raises ReviewFailed."""
+        # what is kept is no token, so that nothing that shows this process's memory shows one
+        key = hashlib.blake2b(token.encode(errors="surrogateescape"), key=self._salt).digest()
+        return await self._users.get(key, lambda: self._review_token(token))
+
+    async def _review_token(self, token: str) -> User | None:
+        body = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "spec": {"token": token}}
+        review = await self._post("/apis/authentication.k8s.io/v1/tokenreviews", body, _TokenReview)
+        found = review.status.user
+        if not review.status.authenticated or not found.username:
+            return None
+        return User(found.username, tuple(found.groups), found.uid, found.extra)
+
+    async def may(self, user: User, verb: str, subresource: str, node: str) -> bool:
+        """Whether the user may do that with the node. Raises ReviewFailed."""
+        attributes = {"verb": verb, "version": "v1", "resource": "nodes", "subresource": subresource, "name": node}
+        key = (user.name, user.groups, user.uid, msgspec.json.encode(user.extra), verb, subresource)
+        return await self._permissions.get(key, lambda: self._review_access(user, attributes))
+
+    async def _review_access(self, user: User, attributes: dict[str, str]) -> bool:
+        spec = {
+            "resourceAttributes": attributes,
+            "user": user.name,
+            "groups": user.groups,
+            "uid": user.uid,
+            "extra": user.extra,
+        }
+        body = {"kind": "SubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": spec}
+        review = await self._post("/apis/authorization.k8s.io/v1/subjectaccessreviews", body, _AccessReview)
+        return review.status.allowed
+
+    async def _post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
+        call = ApiCall(method="POST", path=path, body=msgspec.json.encode(body), timeout=_CALL_SECONDS)
+        pause = _FIRST_SECONDS
+        for attempt in range(_RETRIES):
+            answer = await self._call(call)
+            if answer.ok:
+                try:
+                    return msgspec.json.decode(answer.body, type=kind)
+                except msgspec.MsgspecError as error:
+                    raise ReviewFailed(f"{path}: the answer cannot be read: {error}") from None
+            if (answer.status and answer.status < 500 and answer.status != 429) or attempt == _RETRIES - 1:
+                break
+            await self._pause(pause * (1 + _JITTER * random.random()))  # noqa: S311 - no secret
+            pause *= _FACTOR
+        raise ReviewFailed(f"{path}: {answer.reason or answer.status}: {answer.message}")

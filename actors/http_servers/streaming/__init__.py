@@ -1,0 +1,1 @@
+"""exec, attach and port-forward: a caller's connection, joined to one of the runtime's streaming server."""

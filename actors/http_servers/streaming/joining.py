@@ -1,0 +1,60 @@
+"""Joins two connections: what one sends the other gets, at the speed of the slower, until either ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from tornado.iostream import IOStream, StreamClosedError
+
+CHUNK_BYTES: Final = 64 << 10
+LINGER_SECONDS: Final = 4.0
+"""For the last bytes of one end to reach the other after the first has closed."""
+
+
+class _Activity:
+    def __init__(self) -> None:
+        self.at = time.monotonic()
+
+
+async def join(one: IOStream, other: IOStream, idle_seconds: float) -> None:
+    """Returns when both are closed. `idle_seconds` without a byte either way end it; 0: never."""
+    activity = _Activity()
+    ways = [
+        asyncio.ensure_future(_pass_on(one, other, activity)),
+        asyncio.ensure_future(_pass_on(other, one, activity)),
+    ]
+    try:
+        await _either(ways, activity, idle_seconds)
+    finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
+        one.close()
+        other.close()
+
+
+async def _either(ways: list[asyncio.Task[None]], activity: _Activity, idle_seconds: float) -> None:
+    while True:
+        left = activity.at + idle_seconds - time.monotonic() if idle_seconds else None
+        if left is not None and left <= 0:
+            return
+        done, _ = await asyncio.wait(ways, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if done:
+            return
+
+
+async def _pass_on(source: IOStream, target: IOStream, activity: _Activity) -> None:
+    """Until the source ends; all that it sent has then been handed on, or the target does not take it in time."""
+    try:
+        while True:
+            data = await source.read_bytes(CHUNK_BYTES, partial=True)
+            activity.at = time.monotonic()
+            written = target.write(data)
+            if source.closed():
+                await asyncio.wait([asyncio.ensure_future(written)], timeout=LINGER_SECONDS)
+            else:
+                await written
+    except StreamClosedError:
+        return

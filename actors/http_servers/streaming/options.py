@@ -1,0 +1,65 @@
+"""What a caller asks of exec, attach and port-forward: query parameters to the runtime's request. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+Query = Mapping[str, Sequence[str]]
+_TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
+
+
+class BadOptions(ValueError):
+    """The text is for the caller (400)."""
+
+
+class Streams(msgspec.Struct, frozen=True):
+    """Which of a process's streams are wanted."""
+
+    stdin: bool
+    stdout: bool
+    stderr: bool
+    tty: bool
+
+
+def streams(query: Query, *, tty: bool | None = None) -> Streams:
+    """`tty` where the container decides that, not the caller. A terminal has one output. Raises BadOptions."""
+    terminal = _flag(query, "tty") if tty is None else tty
+    found = Streams(
+        _flag(query, "input", "stdin"),
+        _flag(query, "output", "stdout"),
+        _flag(query, "error", "stderr") and not terminal,
+        terminal,
+    )
+    if not (found.stdin or found.stdout or found.stderr):
+        raise BadOptions("you must specify at least 1 of stdin, stdout, stderr")
+    return found
+
+
+def command(query: Query) -> list[str]:
+    """Raises BadOptions."""
+    words = list(query.get("command", ()))
+    if not words or not words[0]:
+        raise BadOptions("a command is required")
+    return words
+
+
+def ports(query: Query, *, websocket: bool) -> list[int]:
+    """SPDY names its ports in the streams; a WebSocket must name them before. Raises BadOptions."""
+    if not websocket:
+        return []
+    texts = [text for value in query.get("port", ()) for text in value.split(",")]
+    if not texts:
+        raise BadOptions('query parameter "port" is required')
+    found = []
+    for text in texts:
+        if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+            raise BadOptions(f'query parameter "port": {text[:20]!r} is no port')
+        found.append(int(text))
+    return found
+
+
+def _flag(query: Query, *names: str) -> bool:
+    return any(query.get(name, ("",))[0] in _TRUE for name in names)

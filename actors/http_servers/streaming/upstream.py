@@ -1,0 +1,97 @@
+"""The runtime's end of a stream: its URL, asked as the caller asked us, up to the answer's head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+from tornado.gen import with_timeout
+from tornado.httputil import HTTPHeaders
+from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
+from tornado.tcpclient import TCPClient
+from tornado.util import TimeoutError as TornadoTimeout
+
+HANDSHAKE_SECONDS: Final = 30.0
+HEAD_BYTES: Final = 64 << 10
+BODY_BYTES: Final = 64 << 10
+_END: Final = rb"\r?\n\r?\n"
+PASSED_ON: Final = (
+    "Upgrade",
+    "X-Stream-Protocol-Version",
+    "Sec-WebSocket-Key",
+    "Sec-WebSocket-Version",
+    "Sec-WebSocket-Protocol",
+    "Sec-WebSocket-Extensions",
+    "Origin",
+    "User-Agent",
+)
+"""Headers of the caller that are the runtime's business; its credentials are not."""
+
+
+class UpstreamError(Exception):
+    """The runtime's streaming server cannot be reached or makes no sense."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """`head` is whole, as it came; `body` of a refusal only."""
+
+    status: int
+    head: bytes
+    body: str = ""
+
+
+async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IOStream, Answer]:
+    """The connection, and what the runtime answered. Closed already unless the answer is 101. Raises UpstreamError."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname:
+        raise UpstreamError(f"the runtime's streaming URL has no http address: {url[:80]!r}")
+    stream: IOStream | None = None
+    limit = timedelta(seconds=HANDSHAKE_SECONDS)
+    try:
+        stream = await TCPClient().connect(parts.hostname, parts.port or 80, timeout=limit)
+        stream.set_nodelay(True)
+        await stream.write(_request(parts.netloc, parts.path, parts.query, method, headers))
+        head = await with_timeout(limit, stream.read_until_regex(_END, max_bytes=HEAD_BYTES))
+        status = _status(head)
+        if status == 101:
+            return stream, Answer(status, head)
+        body = await with_timeout(limit, _body(stream))
+        stream.close()
+        return stream, Answer(status, head, body)
+    except (OSError, StreamClosedError, UnsatisfiableReadError, TornadoTimeout, ValueError) as error:
+        if stream is not None:
+            stream.close()
+        raise UpstreamError(f"the runtime's streaming server: {error or type(error).__name__}") from None
+
+
+def _request(host: str, path: str, query: str, method: str, headers: HTTPHeaders) -> bytes:
+    lines = [f"{method} {path or '/'}{'?' + query if query else ''} HTTP/1.1", f"Host: {host}", "Connection: Upgrade"]
+    lines += [f"{name}: {value}" for name in PASSED_ON for value in headers.get_list(name)]
+    if method == "POST":
+        lines.append("Content-Length: 0")
+    return _latin([*lines, "", ""])
+
+
+def _latin(lines: Iterable[str]) -> bytes:
+    return "\r\n".join(lines).encode("latin-1", "replace")
+
+
+def _status(head: bytes) -> int:
+    words = head.split(b"\r\n", 1)[0].split()
+    if len(words) < 2 or not words[0].startswith(b"HTTP/1."):
+        raise ValueError("it does not speak HTTP")
+    return int(words[1])
+
+
+async def _body(stream: IOStream) -> str:
+    """What can be had of a refusal's text: it is told to close, and does."""
+    found = b""
+    try:
+        while len(found) < BODY_BYTES:
+            found += await with_timeout(timedelta(seconds=0.5), stream.read_bytes(BODY_BYTES, partial=True))
+    except (StreamClosedError, TornadoTimeout):
+        pass
+    return found.decode(errors="replace")
