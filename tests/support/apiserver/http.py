@@ -183,5 +183,5 @@ def _upgrades(request: h11.Request) -> bool:
 
 
 def _request(head: h11.Request, body: bytes) -> Request:
-    headers = {bytes(name).decode().lower(): bytes(value).decode("latin-1") for name, value in head.headers}
-    return Request(bytes(head.method).decode(), bytes(head.target).decode("latin-1"), headers, body)
+    lines = [(bytes(name).decode().lower(), bytes(value).decode("latin-1")) for name, value in head.headers]
+    return Request(bytes(head.method).decode(), bytes(head.target).decode("latin-1"), dict(lines), body, lines=lines)

@@ -70,9 +70,7 @@ class KubeletProxy:
                 reader, writer = await asyncio.open_connection(address, port, ssl=self._context)
         except (OSError, TimeoutError) as error:
             raise StatusError(500, f"error dialing backend: dial tcp {address}:{port}: {error}", reason="") from None
-        lines = [
-            (name, value) for name, value in request.headers.items() if name not in _HOP and name != "authorization"
-        ]
+        lines = [(name, value) for name, value in request.lines if name not in _HOP and name != "authorization"]
         lines += [("Host", f"{address}:{port}"), ("X-Forwarded-Proto", "https")]
         if "upgrade" in request.headers:
             return await self._upgrade(request, path, lines, (reader, writer))

@@ -46,6 +46,8 @@ class Request:
     """Names in lower case."""
     body: bytes
     user: User = ANONYMOUS
+    lines: list[tuple[str, str]] = field(default_factory=list)
+    """Every header, also one that is there again; to be passed on."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.target)
