@@ -79,21 +79,29 @@ class Pursuit:
         self._said, self._pending_rounds = "", 0
 
     def wake(self) -> None:
-        """There may be something to do. A pause goes on; a round too, if it is about what is wanted still."""
+        """There may be something to do. A round, or a pause, goes on if it is about what is wanted still."""
         order = self._wanted()
-        if self._task is not None and order != self._order:
-            self._task.cancel()
-            self._task = None
+        if order != self._order:
+            self._drop()
         if self._task is None and self._timer is None and order is not None:
             self._order = order
             self._task = self._actor.start_task(self._round(order), self._title)
 
     def hurry(self) -> None:
         """Something has changed that may help: the pause is over."""
+        self._end_pause()
+        self.wake()
+
+    def _drop(self) -> None:
+        self._end_pause()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _end_pause(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self.wake()
 
     async def _round(self, order: Order) -> None:
         pause = await self._attempt(order)

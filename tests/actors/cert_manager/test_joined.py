@@ -470,3 +470,18 @@ async def test_addresses_that_came_before_the_client_certificate_are_asked_for_a
         await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
         decide(node, "Approved", name)
         await harness.wait_sent(ServingCertificate, timeout=10)  # and no time has passed
+
+
+@scenario
+async def test_another_bootstrap_token_is_tried_as_soon_as_it_is_there(node, caplog):
+    good = Path(node.bootstrap).read_bytes()
+    node.bootstrap = node.server.token_kubeconfig("bad", "aaaaaa.0000000000000000")
+    async with node.start() as harness:
+        for _ in range(20):  # until the pauses are long
+            await harness.advance(CHECK_SECONDS)
+            await asyncio.sleep(0.02)
+        assert "kubeadm token create" in caplog.text
+        Path(node.bootstrap).write_bytes(good)
+        await harness.advance(CHECK_SECONDS)
+        await joined(harness)
+    assert await node.who_am_i() == USER
