@@ -14,17 +14,14 @@ from typing import Any, cast
 
 from actors.api_clients.messages import ObjectState
 from actors.config.agent import Agent
-from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.pod import Pod
 from actors.kube.pods import full_name, worker_of
-from actors.kube.quantity import QuantityError
-from actors.linux.memory import total_memory
 from actors.pod_workers.messages import KnownPods, VolumesMayWork
-from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
+from supervision.actor import Actor, Address, DisposableError, DisposableTimeout, on
 from supervision.protocol import Hello
 
-from . import atomic, downward, making, orphans, plan, removing
+from . import making, orphans, plan, removing
 from .layout import OURS, is_name, is_uid, subpath_path
 from .locks import PodLocks
 from .messages import (
@@ -36,9 +33,8 @@ from .messages import (
     VolumesMounted,
     VolumesUnmounted,
 )
-from .projecting import Projecting
+from .performing import MOUNT_SECONDS, Performing
 
-MOUNT_SECONDS = 20.0
 UNMOUNT_SECONDS = 15.0
 REMOVE_SECONDS = 110.0
 TOKEN_SECONDS = 30.0
@@ -46,8 +42,6 @@ TOKEN_SECONDS = 30.0
 RENEW_AGAIN_SECONDS = 10.0
 SWEEP_SECONDS = 60.0
 """How often orphans that could not be removed are tried again."""
-HUNG_SECONDS = 60.0
-"""So long no second process is risked on a volume that hung one."""
 _MAKING = "actors.volume_manager.making:"
 _REMOVING = "actors.volume_manager.removing:"
 
@@ -70,14 +64,12 @@ class VolumeManager(Actor):
         self._pods_dir = _real(self._agent.pods_dir)
         self._locks = PodLocks()
         self._plans: dict[str, dict[str, plan.Step]] = {}
-        self._hung: set[str] = set()
-        self._allocatable: dict[str, int] = {}
         self._known = orphans.Known()
         self._unknown_since: dict[str, float] = {}
         self._complained: set[str] = set()
         os.makedirs(self._agent.pods_dir, 0o750, exist_ok=True)
         self._self_bound = False
-        self._projecting = Projecting(self, self._mount_projected, self._node, self._stamp)
+        self._performing = Performing(self, self._clock, self._stamp)
         self._waiting: set[str] = set()
         """Pods whose worker was told that a volume could not be filled."""
         self._renewing: set[str] = set()
@@ -137,7 +129,7 @@ class VolumeManager(Actor):
         if refused:
             text = "; ".join(step.message for step in refused)
             return VolumesFailed(uid, text, [step.volume for step in refused], permanent=True)
-        self._projecting.follow(uid, pod, data, steps)
+        self._performing.projecting.follow(uid, pod, data, steps)
         errors = await self._each(pod, steps)
         failed = {step.volume: error for step, error in zip(steps, errors, strict=True) if error}
         if failed:
@@ -152,82 +144,25 @@ class VolumeManager(Actor):
             (volume.emptyDir and volume.emptyDir.medium == "Memory") or (joined and (volume.secret or volume.projected))
             for volume in pod.spec.volumes
         )
-        memory = await self._node_memory() if in_memory else 0
+        memory = await self._performing.node_memory() if in_memory else 0
         steps = plan.plan(pod, self._agent.pod_dir(uid), memory, joined=joined)
         self._plans[uid] = {step.volume: step for step in steps}
         return steps
 
     async def _each(self, pod: Pod, steps: list[plan.Step]) -> list[str]:
         """Perform all, those that need a process at once. An error's text for each, or ''."""
-        pending = [self._perform(pod, step) for step in steps]
+        pending = [self._performing.perform(pod, step) for step in steps]
         return list(await asyncio.gather(*pending))
-
-    async def _perform(self, pod: Pod, step: plan.Step) -> str:
-        begun = self._clock()
-        match step:
-            case plan.Downward():
-                error = await self._write(pod, step)
-            case plan.Projected():
-                error = await self._projecting.fill(pod, step)
-            case _:
-                error = await self._make(step)
-        plugin, status = type(step).__name__, "fail-unknown" if error else "success"
-        self.metrics.observe(
-            "storage_operation_duration_seconds",
-            self._clock() - begun,
-            operation_name="volume_mount",
-            volume_plugin=plugin,
-            status=status,
-            migrated="false",
-        )
-        return f'MountVolume.SetUp failed for volume "{step.volume}" : {error}' if error else ""
-
-    async def _make(self, step: plan.Step) -> str:
-        match step:
-            case plan.Directory():
-                return self._make_directory(step)
-            case plan.MemoryDirectory():
-                arguments = {"path": step.path, "size": step.size, "group": step.group}
-                return await self._risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
-            case plan.HugePages():
-                arguments = {"path": step.path, "page_size": step.page_size, "group": step.group}
-                return await self._risk(step.path, _MAKING + "mount_huge_pages", arguments)
-            case plan.HostPath() if step.type:
-                arguments = {"path": step.path, "type": step.type}
-                return await self._risk(step.path, _MAKING + "check_host_path", arguments, str)
-        return ""
-
-    def _make_directory(self, step: plan.Directory) -> str:
-        """On our own file system: nothing there hangs that would not hang the agent anyway."""
-        try:
-            making.make_directory(step.path, plan.EMPTY_DIR_MODE, step.group)
-        except OSError as error:
-            return str(error)
-        return ""
-
-    async def _write(self, pod: Pod, step: plan.Downward) -> str:
-        """On our own file system too, and small."""
-        try:
-            files = downward.files(pod, step.source, await self._node())
-            making.make_directory(step.path, 0o777, step.group)
-            atomic.write(step.path, files, f"..{self._stamp()}", step.group)
-        except (downward.DownwardError, QuantityError, OSError) as error:
-            return str(error)
-        return ""
-
-    async def _mount_projected(self, step: plan.Projected) -> str:
-        arguments = {"path": step.path, "size": step.size, "group": step.group}
-        return await self._risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
 
     # -- what has changed elsewhere ---------------------------------------------------------------------------------
     @on(ObjectState)
     def on_object(self, message: ObjectState, sender: Address) -> None:
         """A Secret or ConfigMap that pods of this node mount."""
-        for uid in self._projecting.having(message.ref):
+        for uid in self._performing.projecting.having(message.ref):
             self._renew_soon(uid)
 
     def _renew_tokens(self) -> None:
-        for uid in self._projecting.due():
+        for uid in self._performing.projecting.due():
             self._renew_soon(uid)
 
     def _renew_soon(self, uid: str) -> None:
@@ -242,57 +177,18 @@ class VolumeManager(Actor):
         """Fill the volumes of a running pod again; when that fails it keeps what it has."""
         async with self._locks.hold(uid):
             self._renewing.discard(uid)
-            data = self._projecting.data(uid)
+            data = self._performing.projecting.data(uid)
             if not data:
                 return
             pod = decode_pod(data)
             steps = [step for step in self._plans.get(uid, {}).values() if isinstance(step, plan.Projected)]
-            errors = await asyncio.gather(*(self._projecting.fill(pod, step) for step in steps))
+            errors = await asyncio.gather(*(self._performing.projecting.fill(pod, step) for step in steps))
         for step, error in zip(steps, errors, strict=True):
             if error:
                 self.log.warning("pod %s: volume %s stays as it was: %s", full_name(pod), step.volume, error)
                 self.metrics.count("volume_renewals_failed_total")
         if any(errors):
             self.after(RENEW_AGAIN_SECONDS, lambda: self._renew_soon(uid))
-
-    async def _risk(
-        self, key: str, function: str, arguments: dict[str, Any], judge: Callable[[Any], str] = lambda _: ""
-    ) -> str:
-        """Run it where it may hang. '' or the error's text."""
-        if key in self._hung:
-            return f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time"
-        try:
-            return judge(await self.disposable(function, arguments, deadline=MOUNT_SECONDS))
-        except DisposableTimeout:
-            self._mark_hung(key)
-            return f"{key} did not answer within {MOUNT_SECONDS:g} s"
-        except DisposableError as error:
-            return error.text
-
-    def _mark_hung(self, key: str) -> None:
-        self._hung.add(key)
-        self.metrics.count("volume_operations_hung_total")
-        self.after(HUNG_SECONDS, lambda: self._hung.discard(key))
-
-    def _note_swap(self, never_swapped: bool) -> str:
-        if not never_swapped and making.swap_is_on() and "swap" not in self._complained:
-            self._complained.add("swap")
-            self.log.warning("memory-backed volumes may reach the disk: swap is on and tmpfs has no noswap here")
-        return ""
-
-    async def _node_memory(self) -> int:
-        """Bytes that pods of this node may use."""
-        return (await self._node()).get("memory", 0) or total_memory()
-
-    async def _node(self) -> dict[str, int]:
-        """What pods of this node may use; nothing when the container manager does not tell."""
-        if not self._allocatable:
-            try:
-                answer = await self.ask("container_manager", GetNodeResources(), NodeResources, timeout=2.0)
-            except AskError:
-                return {}
-            self._allocatable = answer.allocatable
-        return self._allocatable
 
     # -- subPath ----------------------------------------------------------------------------------------------------
     @on(BindSubPaths)
@@ -322,7 +218,7 @@ class VolumeManager(Actor):
                 "target": target,
                 "follow": isinstance(step, plan.HostPath),
             }
-            error = await self._risk(step.path, "actors.volume_manager.subpaths:bind_subpath", arguments)
+            error = await self._performing.risk(step.path, "actors.volume_manager.subpaths:bind_subpath", arguments)
             if error:
                 text = f"failed to prepare subPath for volumeMount {item.volume!r} of container {message.container!r}"
                 return VolumesFailed(message.uid, f"{text}: {error}", [item.volume])
@@ -344,7 +240,7 @@ class VolumeManager(Actor):
     def _drop(self, uid: str) -> None:
         self._plans.pop(uid, None)
         self._waiting.discard(uid)
-        self._projecting.forget(uid, self._agent.pod_dir(uid))
+        self._performing.projecting.forget(uid, self._agent.pod_dir(uid))
 
     async def _undo(self, uid: str, removal: str) -> str:
         """Unmount all below the pod's directory, then remove the files. '' or what is left."""
@@ -403,7 +299,7 @@ class VolumeManager(Actor):
         for uid in orphans.due(self._unknown_since, self._clock()):
             cleaned += await self._clean(uid)
         self.metrics.gauge("kubelet_orphan_pod_cleaned_volumes", cleaned)
-        self.metrics.gauge("kubelet_orphan_pod_cleaned_volumes_errors", len(self._complained - {"swap"}))
+        self.metrics.gauge("kubelet_orphan_pod_cleaned_volumes_errors", len(self._complained))
 
     async def _clean(self, uid: str) -> bool:
         async with self._locks.hold(uid):

@@ -1,0 +1,128 @@
+"""Performs the steps of a plan: what may hang in the kernel in a disposable process, the rest here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.kube.pod import Pod
+from actors.kube.quantity import QuantityError
+from actors.linux.memory import total_memory
+from supervision.actor import Actor, AskError, DisposableError, DisposableTimeout
+
+from . import atomic, downward, making, plan
+from .projecting import Projecting
+
+MOUNT_SECONDS: Final = 20.0
+HUNG_SECONDS: Final = 60.0
+"""So long no second process is risked on a volume that hung one."""
+_MAKING: Final = "actors.volume_manager.making:"
+
+
+class Performing:
+    """For the volume manager. `stamp` gives a text that was never given before."""
+
+    def __init__(self, actor: Actor, clock: Callable[[], float], stamp: Callable[[], str]) -> None:
+        self._actor, self._clock, self._stamp = actor, clock, stamp
+        self.projecting = Projecting(actor, self._mount_projected, self.node, stamp)
+        self._hung: set[str] = set()
+        self._allocatable: dict[str, int] = {}
+        self._swap_was_said = False
+
+    async def perform(self, pod: Pod, step: plan.Step) -> str:
+        """'' or the error's text."""
+        begun = self._clock()
+        match step:
+            case plan.Downward():
+                error = await self._write(pod, step)
+            case plan.Projected():
+                error = await self.projecting.fill(pod, step)
+            case _:
+                error = await self._make(step)
+        plugin, status = type(step).__name__, "fail-unknown" if error else "success"
+        self._actor.metrics.observe(
+            "storage_operation_duration_seconds",
+            self._clock() - begun,
+            operation_name="volume_mount",
+            volume_plugin=plugin,
+            status=status,
+            migrated="false",
+        )
+        return f'MountVolume.SetUp failed for volume "{step.volume}" : {error}' if error else ""
+
+    async def _make(self, step: plan.Step) -> str:
+        match step:
+            case plan.Directory():
+                return self._make_directory(step)
+            case plan.MemoryDirectory():
+                arguments = {"path": step.path, "size": step.size, "group": step.group}
+                return await self.risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
+            case plan.HugePages():
+                arguments = {"path": step.path, "page_size": step.page_size, "group": step.group}
+                return await self.risk(step.path, _MAKING + "mount_huge_pages", arguments)
+            case plan.HostPath() if step.type:
+                arguments = {"path": step.path, "type": step.type}
+                return await self.risk(step.path, _MAKING + "check_host_path", arguments, str)
+        return ""
+
+    def _make_directory(self, step: plan.Directory) -> str:
+        """On our own file system: nothing there hangs that would not hang the agent anyway."""
+        try:
+            making.make_directory(step.path, plan.EMPTY_DIR_MODE, step.group)
+        except OSError as error:
+            return str(error)
+        return ""
+
+    async def _write(self, pod: Pod, step: plan.Downward) -> str:
+        """On our own file system too, and small."""
+        try:
+            files = downward.files(pod, step.source, await self.node())
+            making.make_directory(step.path, 0o777, step.group)
+            atomic.write(step.path, files, f"..{self._stamp()}", step.group)
+        except (downward.DownwardError, QuantityError, OSError) as error:
+            return str(error)
+        return ""
+
+    async def _mount_projected(self, step: plan.Projected) -> str:
+        arguments = {"path": step.path, "size": step.size, "group": step.group}
+        return await self.risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
+
+    async def risk(
+        self, key: str, function: str, arguments: dict[str, Any], judge: Callable[[Any], str] = lambda _: ""
+    ) -> str:
+        """Run it where it may hang. '' or the error's text."""
+        if key in self._hung:
+            return f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time"
+        try:
+            return judge(await self._actor.disposable(function, arguments, deadline=MOUNT_SECONDS))
+        except DisposableTimeout:
+            self._mark_hung(key)
+            return f"{key} did not answer within {MOUNT_SECONDS:g} s"
+        except DisposableError as error:
+            return error.text
+
+    def _mark_hung(self, key: str) -> None:
+        self._hung.add(key)
+        self._actor.metrics.count("volume_operations_hung_total")
+        self._actor.after(HUNG_SECONDS, lambda: self._hung.discard(key))
+
+    def _note_swap(self, never_swapped: bool) -> str:
+        if not never_swapped and making.swap_is_on() and not self._swap_was_said:
+            self._swap_was_said = True
+            self._actor.log.warning("memory-backed volumes may reach the disk: swap is on and tmpfs has no noswap here")
+        return ""
+
+    async def node_memory(self) -> int:
+        """Bytes that pods of this node may use."""
+        return (await self.node()).get("memory", 0) or total_memory()
+
+    async def node(self) -> dict[str, int]:
+        """What pods of this node may use; nothing when the container manager does not tell."""
+        if not self._allocatable:
+            try:
+                answer = await self._actor.ask("container_manager", GetNodeResources(), NodeResources, timeout=2.0)
+            except AskError:
+                return {}
+            self._allocatable = answer.allocatable
+        return self._allocatable
