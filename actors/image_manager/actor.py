@@ -29,6 +29,7 @@ from .node_credentials import NodeCredentials
 from .plugins import Account, Plugins
 from .pulls import Pulls
 from .references import Reference, ReferenceInvalid, parse, pull_policy
+from .told import Announcer
 
 BACKOFF = BackoffPolicy(first=10.0, maximum=300.0, jitter=0.0, reset_after=600.0, free=0)
 CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"
@@ -49,6 +50,7 @@ class ImageManager(Actor):
         self._collect_failures = 0
         self._began = time.time()
         self._plugins: Plugins | None = None
+        self._told = Announcer(partial(self.tell, "api_clients/event_client"), time.monotonic)
 
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
@@ -97,6 +99,7 @@ class ImageManager(Actor):
             text = f'Failed to inspect image "{reference.full}": {error}'
             return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
         if present is not None and policy != "Always":
+            self._told.there(message, present.size_bytes, reference.full)
             return ready(message.image, present, pulled=False)
         if policy == "Never":
             text = f'Container image "{message.image}" is not present with pull policy of Never'
@@ -118,16 +121,19 @@ class ImageManager(Actor):
             credentials = await asyncio.wait_for(asyncio.shield(looking), ANSWER_SECONDS)
             key = (reference.full, message.runtime_handler, tuple(credentials))
             task = self.pulls.join(key, lambda: self._pull_with(reference, message.runtime_handler, credentials))
+            self._told.begun(message)
             image_ref = await asyncio.wait_for(asyncio.shield(task), ANSWER_SECONDS)
             found = await self.client.image_status(image_ref, message.runtime_handler)
         except TimeoutError:
             return ImageFailed(message.image, "", f'Pulling image "{message.image}"', pulling=True)
         except CriError as error:
+            self._told.failed(message)
             return self._failed(message, reference, error)
         self._backoffs.pop((message.uid, reference.full), None)
         if found is None:
             text = f'image "{message.image}" was pulled as {image_ref} and is not on the node'
             return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
+        self._told.there(message, found.size_bytes, reference.full)
         return ready(message.image, found, pulled=True)
 
     async def _credentials(self, message: EnsureImage, reference: Reference) -> list[Credential]:
@@ -152,7 +158,8 @@ class ImageManager(Actor):
                     self.metrics.count("kubelet_runtime_operations_errors_total", operation_type="pull_image")
                     raise
                 continue
-            self.metrics.observe("kubelet_image_pull_duration_seconds", time.monotonic() - began)
+            self._told.took[reference.full] = seconds = time.monotonic() - began
+            self.metrics.observe("kubelet_image_pull_duration_seconds", seconds)
             return image_ref
         raise AssertionError("unreachable")
 
@@ -178,6 +185,11 @@ class ImageManager(Actor):
         for uid, image in list(self._backoffs):
             if uid not in known and worker_of(uid, message.workers) == message.worker:
                 del self._backoffs[uid, image]
+
+        def here(uid: str) -> bool:
+            return uid in known or worker_of(uid, message.workers) != message.worker
+
+        self._told.retain(here, {image for _, image in self._backoffs})
 
     # -- what there is --------------------------------------------------------------------------------------------
     @on(GetImages)

@@ -22,6 +22,8 @@ class EnsureImage(Message, frozen=True):
     runtime_handler: str = ""
     pull_secrets: list[bytes] = []
     """.dockerconfigjson or .dockercfg contents."""
+    field: str = ""
+    """Where in the pod the container is, for events: `spec.containers{name}`."""
     service_account: str = ""
     """Of the pod, for credential plug-ins; '' for a static pod."""
 

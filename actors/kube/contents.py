@@ -53,3 +53,11 @@ def _decoded(data: dict[str, str]) -> dict[str, bytes]:
         return {key: base64.b64decode(text, validate=True) for key, text in data.items()}
     except (binascii.Error, ValueError) as error:
         raise ObjectError(f"data is not base64: {error}") from None
+
+
+def pull_secret(body: bytes) -> bytes:
+    """The registry credentials in a Secret, as docker keeps them; b'' for a secret of another type. Raises
+    ObjectError."""
+    found = secret(body)
+    key = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
+    return _decoded(found.data).get(key.get(found.type, ""), b"")

@@ -14,10 +14,10 @@ from actors.kube.pods import grace_period
 from proto import cri_pb2 as cri
 
 from .actions import Start
+from .errors import ConfigError
 from .expansion import expand, expand_all
 from .hashing import container_hash
 from .names import log_path
-from .objects import ConfigError
 from .resources import Limits
 from .sandbox_config import identity
 

@@ -19,8 +19,9 @@ from actors.kube.pod import Pod
 from actors.kube.pods import find_container
 from actors.kube.quantity import ceil, parse
 
+from .errors import ConfigError
 from .expansion import expand
-from .objects import ConfigError, Objects
+from .objects import Objects
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]\Z")
 _NAME = re.compile(r"[ -<>-~]+\Z")

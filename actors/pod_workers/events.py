@@ -32,3 +32,24 @@ def field_of(pod: Pod, container: str) -> str:
     if any(one.name == container for one in pod.spec.ephemeralContainers):
         return f"spec.ephemeralContainers{{{container}}}"
     return f"spec.containers{{{container}}}"
+
+
+def of_failed_start(reason: str, message: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:
+    """Type, reason and text of what users are told when a container waits for this reason."""
+    if reason == "ImagePullBackOff":
+        return [("Normal", "BackOff", message), ("Warning", "Failed", f"Error: {reason}")]
+    if reason in _IMAGE_REASONS:
+        own = _IMAGE_REASONS[reason]
+        return [("Warning", own, message), ("Warning", "Failed", f"Error: {reason}")]
+    return [("Warning", "Failed", f"Error: {message}")]
+
+
+_IMAGE_REASONS = {
+    "ErrImagePull": "Failed",
+    "RegistryUnavailable": "Failed",
+    "SignatureValidationFailed": "Failed",
+    "ErrImageNeverPull": "ErrImageNeverPull",
+    "InvalidImageName": "InspectFailed",
+    "ImageInspectError": "InspectFailed",
+}
+"""The reason of the event that says what happened to the image."""

@@ -14,15 +14,12 @@ from actors.kube.pod import Pod
 from actors.kube.pods import is_static
 from supervision.actor import Actor, AskError
 
+from .errors import ConfigError
 from .service_links import service_environment
 
 KUBE_CLIENT = "api_clients/kube_client"
 WAIT_SECONDS = 2.0
 ASK_SECONDS = 5.0
-
-
-class ConfigError(Exception):
-    """The container cannot be made as its pod says (waiting reason CreateContainerConfigError)."""
 
 
 class Objects(msgspec.Struct, frozen=True, kw_only=True):

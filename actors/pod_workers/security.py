@@ -9,7 +9,7 @@ from actors.kube.container import Container, SeccompProfile, SecurityContext
 from actors.kube.pod import Pod
 from proto import cri_pb2 as cri
 
-from .objects import ConfigError
+from .errors import ConfigError
 
 MASKED_PATHS: Final = (
     "/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",

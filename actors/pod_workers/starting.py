@@ -16,7 +16,7 @@ from actors.cri.client import CriClient
 from actors.cri.errors import CriError
 from actors.cri.model import Container as Ran
 from actors.cri.model import PodRuntime
-from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.image_manager.messages import ImageReady
 from actors.kube.codec import encode
 from actors.kube.container import Container
 from actors.kube.pod import Pod
@@ -26,32 +26,22 @@ from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
 from supervision.message import Message
 
-from . import dns, files
+from . import dns, files, images
 from .actions import Start
 from .container_config import Parts, container_config, subpath, volume_mounts
 from .environment import Place, environment, references
+from .errors import ConfigError, StartFailed
 from .events import EVENT_CLIENT, pod_event
 from .hooks import HookFailed, run_hook
 from .host_addresses import host_ips
 from .names import hostname, log_path
 from .node_support import beyond_us
-from .objects import ConfigError, fetch
+from .objects import fetch
 from .resources import limits
 from .sandbox_config import Surroundings, sandbox_config
 from .security import container_context
 
 ASK_SECONDS = 30.0
-IMAGE_SECONDS = 20.0
-IMAGE_TRIES = 3
-"""An image manager that is replaced meanwhile is no news for users: its next incarnation is asked."""
-
-
-class StartFailed(Exception):
-    """A container was not started: waiting reason, message, and in how many seconds to try again (0: as usual)."""
-
-    def __init__(self, reason: str, message: str, retry: float = 0.0) -> None:
-        super().__init__(message)
-        self.reason, self.message, self.retry = reason, message, retry
 
 
 class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,29 +124,7 @@ class Maker:
     # -- images ---------------------------------------------------------------------------------------------------
     async def image(self, pod: Pod, container: Container) -> ImageReady:
         """Have the image on the node. Raises StartFailed; reason '' means that the pull goes on."""
-        question = EnsureImage(
-            pod.metadata.uid,
-            pod.metadata.namespace,
-            pod.metadata.name,
-            container.name,
-            container.image,
-            container.imagePullPolicy,
-        )
-        failures = 0
-        while True:
-            try:
-                answer = await self._actor.ask("image_manager", question, Message, timeout=IMAGE_SECONDS)
-            except AskError as error:
-                failures += 1
-                if failures < IMAGE_TRIES:
-                    continue
-                raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
-            if isinstance(answer, ImageReady):
-                return answer
-            if not isinstance(answer, ImageFailed):
-                raise StartFailed("ImageInspectError", f"image_manager answered {type(answer).__name__}", 1.0)
-            if not answer.pulling:
-                raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
+        return await images.ensure(self._actor, pod, container, joined=not self._agent.standalone)
 
     # -- containers -----------------------------------------------------------------------------------------------
     async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace) -> str:
@@ -178,6 +146,7 @@ class Maker:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
             raise StartFailed("CreateContainerError", str(error)) from None
+        self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
         await self.begin(pod, start.container, container_id, start.restart_count)
         return container_id
 

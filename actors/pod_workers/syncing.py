@@ -19,7 +19,9 @@ from . import files
 from .actions import Actions, Backoff, Start, compute, earliest
 from .departure import collect, stop_all
 from .ending import end_all, plan
-from .starting import StartFailed, Turn
+from .errors import StartFailed
+from .events import of_failed_start
+from .starting import Turn
 from .table import Event
 
 if TYPE_CHECKING:
@@ -191,7 +193,7 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
     driver.worker.metrics.observe(
         "kubelet_runtime_operations_duration_seconds", time.monotonic() - began, operation_type="start"
     )
-    driver.worker.event(driver, "Normal", "Started", f"Container {name} started", name)
+    driver.worker.event(driver, "Normal", "Started", "Container started", name)
     await post_start(driver, pod, start.container, container_id, turn)
     return True
 
@@ -222,7 +224,8 @@ def failed(driver: PodDriver, name: str, failure: StartFailed) -> None:
     known = driver.waiting.get(name)
     driver.waiting[name] = Waiting(failure.reason, failure.message)
     if known is None or known.reason != failure.reason:
-        driver.worker.event(driver, "Warning", "Failed", failure.message, name)
+        for kind, reason, text in of_failed_start(failure.reason, failure.message):
+            driver.worker.event(driver, kind, reason, text, name)
     if failure.retry:
         # looked at sooner, so that users are told that it waits, and why
         driver.held[name] = driver.worker.clock() + min(failure.retry, TOLD_SECONDS)

@@ -12,8 +12,8 @@ from actors.kube.pod import Pod
 from actors.pod_workers.actions import Start
 from actors.pod_workers.container_config import Parts, container_config, subpath, volume_mounts
 from actors.pod_workers.dns import Dns
+from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.hashing import container_hash
-from actors.pod_workers.objects import ConfigError
 from actors.pod_workers.resources import Limits, limits, oom_score, quota, shares
 from actors.pod_workers.sandbox_config import Surroundings, sandbox_config
 from proto import cri_pb2 as cri

@@ -11,8 +11,9 @@ from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.kube.codec import decode_pod, encode
 from actors.pod_workers.container_config import expand_all
 from actors.pod_workers.environment import Environment, Place, environment, references
+from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.host_addresses import internal_ips
-from actors.pod_workers.objects import ConfigError, Objects
+from actors.pod_workers.objects import Objects
 from actors.pod_workers.service_links import service_environment
 
 PLACE = Place(node_name="n")
@@ -131,7 +132,7 @@ def test_each_object_is_asked_for_once_and_literals_need_none():
     assert references(container) == [ObjectRef("ConfigMap", "m"), ObjectRef("Secret", "s")]
 
 
-# -- services -----------------------------------------------------------------------------------------------------------
+# -- services ---------------------------------------------------------------------------------------------------------
 def service(name: str, address: str, *ports: dict) -> bytes:
     return json.dumps({"metadata": {"name": name}, "spec": {"clusterIP": address, "ports": list(ports)}}).encode()
 
