@@ -134,5 +134,11 @@ class CertManager(Actor):
         return ServingCertificate(cert_file, key_file, ca, self._version)
 
     def _stamp(self) -> tuple[object, ...]:
-        current = self._current()
-        return tuple(file_stamp(path) for path in (current.cert_file, current.key_file, current.client_ca_file))
+        """Of the files that are followed: the operator's, unless a gate is off, and all of ours."""
+        current, agent = self._current(), self.agent
+        files: tuple[str, ...] = ()
+        if agent.gate("ReloadKubeletServerCertificateFile") or not agent.serving_cert_given:
+            files += (current.cert_file, current.key_file)
+        if agent.gate("ReloadKubeletClientCAFile"):
+            files += (current.client_ca_file,)
+        return tuple(file_stamp(path) for path in files)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
+from actors.cert_manager.selfsigned import create
 from actors.config.agent import Agent
+from actors.config.groups import Authentication, X509Authentication
 from actors.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 
@@ -66,3 +70,47 @@ def test_broken_files_of_the_operator_are_never_replaced(tmp_path):
 
     run(story())
     assert (cert.read_text(), key.read_text()) == ("no", "no")
+
+
+@pytest.mark.parametrize(
+    ("changed", "gate", "on", "told"),
+    [
+        ("ca.crt", "ReloadKubeletClientCAFile", True, 2),
+        ("ca.crt", "ReloadKubeletClientCAFile", False, 1),
+        ("t.crt", "ReloadKubeletServerCertificateFile", True, 2),
+        ("t.crt", "ReloadKubeletServerCertificateFile", False, 1),
+    ],
+)
+def test_files_of_the_operator_are_read_again_when_they_change_unless_a_gate_is_off(tmp_path, changed, gate, on, told):
+    files = {name: tmp_path / name for name in ("t.crt", "t.key", "ca.crt")}
+    create(str(files["t.crt"]), str(files["t.key"]), "n", ["n"])
+    files["ca.crt"].write_text("a")
+
+    async def story():
+        context = agent(
+            tmp_path,
+            tlsCertFile=str(files["t.crt"]),
+            tlsPrivateKeyFile=str(files["t.key"]),
+            authentication=Authentication(x509=X509Authentication(clientCAFile=str(files["ca.crt"]))),
+            featureGates={gate: on},
+        )
+        async with Harness(CertManager, name="cert_manager", context=context) as harness:
+            await harness.wait_sent(ServingCertificate)
+            files[changed].write_bytes(files[changed].read_bytes() + b"\n")
+            await harness.advance(CHECK_SECONDS)
+            assert len(harness.sent(ServingCertificate)) == told
+
+    run(story())
+
+
+def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_runs_no_other_process(tmp_path):
+    async def start(**config: object) -> Harness:
+        harness = Harness(CertManager, name="cert_manager", context=agent(tmp_path, **config))
+        async with harness:
+            await harness.wait_sent(ServingCertificate)
+        return harness
+
+    run(start())
+    again = run(start(serverTLSBootstrap=True, rotateCertificates=True))
+    assert again.disposed == []
+    assert {type(message) for _, message in again.outbox} == {ServingCertificate}
