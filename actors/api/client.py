@@ -22,7 +22,7 @@ import msgspec
 
 from .access import Access
 from .connections import Connections
-from .credentials import Credentials
+from .credentials import Certificate, Credentials
 from .errors import ApiError, Unauthorized, Unreachable, error_of
 from .limit import TokenBucket
 from .lines import Lines, LineTooLong
@@ -64,8 +64,27 @@ class _Line(msgspec.Struct):
 
 
 _line = msgspec.json.Decoder(_Line)
-Observer = Callable[[str, str, float], None]
-"""Told of each answer: method, code (`<error>` for none), seconds."""
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One request, for metrics."""
+
+    method: str
+    code: str
+    """HTTP status, `<error>` for no answer."""
+    seconds: float
+    """Until the answer was read; of a watch until it began."""
+    waited: float = 0.0
+    """Seconds for our own limit, before."""
+    sent: int = 0
+    received: int = 0
+    """Bytes of the body; 0 for a watch."""
+    again: bool = False
+    """It was a second attempt."""
+
+
+Observer = Callable[[Observation], None]
+NO_ANSWER: Final = "<error>"
 
 
 class ApiClient:
@@ -79,7 +98,7 @@ class ApiClient:
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
         self._closed = False
-        self.observe: Observer = lambda method, code, seconds: None
+        self.observe: Observer = lambda observation: None
         self._use(access)
 
     def _use(self, access: Access) -> None:
@@ -113,7 +132,7 @@ class ApiClient:
     async def _connected(self) -> Connections:
         """The connections for the certificate as it is now. Raises NoCredentials."""
         async with self._connecting:
-            certificate = await self._credentials.certificate()
+            certificate = await self._certificate()
             old = self._connections
             if old is not None and old.certificate == certificate:
                 return old
@@ -121,6 +140,14 @@ class ApiClient:
             if old is not None:
                 await old.retire()
             return self._connections
+
+    async def _certificate(self) -> Certificate:
+        """Of the credentials that count when it has come: a plugin takes its time."""
+        while True:
+            credentials = self._credentials
+            certificate = await credentials.certificate()
+            if credentials is self._credentials:
+                return certificate
 
     # -- calls ----------------------------------------------------------------------------------------------------
     async def call(
@@ -144,19 +171,21 @@ class ApiClient:
         request = _Request(method, self._target(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):
-                await self._turn()
+                request.waited = await self._turn()
                 return await self._once_more(request)
         except TimeoutError:
             await self.drop()
             raise Unreachable(0, "Unreachable", f"{method} {path}: no answer within {seconds:g} s") from None
 
-    async def _turn(self) -> None:
+    async def _turn(self) -> float:
+        """Wait for our own limit; how long."""
         wait = self._limit.reserve(time.monotonic())
         try:
             await asyncio.sleep(wait)
         except asyncio.CancelledError:
             self._limit.give_back()
             raise
+        return wait
 
     async def _once_more(self, request: _Request) -> Answer:
         """At most twice: with fresh credentials after 401, on a fresh connection after a dead one."""
@@ -174,17 +203,17 @@ class ApiClient:
     async def _exchange(self, request: _Request) -> Answer:
         connections = await self._connected()
         connections.in_flight += 1
-        began, code = time.monotonic(), "<error>"
+        began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._stream(connections.calls, request, self._timeout) as response:
                 answer = Answer(response.status, await _bounded_body(response), _headers(response))
-            code = str(answer.status)
+            code, received = str(answer.status), len(answer.body)
         except _FAILURES as error:
             raise _unreachable(request, error) from None
         finally:
             connections.in_flight -= 1
             await connections.closed_if_done()
-            self.observe(request.method, code, time.monotonic() - began)
+            self.observe(request.observation(code, time.monotonic() - began, received))
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.body, answer.headers)
         return answer
@@ -204,11 +233,10 @@ class ApiClient:
         after `quiet` seconds without a byte that is Unreachable.
         """
         request = _Request("GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b"")
-        began = time.monotonic()
+        connections = await self._connected()
         try:
             async with AsyncExitStack() as stack:
-                response = await self._begin_watch(stack, request, quiet)
-                self.observe("WATCH", str(response.status), time.monotonic() - began)
+                response = await self._begin_watch(stack, connections, request, quiet)
                 if response.status != 200:
                     raise await self._watch_refused(response)
                 opened()
@@ -219,19 +247,28 @@ class ApiClient:
         except LineTooLong as error:
             raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
         except _FAILURES as error:
+            if connections.retired:
+                # ended by us, for other credentials: as if the server had ended it
+                return
             await self.drop()
             raise _unreachable(request, error) from None
 
-    async def _begin_watch(self, stack: AsyncExitStack, request: _Request, quiet: float) -> httpcore.Response:
+    async def _begin_watch(
+        self, stack: AsyncExitStack, connections: Connections, request: _Request, quiet: float
+    ) -> httpcore.Response:
         """The head of the answer, within the time of a call."""
+        began, code = time.monotonic(), NO_ANSWER
         try:
             async with asyncio.timeout(self._timeout):
-                await self._turn()
-                connections = await self._connected()
-                return await stack.enter_async_context(self._stream(connections.watches, request, quiet))
+                request.waited = await self._turn()
+                began = time.monotonic()
+                response = await stack.enter_async_context(self._stream(connections.watches, request, quiet))
+            code = str(response.status)
         except TimeoutError:
-            self.observe("WATCH", "<error>", self._timeout)
             raise Unreachable(0, "Unreachable", f"watch: no answer within {self._timeout:g} s") from None
+        finally:
+            self.observe(request.observation(code, time.monotonic() - began, 0))
+        return response
 
     async def _watch_refused(self, response: httpcore.Response) -> ApiError:
         async with asyncio.timeout(self._timeout):
@@ -270,7 +307,8 @@ class _Request:
 
     def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
         self.method, self.url, self.headers, self.body = method, url, headers, body
-        self.written = False
+        self.written = self.second = False
+        self.waited = 0.0
 
     async def trace(self, event: str, info: dict[str, Any]) -> None:
         if event == "http11.send_request_body.complete":
@@ -282,7 +320,12 @@ class _Request:
         return self.method in ("GET", "HEAD") or not self.written
 
     def again(self) -> _Request:
-        return _Request(self.method, self.url, self.headers, self.body)
+        made = _Request(self.method, self.url, self.headers, self.body)
+        made.second = True
+        return made
+
+    def observation(self, code: str, seconds: float, received: int) -> Observation:
+        return Observation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
 
 
 async def _bounded_body(response: httpcore.Response) -> bytes:

@@ -26,6 +26,8 @@ WATCH_SECONDS: Final = (300, 600)
 SHORT_SECONDS: Final = 1.0
 """A watch that ends sooner counts as failed: asking again at once could go on for ever."""
 LIST_SECONDS: Final = 60.0
+RELIST_AFTER: Final = 2
+"""Failures in a row that the server answered with 5xx, after which the version is not held to any more."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -120,6 +122,9 @@ class Reflector:
             except ApiError as other:
                 self._store.failed(other)
                 error = other
+                if other.status >= 500 and self._backoff.failures >= RELIST_AFTER:
+                    # its history may have ended before our version: it was restored, or is another server
+                    self._version = ""
             await self._pause(clock() - began, error)
 
     async def _pause(self, well_for: float, error: ApiError | None) -> None:
@@ -166,6 +171,9 @@ def read_list(answer: Answer) -> tuple[str, list[Item]]:
         read = _read_list.decode(answer.body)
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         raise Unreachable(0, "Unreachable", f"what was listed is no list: {error}") from None
+    if not read.metadata.resourceVersion:
+        # something in between may answer 200 to anything: it must not pass for an empty list
+        raise Unreachable(0, "Unreachable", "what was listed is no list: it has no resourceVersion")
     return read.metadata.resourceVersion, [read_item(bytes(each)) for each in read.items or ()]
 
 

@@ -17,11 +17,13 @@ from .messages import ClientState, CredentialsChanged, GetClientState
 
 if TYPE_CHECKING:
     from actors.api.access import Access
-    from actors.api.client import Answer, ApiClient
+    from actors.api.client import Answer, ApiClient, Observation
 
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
-REQUEST_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+SIZES: Final = tuple(float(size) for size in (64, 256, 512, 1024, *(1 << bits for bits in range(12, 25, 2))))
+"""Buckets in bytes: those of the reference, 64 to 16 MiB."""
 Stamp = tuple[tuple[str, int, int, int], ...]
 
 
@@ -142,11 +144,17 @@ class ApiActor(Actor):
         server = self.client.access.server if self.client is not None else ""
         return ClientState(self.name, self._mode, server, self._error)
 
-    def _observe(self, method: str, code: str, seconds: float) -> None:
+    def _observe(self, seen: Observation) -> None:
+        """The reference's metrics of its API clients."""
         host = self.client.host if self.client is not None else ""
-        verb = "GET" if method == "WATCH" else method
-        self.metrics.count("rest_client_requests_total", code=code, host=host, method=verb)
-        self.metrics.observe("rest_client_request_duration_seconds", seconds, REQUEST_BUCKETS, host=host, verb=verb)
+        metrics, labels = self.metrics, {"host": host, "verb": seen.method}
+        metrics.count("rest_client_requests_total", code=seen.code, host=host, method=seen.method)
+        metrics.observe("rest_client_request_duration_seconds", seen.seconds, SECONDS, **labels)
+        metrics.observe("rest_client_rate_limiter_duration_seconds", seen.waited, SECONDS, **labels)
+        metrics.observe("rest_client_request_size_bytes", seen.sent, SIZES, **labels)
+        metrics.observe("rest_client_response_size_bytes", seen.received, SIZES, **labels)
+        if seen.again:
+            metrics.count("rest_client_request_retries_total", code=seen.code, **labels)
 
 
 def stamp_of(files: tuple[str, ...]) -> Stamp:

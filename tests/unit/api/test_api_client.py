@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.api.access import Access
-from actors.api.client import ApiClient
+from actors.api.client import ApiClient, Observation
 from actors.api.errors import (
     AlreadyExists,
     ApiError,
@@ -335,7 +335,7 @@ async def test_a_watch_that_breaks_is_unreachable(tmp_path: Path, ending: str) -
     assert seen == [b"{}"]
 
 
-async def test_renewed_credentials_end_a_watch_at_once(tmp_path: Path) -> None:
+async def test_renewed_credentials_end_a_watch_at_once_as_if_the_server_had(tmp_path: Path) -> None:
     async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
         begin_stream(writer)
         chunk(writer, b'{"type":"ADDED","object":{}}\n')
@@ -350,8 +350,7 @@ async def test_renewed_credentials_end_a_watch_at_once(tmp_path: Path) -> None:
                 async for _ in events:
                     await client.renew(access(server, token="new"))
 
-        with pytest.raises(Unreachable):
-            await asyncio.wait_for(follow(), 5)
+        await asyncio.wait_for(follow(), 5)
         await client.close()
 
 
@@ -364,3 +363,17 @@ async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
         with pytest.raises(Forbidden):
             await drain(client, [])
         await client.close()
+
+
+async def test_each_request_is_observed_with_what_it_cost(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server))
+        seen: list[Observation] = []
+        client.observe = seen.append
+        await client.call("POST", "/x", body=b"12345")
+        await server.stop()
+        with pytest.raises(Unreachable):
+            await client.call("GET", "/x")
+        await client.close()
+    assert (seen[0].method, seen[0].code, seen[0].sent, seen[0].received) == ("POST", "200", 5, 15)
+    assert [(each.code, each.again) for each in seen[1:]] == [("<error>", False), ("<error>", True)]
