@@ -101,7 +101,7 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
     except TimeoutError:
         raise PluginFailed(f"gave no answer within {DEADLINE_SECONDS:g} s") from None
     finally:
-        _end(process)
+        await _end(process)
     if process.returncode:
         said = complaint.decode(errors="replace").strip()[-MAX_COMPLAINT:]
         raise PluginFailed(f"ended with {process.returncode}: {said}")
@@ -110,9 +110,10 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
     return output
 
 
-def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         try:
             os.killpg(process.pid, 9)
         except OSError:
             pass  # it has ended meanwhile
+        await process.wait()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.cri.fake import FakeRuntime, Fault
@@ -156,6 +159,46 @@ def test_a_full_disk_costs_unused_images_only(fake):
         assert len(fake.asked("RemoveImage")) >= 1
         left = (await harness.deliver(GetImages())).images
         assert not any(IMAGE in one.names for one in left)
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
+# -- credentials and events -------------------------------------------------------------------------------------------
+def docker_config(host: str, *users: str) -> list[bytes]:
+    entry = {"username": "", "password": "p"}
+    return [json.dumps({"auths": {host: {**entry, "username": user}}}).encode() for user in users]
+
+
+def tried(fake: FakeRuntime) -> list[str]:
+    return [request.auth.username for request in fake.asked("PullImage")]
+
+
+def test_the_pods_credentials_are_tried_before_the_nodes(fake, tmp_path, monkeypatch):
+    (tmp_path / "config.json").write_bytes(docker_config("registry.test", "node")[0])
+    monkeypatch.chdir(tmp_path)
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        secrets = docker_config("registry.test", "first", "second")
+        answer = await harness.ask(msgspec.structs.replace(wanted(), pull_secrets=secrets))
+        assert isinstance(answer, ImageFailed)
+        assert tried(fake) == ["first", "second", "node"]
+
+    tell(story, fake)  # the registry has no such image, so that each is tried
+
+
+def test_users_are_told_when_a_pull_begins_and_when_the_image_is_there(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        asked = msgspec.structs.replace(wanted(), field="spec.containers{c}")
+        await harness.ask(asked)
+        await harness.ask(asked)
+        told = [(event.reason, event.message.partition(" in ")[0]) for event in harness.sent(RecordEvent)]
+        assert told == [
+            ("Pulling", f'Pulling image "{IMAGE}"'),
+            ("Pulled", f'Successfully pulled image "{IMAGE}"'),
+            ("Pulled", f'Container image "{IMAGE}" already present on machine and can be accessed by the pod'),
+        ]
+        assert {event.field for event in harness.sent(RecordEvent)} == {"spec.containers{c}"}
 
     add_image(fake, IMAGE)
     tell(story, fake)

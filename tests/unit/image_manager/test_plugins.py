@@ -1,0 +1,201 @@
+"""Credential plug-ins: whom they are asked for, what is kept, what their programs say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.config.credential_providers import API_VERSIONS, Provider, TokenAttributes, Variable
+from actors.config.duration import Duration
+from actors.image_manager import plugin_program
+from actors.image_manager.keyring import Credential
+from actors.image_manager.plugin_program import PluginFailed, Request, Response, ask, encode, read
+from actors.image_manager.plugins import Account, Identity, Plugins
+
+V1 = API_VERSIONS[0]
+IMAGE = "r.example.com/team/app"
+POD = Account("ns", "robot", "p", "u")
+
+
+def provider(name: str = "plug", *patterns: str, **more) -> Provider:
+    given = {"defaultCacheDuration": Duration.parse("1m"), "apiVersion": V1, **more}
+    return Provider(name=name, matchImages=list(patterns) or ["*.example.com"], **given)
+
+
+class Site:
+    """Plug-ins whose programs are the test's, time in its hand."""
+
+    def __init__(self, *providers: Provider, response: Response | None = None, token: str = "t") -> None:
+        self.now, self.asked, self.said, self.token = 0.0, [], [], token
+        self.response = response or Response("Image", None, {"*.example.com": ("me", "secret")})
+        self.fails = False
+        self.plugins = Plugins(
+            providers, "/bin", self._identify, self.said.append, run=self._run, clock=lambda: self.now
+        )
+
+    async def _identify(self, one: Provider, account: Account) -> Identity:
+        return Identity("sa-uid", self.token if account.name else "", {"a": "b"})
+
+    async def _run(self, one: Provider, request: Request) -> Response:
+        self.asked.append((one.name, request.image, request.token))
+        await asyncio.sleep(0)
+        if self.fails:
+            raise PluginFailed("ended with 1: no")
+        return self.response
+
+    async def names(self, image: str = IMAGE, account: Account = POD) -> list[str]:
+        return [found.username for found in await self.plugins.matching(image, account)]
+
+
+async def test_only_plugins_whose_patterns_fit_are_asked_and_in_their_order():
+    site = Site(provider("b"), provider("other", "quay.io"), provider("a", "r.example.com/team"))
+    assert await site.names() == ["me"]
+    assert [name for name, _, _ in site.asked] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "same", "other"),
+    [
+        ("Image", IMAGE, "r.example.com/team/b"),
+        ("Registry", "r.example.com/x", "s.example.com/x"),
+        ("Global", "s.example.com/y", ""),
+    ],
+)
+async def test_an_answer_is_kept_for_the_image_the_registry_or_all(kind, same, other):
+    site = Site(provider(), response=Response(kind, None, {"*.example.com": ("me", "s")}))
+    await site.names()
+    assert await site.names(same) == ["me"]
+    assert len(site.asked) == 1
+    if other:
+        await site.names(other)
+        assert len(site.asked) == 2
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(None, 2), (0.0, 3), (1000.0, 1)])
+async def test_how_long_it_is_kept_is_said_by_the_answer_else_by_the_configuration(seconds, runs):
+    site = Site(provider(), response=Response("Image", seconds, {}))
+    await site.names()
+    await site.names()
+    site.now = 61.0
+    await site.names()
+    assert len(site.asked) == runs
+
+
+async def test_those_that_ask_at_once_share_one_run():
+    site = Site(provider())
+    assert await asyncio.gather(*(site.names() for _ in range(5))) == [["me"]] * 5
+    assert len(site.asked) == 1
+
+
+async def test_a_plugin_that_fails_is_said_and_the_others_go_on():
+    site = Site(provider())
+    site.fails = True
+    assert await site.names() == []
+    assert site.said == ["credential plug-in plug: ended with 1: no"]
+    site.fails = False
+    assert await site.names() == ["me"]
+
+
+async def test_credentials_for_other_images_are_not_used():
+    site = Site(
+        provider(), response=Response("Global", None, {"quay.io": ("other", ""), "r.example.com/team": ("me", "")})
+    )
+    assert await site.names() == ["me"]
+
+
+# -- tokens -----------------------------------------------------------------------------------------------------------
+def with_token(kind: str = "ServiceAccount") -> Provider:
+    wanted = TokenAttributes(serviceAccountTokenAudience="aud", cacheType=kind, requireServiceAccount=False)
+    return provider(tokenAttributes=wanted)
+
+
+async def test_a_plugin_that_wants_a_token_is_given_that_of_the_pods_account():
+    site = Site(with_token())
+    await site.names()
+    assert site.asked == [("plug", IMAGE, "t")]
+    await site.names(account=Account("ns", "someone", "p", "u"))
+    assert len(site.asked) == 2, "what was said to one account is not for another"
+
+
+async def test_what_was_said_to_a_token_is_for_that_token_only():
+    site = Site(with_token("Token"))
+    await site.names()
+    site.token = "t2"
+    await site.names()
+    assert [token for _, _, token in site.asked] == ["t", "t2"]
+    of_account = Site(with_token("ServiceAccount"))
+    await of_account.names()
+    of_account.token = "t2"
+    await of_account.names()
+    assert len(of_account.asked) == 1
+
+
+async def test_a_pod_without_an_account_is_passed_over():
+    site = Site(with_token())
+    assert await site.names(account=Account()) == []
+    assert site.asked == []
+
+
+# -- programs ---------------------------------------------------------------------------------------------------------
+def program(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "plug"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(tmp_path)
+
+
+def answer(**more: object) -> str:
+    body = {"kind": "CredentialProviderResponse", "apiVersion": V1, "cacheKeyType": "Image", "auth": {}}
+    return json.dumps({**body, **more})
+
+
+async def test_a_program_is_given_the_request_its_arguments_and_its_environment(tmp_path):
+    said = answer(auth={"r.io": {"username": "@U@", "password": "$A"}}, cacheDuration="1h30m")
+    script = f"cat > request; pwd > where; echo '{said}' | sed \"s/@U@/$1/\""
+    one = provider(args=["robot"], env=[Variable("A", "1")])
+    found = await ask(one, program(tmp_path, script), Request("r.io/x", "tok", {"k": "v"}))
+    assert found == Response("Image", 5400.0, {"r.io": ("robot", "$A")})
+    assert json.loads((tmp_path / "request").read_text()) == {
+        "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "r.io/x",
+        "serviceAccountToken": "tok", "serviceAccountAnnotations": {"k": "v"},
+    }  # fmt: skip
+    assert (tmp_path / "where").read_text().strip() == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        ("echo no luck >&2; exit 3", "ended with 3: no luck"),
+        ("echo '{}'", "not CredentialProviderResponse"),
+        ("echo secret", "printed no CredentialProviderResponse in JSON"),
+        (f"echo '{answer(cacheKeyType='Some')}'", "is not one of"),
+        (f"echo '{answer(cacheDuration='-1s')}'", "negative"),
+        (f"echo '{answer(apiVersion='credentialprovider.kubelet.k8s.io/v1beta1')}'", "not CredentialProviderResponse"),
+    ],
+)
+async def test_what_a_program_says_wrongly_is_an_error_without_secrets(tmp_path, script, text):
+    with pytest.raises(PluginFailed, match=text) as error:
+        await ask(provider(), program(tmp_path, script), Request("x"))
+    assert "secret" not in str(error.value)
+
+
+async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path, monkeypatch):
+    monkeypatch.setattr(plugin_program, "DEADLINE_SECONDS", 0.3)
+    with pytest.raises(PluginFailed, match="no answer within"):
+        await ask(provider(), program(tmp_path, "sleep 60"), Request("x"))
+
+
+async def test_a_program_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(PluginFailed, match="cannot be run"):
+        await ask(provider(), str(tmp_path), Request("x"))
+
+
+def test_without_a_token_nothing_is_said_of_accounts():
+    assert json.loads(encode(provider(), Request("x"))) == {
+        "kind": "CredentialProviderRequest", "apiVersion": V1, "image": "x",
+    }  # fmt: skip
+    assert read(provider(), answer(auth=None).encode()) == Response("Image", None, {})
+    assert Credential("a", "b") == Credential(*("a", "b"))
