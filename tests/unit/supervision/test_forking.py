@@ -35,6 +35,9 @@ class Ground:
     def arguments(self, child: Child) -> dict[str, Any]:
         return {}
 
+    def refresh(self) -> str:
+        return ""
+
     def is_dynamic(self) -> bool:
         return False
 
