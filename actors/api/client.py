@@ -18,17 +18,27 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpcore
-import msgspec
 
 from .access import Access
 from .connections import Connections
 from .credentials import Certificate, Credentials
 from .errors import ApiError, Unauthorized, Unreachable, error_of
+from .exchange import (
+    NO_ANSWER,
+    Answer,
+    Event,
+    Observation,
+    Observer,
+    Request,
+    bounded_body,
+    event_of,
+    headers_of,
+    unreachable,
+)
 from .limit import TokenBucket
 from .lines import Lines, LineTooLong
 
 USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"
-MAX_ANSWER: Final = 64 << 20
 QUIET_SECONDS: Final = 150.0
 """A watch on which nothing came for so long (there is a bookmark a minute) is broken off."""
 CONNECT_SECONDS: Final = 10.0
@@ -39,52 +49,6 @@ _FAILURES: Final = (
     httpcore.ProxyError,
     OSError,
 )
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """2xx."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str]
-    """Names in lower case."""
-
-
-class Event(msgspec.Struct, frozen=True):
-    """One event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK."""
-
-    type: str
-    object: bytes
-    """JSON."""
-
-
-class _Line(msgspec.Struct):
-    type: str
-    object: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-_line = msgspec.json.Decoder(_Line)
-
-
-class Observation(msgspec.Struct, frozen=True):
-    """One request, for metrics."""
-
-    method: str
-    code: str
-    """HTTP status, `<error>` for no answer."""
-    seconds: float
-    """Until the answer was read; of a watch until it began."""
-    waited: float = 0.0
-    """Seconds for our own limit, before."""
-    sent: int = 0
-    received: int = 0
-    """Bytes of the body; 0 for a watch."""
-    again: bool = False
-    """It was a second attempt."""
-
-
-Observer = Callable[[Observation], None]
-NO_ANSWER: Final = "<error>"
 
 
 class ApiClient:
@@ -168,7 +132,7 @@ class ApiClient:
         headers = [("Accept", "application/json")]
         if body:
             headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
-        request = _Request(method, self._target(path, query or {}), headers, body)
+        request = Request(method, self._target(path, query or {}), headers, body)
         try:
             async with asyncio.timeout(seconds):
                 request.waited = await self._turn()
@@ -187,7 +151,7 @@ class ApiClient:
             raise
         return wait
 
-    async def _once_more(self, request: _Request) -> Answer:
+    async def _once_more(self, request: Request) -> Answer:
         """At most twice: with fresh credentials after 401, on a fresh connection after a dead one."""
         try:
             return await self._exchange(request)
@@ -200,16 +164,16 @@ class ApiClient:
                 raise
         return await self._exchange(request.again())
 
-    async def _exchange(self, request: _Request) -> Answer:
+    async def _exchange(self, request: Request) -> Answer:
         connections = await self._connected()
         connections.in_flight += 1
         began, code, received = time.monotonic(), NO_ANSWER, 0
         try:
             async with self._stream(connections.calls, request, self._timeout) as response:
-                answer = Answer(response.status, await _bounded_body(response), _headers(response))
+                answer = Answer(response.status, await bounded_body(response), headers_of(response))
             code, received = str(answer.status), len(answer.body)
         except _FAILURES as error:
-            raise _unreachable(request, error) from None
+            raise unreachable(request, error) from None
         finally:
             connections.in_flight -= 1
             await connections.closed_if_done()
@@ -232,7 +196,7 @@ class ApiClient:
         Ends when the server ends it. Raises Gone when the version is too old, else the ApiError that broke it off;
         after `quiet` seconds without a byte that is Unreachable.
         """
-        request = _Request("GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b"")
+        request = Request("GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b"")
         connections = await self._connected()
         try:
             async with AsyncExitStack() as stack:
@@ -243,7 +207,7 @@ class ApiClient:
                 lines = Lines()
                 async for chunk in response.aiter_stream():
                     for line in lines.feed(chunk):
-                        yield _event(line)
+                        yield event_of(line)
         except LineTooLong as error:
             raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
         except _FAILURES as error:
@@ -251,10 +215,10 @@ class ApiClient:
                 # ended by us, for other credentials: as if the server had ended it
                 return
             await self.drop()
-            raise _unreachable(request, error) from None
+            raise unreachable(request, error) from None
 
     async def _begin_watch(
-        self, stack: AsyncExitStack, connections: Connections, request: _Request, quiet: float
+        self, stack: AsyncExitStack, connections: Connections, request: Request, quiet: float
     ) -> httpcore.Response:
         """The head of the answer, within the time of a call."""
         began, code = time.monotonic(), NO_ANSWER
@@ -272,7 +236,7 @@ class ApiClient:
 
     async def _watch_refused(self, response: httpcore.Response) -> ApiError:
         async with asyncio.timeout(self._timeout):
-            error = error_of(response.status, await _bounded_body(response), _headers(response))
+            error = error_of(response.status, await bounded_body(response), headers_of(response))
         if isinstance(error, Unauthorized):
             self._credentials.refused()
         return error
@@ -284,7 +248,7 @@ class ApiClient:
 
     @asynccontextmanager
     async def _stream(
-        self, pool: httpcore.AsyncConnectionPool, request: _Request, read_seconds: float
+        self, pool: httpcore.AsyncConnectionPool, request: Request, read_seconds: float
     ) -> AsyncIterator[httpcore.Response]:
         credentials = await self._credentials.headers()
         own = [("Host", self.host), ("User-Agent", self._agent)]
@@ -302,58 +266,4 @@ class ApiClient:
             yield response
 
 
-class _Request:
-    """One attempt at a request, and how far it came."""
-
-    def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.method, self.url, self.headers, self.body = method, url, headers, body
-        self.written = self.second = False
-        self.waited = 0.0
-
-    async def trace(self, event: str, info: dict[str, Any]) -> None:
-        if event == "http11.send_request_body.complete":
-            self.written = True
-
-    @property
-    def may_repeat(self) -> bool:
-        """The server cannot have acted upon it, or it changes nothing."""
-        return self.method in ("GET", "HEAD") or not self.written
-
-    def again(self) -> _Request:
-        made = _Request(self.method, self.url, self.headers, self.body)
-        made.second = True
-        return made
-
-    def observation(self, code: str, seconds: float, received: int) -> Observation:
-        return Observation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
-
-
-async def _bounded_body(response: httpcore.Response) -> bytes:
-    parts, length = [], 0
-    async for chunk in response.aiter_stream():
-        length += len(chunk)
-        if length > MAX_ANSWER:
-            raise httpcore.ReadError(f"an answer of more than {MAX_ANSWER >> 20} MiB")
-        parts.append(chunk)
-    return b"".join(parts)
-
-
-def _headers(response: httpcore.Response) -> dict[str, str]:
-    return {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
-
-
-def _event(line: bytes) -> Event:
-    """Raises the ApiError of an ERROR event, Unreachable for what is no event."""
-    try:
-        read = _line.decode(line)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
-        raise Unreachable(0, "Unreachable", "what the watch gave is no event") from None
-    if read.type == "ERROR":
-        raise error_of(0, bytes(read.object), {})
-    return Event(read.type, bytes(read.object))
-
-
-def _unreachable(request: _Request, error: Exception) -> Unreachable:
-    path = urlsplit(request.url).path
-    text = str(error) or type(error).__name__
-    return Unreachable(0, "Unreachable", f"{request.method} {path}: {text}")
+__all__ = ["USER_AGENT", "Answer", "ApiClient", "Event", "Observation"]

@@ -1,0 +1,117 @@
+"""One request and what comes back: how far it got, what it cost, what was answered. Bounded, and mapped to our errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpcore
+import msgspec
+
+from .errors import Unreachable, error_of
+
+MAX_ANSWER: Final = 64 << 20
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """2xx."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+    """Names in lower case."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event of a watch: ADDED, MODIFIED, DELETED, BOOKMARK."""
+
+    type: str
+    object: bytes
+    """JSON."""
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One request, for metrics."""
+
+    method: str
+    code: str
+    """HTTP status, `<error>` for no answer."""
+    seconds: float
+    """Until the answer was read; of a watch until it began."""
+    waited: float = 0.0
+    """Seconds for our own limit, before."""
+    sent: int = 0
+    received: int = 0
+    """Bytes of the body; 0 for a watch."""
+    again: bool = False
+    """It was a second attempt."""
+
+
+Observer = Callable[[Observation], None]
+NO_ANSWER: Final = "<error>"
+
+
+class Request:
+    """One attempt at a request, and how far it came."""
+
+    def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.method, self.url, self.headers, self.body = method, url, headers, body
+        self.written = self.second = False
+        self.waited = 0.0
+
+    async def trace(self, event: str, info: dict[str, Any]) -> None:
+        if event == "http11.send_request_body.complete":
+            self.written = True
+
+    @property
+    def may_repeat(self) -> bool:
+        """The server cannot have acted upon it, or it changes nothing."""
+        return self.method in ("GET", "HEAD") or not self.written
+
+    def again(self) -> Request:
+        made = Request(self.method, self.url, self.headers, self.body)
+        made.second = True
+        return made
+
+    def observation(self, code: str, seconds: float, received: int) -> Observation:
+        return Observation(self.method, code, seconds, self.waited, len(self.body), received, self.second)
+
+
+async def bounded_body(response: httpcore.Response) -> bytes:
+    parts, length = [], 0
+    async for chunk in response.aiter_stream():
+        length += len(chunk)
+        if length > MAX_ANSWER:
+            raise httpcore.ReadError(f"an answer of more than {MAX_ANSWER >> 20} MiB")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def headers_of(response: httpcore.Response) -> dict[str, str]:
+    return {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+
+
+def event_of(line: bytes) -> Event:
+    """Raises the ApiError of an ERROR event, Unreachable for what is no event."""
+    try:
+        read = _line.decode(line)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        raise Unreachable(0, "Unreachable", "what the watch gave is no event") from None
+    if read.type == "ERROR":
+        raise error_of(0, bytes(read.object), {})
+    return Event(read.type, bytes(read.object))
+
+
+def unreachable(request: Request, error: Exception) -> Unreachable:
+    path = urlsplit(request.url).path
+    text = str(error) or type(error).__name__
+    return Unreachable(0, "Unreachable", f"{request.method} {path}: {text}")
