@@ -61,7 +61,6 @@ class ApiClient:
         self._limit = TokenBucket(qps, burst)
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
-        self._closed = False
         self.observe: Observer = lambda observation: None
         self._use(access)
 
@@ -88,7 +87,6 @@ class ApiClient:
             await self._connections.drop_idle()
 
     async def close(self) -> None:
-        self._closed = True
         old, self._connections = self._connections, None
         if old is not None:
             await old.close()

@@ -1,4 +1,4 @@
-"""One request and what comes back: how far it got, what it cost, what was answered. Bounded, and mapped to our errors."""
+"""One request and what comes back: how far it got, what it cost, what was answered; bounded, with our errors."""
 
 from __future__ import annotations
 
