@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
+from actors.api.errors import AlreadyExists, Unreachable
 from actors.cri.model import ContainerState
 from tests.support.api_connection import ApiConnection, Obj, Told, Watched
 from tests.support.api_process import ApiProcess
@@ -109,11 +110,19 @@ class Joined:
     # -- pods -----------------------------------------------------------------------------------------------------
     def create(self, *made: Obj) -> list[str]:
         for one in made:
-            self.api.call("POST", PODS, {**one, "spec": {"nodeName": NODE, **one["spec"]}})
+            whole = {**one, "spec": {"nodeName": NODE, **one["spec"]}}
+            try:
+                self.api.call("POST", PODS, whole)
+            except Unreachable:  # the test has cut the connection
+                with suppress(AlreadyExists):
+                    self.api.call("POST", PODS, whole)
         return [one["metadata"]["name"] for one in made]
 
     def delete(self, name: str, grace: int | None = None) -> None:
         body = {} if grace is None else {"gracePeriodSeconds": grace}
+        with suppress(Unreachable):
+            self.api.call("DELETE", f"{PODS}/{name}", body)
+            return
         self.api.call("DELETE", f"{PODS}/{name}", body)
 
     def pod(self, name: str) -> Obj:

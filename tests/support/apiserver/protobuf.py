@@ -6,6 +6,7 @@ The envelope is runtime.Unknown after the magic `k8s\\0`; field numbers are thos
 from __future__ import annotations
 
 import base64
+import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,35 @@ _TOKEN: Schema = {
     3: Field("boundObjectRef", _message(_REFERENCE)),
     4: Field("expirationSeconds", _same),
 }
+_TIME: Schema = {1: Field("seconds", _same)}
+
+
+def _timestamp(data: bytes) -> str:
+    seconds = decoded(_TIME, data).get("seconds", 0)
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_CSR_CONDITION: Schema = {
+    1: Field("type", _text),
+    2: Field("reason", _text),
+    3: Field("message", _text),
+    4: Field("lastUpdateTime", _timestamp),
+    5: Field("lastTransitionTime", _timestamp),
+    6: Field("status", _text),
+}
+_CSR_SPEC: Schema = {
+    1: Field("request", _base64),
+    2: Field("username", _text),
+    3: Field("uid", _text),
+    4: Field("groups", _text, repeated=True),
+    5: Field("usages", _text, repeated=True),
+    7: Field("signerName", _text),
+    8: Field("expirationSeconds", _same),
+}
+_CSR_STATUS: Schema = {
+    1: Field("conditions", _message(_CSR_CONDITION), repeated=True),
+    2: Field("certificate", _base64),
+}
 KINDS: dict[str, Schema] = {
     "ConfigMap": {1: _METADATA, 2: Field("data", _text, mapped=True), 3: Field("binaryData", _base64, mapped=True)},
     "Secret": {
@@ -79,6 +109,11 @@ KINDS: dict[str, Schema] = {
         2: Field("data", _base64, mapped=True),
         3: Field("type", _text),
         4: Field("stringData", _text, mapped=True),
+    },
+    "CertificateSigningRequest": {
+        1: _METADATA,
+        2: Field("spec", _message(_CSR_SPEC)),
+        3: Field("status", _message(_CSR_STATUS)),
     },
     "Namespace": {1: _METADATA},
     "ServiceAccount": {1: _METADATA},

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.api_process import ApiProcess
+from tests.unit.apiserver.test_certificates import request_of
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")
 MANIFEST = """
@@ -62,3 +63,14 @@ def test_what_was_kept_is_there_after_a_kill(server: ApiProcess) -> None:
     server.signal(signal.SIGKILL)
     server.start()
     assert "kept" in server.kubectl("get", "namespaces")
+
+
+def test_a_certificate_is_approved_by_kubectl_and_signed(tmp_path: Path) -> None:
+    with ApiProcess(tmp_path / "api", auto_approve=False) as server:
+        made = {**request_of("n1"), "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
+        made["spec"]["signerName"] = "kubernetes.io/kube-apiserver-client"
+        server.kubectl("create", "-f", "-", data=json.dumps(made))
+        assert "Pending" in server.kubectl("get", "csr")
+        server.kubectl("certificate", "approve", "csr-n1")
+        server.kubectl("wait", "csr/csr-n1", "--for=jsonpath={.status.certificate}", "--timeout=5s")
+        assert "Approved,Issued" in server.kubectl("get", "csr")
