@@ -24,7 +24,7 @@ from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
 from . import start_checks
-from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, tree
+from .tree import REFRESH, OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, tree
 
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
@@ -124,6 +124,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, policies: di
         preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
         prepare=PREPARE,
         context=agent,
+        refresh=REFRESH,
         run_dir=Path(agent.run_dir),
         incidents=Incidents(incident_file),
         log_file=agent.log_file,

@@ -53,6 +53,10 @@ PREPARE: Final = ("actors.kube.codec:prepare", "actors.pod_config.manifest:prepa
 """Called once by the stage, for the same reason: what they make is shared."""
 
 
+REFRESH: Final = "actors.config_controller.session:refreshed"
+"""Gives each actor, when it begins, the configuration of now in place of the one that the agent was started with."""
+
+
 def box(name: str, actor: str) -> ChildSpec:
     return ChildSpec(name=name, actor=actor)
 

@@ -50,6 +50,9 @@ class Application:
     make, and every actor would make anew. They open nothing and start no thread."""
     context: Any = None
     """What every actor finds as `self.context`."""
+    refresh: str = ""
+    """`module:function` that each actor's process calls with the context when it begins, and that gives it the context
+    of now: what was changed since the stage was started. It must not raise."""
     run_dir: Path
     """Sockets and lock; made when it is missing, and the agent's alone."""
     incidents: IncidentSink = field(default_factory=NoIncidents)

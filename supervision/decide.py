@@ -68,6 +68,8 @@ def _kind(event: Started | Exited) -> Event:
         return Event.STARTED
     if event.cause in ("stopped", "stage"):
         return Event.STOPPED
+    if event.cause == "renewed":
+        return Event.RENEWED
     return Event.ENDED if ended_orderly(event) else Event.FAILED
 
 
@@ -101,6 +103,13 @@ def _kill(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, l
 def _stopped(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
     """Not on our order: the whole tree is being stopped from above, and it is not for us to start anything again."""
     return family.replace(_change(child, phase=Phase.GONE)), []
+
+
+def _renewed(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+    """No failure: nothing is counted, no group is taken along, and the next one comes at once."""
+    if family.ending is not Ending.NO or child.doomed:
+        return _failed(family, child, now, rng)
+    return family.replace(_change(child, phase=Phase.WAITING, in_service_since=None, not_before=now)), []
 
 
 def _ended(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
@@ -205,10 +214,22 @@ TRANSITIONS: dict[Phase, dict[Event, Rule]] = {
         Event.ENDED: _ended,
         Event.FAILED: _failed,
         Event.STOPPED: _stopped,
+        Event.RENEWED: _renewed,
         Event.DUE: _start_timed_out,
     },
-    Phase.RUNNING: {Event.ENDED: _ended, Event.FAILED: _failed, Event.STOPPED: _stopped},
-    Phase.STOPPING: {Event.ENDED: _ended, Event.FAILED: _failed, Event.STOPPED: _failed, Event.DUE: _kill},
+    Phase.RUNNING: {
+        Event.ENDED: _ended,
+        Event.FAILED: _failed,
+        Event.STOPPED: _stopped,
+        Event.RENEWED: _renewed,
+    },
+    Phase.STOPPING: {
+        Event.ENDED: _ended,
+        Event.FAILED: _failed,
+        Event.STOPPED: _failed,
+        Event.RENEWED: _failed,
+        Event.DUE: _kill,
+    },
     Phase.GONE: {},
 }
 """A pair that is missing is no news: a WAITING child was not ordered to start, a GONE one is not our concern."""

@@ -60,6 +60,8 @@ class Birth:
     slot: Slot
     blackbox: BlackBox
     uplink: socket.socket
+    refresh: str = ""
+    """`module:function` that gives the context of now, from `context`."""
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Actors come and go by Thespian's createActor, and dead letters may have a handler (`system_base.py`)."""
@@ -104,8 +106,9 @@ class Process:
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
         self._runner = Runner(self.flusher, birth.slot, self, self._slow)
+        context = load(birth.refresh)(birth.context) if birth.refresh else birth.context
         self._port = ActorPort(
-            birth.name, birth.incarnation, birth.context, birth.names, self._runner, dynamic=birth.dynamic
+            birth.name, birth.incarnation, context, birth.names, self._runner, dynamic=birth.dynamic
         )
         self._inbox = self._port.inbox = Inbox(self)
         self._uplink = self._port.uplink = Uplink(self)

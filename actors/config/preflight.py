@@ -53,8 +53,12 @@ def look_at_host(agent: Agent) -> Host:
         runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
         unusable=dict(_unusable(agent.config)),
         tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
-        watchdog=os.environ.get("WATCHDOG_USEC", ""),
+        watchdog=os.environ.get("WATCHDOG_USEC", "") if _watches_us() else "",
     )
+
+
+def _watches_us() -> bool:
+    return os.environ.get("WATCHDOG_PID") in (None, "", str(os.getpid()))
 
 
 def _unusable(config: KubeletConfiguration) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from actors.config.flagz import flags_in_force
 from actors.config.log_settings import set_logging
 from actors.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import STAGE, GetTree, Shutdown, Tree
+from supervision.protocol import STAGE, GetTree, Renew, Shutdown, Tree
 from supervision.spec import SetPolicies
 
 from . import change, session, trial
@@ -70,7 +70,7 @@ class ConfigController(Actor):
         self._store = Store(self._agent.config_checkpoint_dir)
         self._store.prepare()
         self._state = self._store.state()
-        self._session_file = Path(self._agent.config_checkpoint_dir) / "session"
+        self._session_file = Path(self._agent.config_checkpoint_dir) / session.SESSION_FILE
         self._take_up()
         self._watcher = Watcher()
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
@@ -111,7 +111,7 @@ class ConfigController(Actor):
         """Who says Hello takes changes while it runs; what changed since the agent was started is told at once."""
         if name not in self._listeners:
             self._listeners.add(name)
-            self._advance()
+            session.remember(self._session_file, self._running, self._listeners)
         fields = change.told(change.differing(self._booted, self._running), [name]).get(name)
         if fields:
             self.tell(name, ConfigChanged(to_json(self._running), fields))
@@ -269,13 +269,18 @@ class ConfigController(Actor):
         self.tell(STAGE, SetPolicies(wanted.policies))
 
     def _advance(self) -> tuple[str, ...]:
-        """Go towards what is wanted as far as the listeners allow, and tell them. The fields that changed."""
-        self._running, changed = change.step(self._running, self._wanted, self._listeners)
+        """Go towards what is wanted as far as that goes without a restart. The fields that changed."""
+        self._running, changed = change.step(self._running, self._wanted)
+        # before anybody is renewed, who then begins with what is written here
+        session.remember(self._session_file, self._running, self._listeners)
         if "logging" in changed:
             self.tell(STAGE, set_logging(self._running.logging))
         for name, fields in change.told(changed, self._listeners).items():
             self.tell(name, ConfigChanged(to_json(self._running), fields))
-        session.remember(self._session_file, self._running, self._listeners)
+        renewed = change.renewed(changed, self._listeners, self._agent.workers)
+        if renewed:
+            self.log.info("a changed configuration is for %s, which begin anew with it", ", ".join(renewed))
+            self.tell(STAGE, Renew(renewed))
         return changed
 
     def _save(self) -> None:

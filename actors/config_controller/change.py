@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from actors.config.kubelet_configuration import KubeletConfiguration
 
-from .readers import can_change, fields_read_by
+from .readers import can_change, fields_read_by, readers_of_all
 
 
 def differing(one: KubeletConfiguration, other: KubeletConfiguration) -> tuple[str, ...]:
@@ -17,12 +17,16 @@ def differing(one: KubeletConfiguration, other: KubeletConfiguration) -> tuple[s
 
 
 def step(
-    running: KubeletConfiguration, wanted: KubeletConfiguration, listeners: Iterable[str]
+    running: KubeletConfiguration, wanted: KubeletConfiguration
 ) -> tuple[KubeletConfiguration, tuple[str, ...]]:
-    """From what runs towards what is wanted, as far as those who listen allow; with the fields that changed."""
-    names = tuple(listeners)
-    changed = tuple(field for field in differing(running, wanted) if can_change(field, names))
+    """From what runs towards what is wanted, as far as that goes without a restart; with the fields that changed."""
+    changed = tuple(field for field in differing(running, wanted) if can_change(field))
     return msgspec.structs.replace(running, **{field: getattr(wanted, field) for field in changed}), changed
+
+
+def renewed(changed: Iterable[str], listeners: Collection[str], workers: int) -> tuple[str, ...]:
+    """Who is to be replaced for a change: those who read it and do not listen."""
+    return tuple(name for name in readers_of_all(changed, workers) if name not in listeners)
 
 
 def told(changed: Iterable[str], listeners: Iterable[str]) -> dict[str, tuple[str, ...]]:

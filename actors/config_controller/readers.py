@@ -1,6 +1,7 @@
 """Which actors read which fields of the configuration, so that a change is told to those and to nobody else.
 
-Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors are made, or decide
+Who listens to ConfigChanged is told; who does not is renewed: ended in good order, and started again with the
+configuration of now. Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors are made, or decide
 what containers look like: they change with a restart of the agent only.
 """
 
@@ -89,9 +90,17 @@ def fields_read_by(name: str, fields: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(read & set(fields)))
 
 
-def can_change(field: str, listeners: Iterable[str]) -> bool:
-    """Whether a field may change now: every actor that reads it is one that listens."""
-    if field in RESTART:
-        return False
-    names = tuple(listeners)
-    return all(any(fnmatchcase(name, pattern) for name in names) for pattern in readers_of(field))
+def can_change(field: str) -> bool:
+    """Whether a field may change while the agent runs."""
+    return field not in RESTART
+
+
+def readers_of_all(fields: Iterable[str], workers: int) -> tuple[str, ...]:
+    """The names of the actors that read any of the fields, in the order of the table."""
+    patterns = {pattern: None for field in fields for pattern in readers_of(field)}
+    names = [
+        [f"pod_workers/worker/{number}" for number in range(workers)] if pattern == _WORKERS else [pattern]
+        for pattern in READERS
+        if pattern in patterns
+    ]
+    return tuple(name for group in names for name in group)

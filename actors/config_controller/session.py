@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
+from actors.config.agent import Agent
 from actors.config.effective import from_json, to_json
 from actors.config.errors import ConfigErrors
 from actors.config.kubelet_configuration import KubeletConfiguration
+
+
+SESSION_FILE: Final = "session"
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,10 +44,18 @@ def recall(path: Path) -> Session | None:
     """The session of this run; None when there is none that can be read."""
     try:
         session = msgspec.json.decode(path.read_bytes(), type=Session)
+        if session.boot != boot():
+            return None
         session.configuration()
     except (OSError, msgspec.DecodeError, ConfigErrors):
         return None
-    return session if session.boot == boot() else None
+    return session
+
+
+def refreshed(agent: Agent) -> Agent:
+    """The agent with the configuration of now, for an actor that begins. Never raises."""
+    known = recall(Path(agent.config_checkpoint_dir) / SESSION_FILE)
+    return agent if known is None else agent.with_configuration(known.configuration())
 
 
 def remember(path: Path, running: KubeletConfiguration, listeners: set[str]) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from .. import faults, logs
 from ..faults import check
 from ..message import Message
-from ..protocol import ActorState, Done, GetTree, Inject, SetLogging, Shutdown, Tree
+from ..protocol import ActorState, Done, GetTree, Inject, Renew, SetLogging, Shutdown, Tree
 from ..spec import SetPolicies
 from .disposables import Disposables
 from .loop import Loop
@@ -51,6 +51,8 @@ def answer(stage: Ruled, question: Message) -> Message | None:
         return Done()
     if isinstance(question, Inject):
         return Done(_inject(stage, question))
+    if isinstance(question, Renew):
+        return Done(_renew(stage, question))
     if isinstance(question, SetPolicies):
         stage.set_policies(question)
         return Done()
@@ -124,6 +126,15 @@ def _memory(child: Child, now: float) -> int:
     if child.pid and now - child.memory_at > _MEMORY_SECONDS:
         child.memory_bytes, child.memory_at = pss(child.pid), now
     return child.memory_bytes if child.pid else 0
+
+
+def _renew(stage: Ruled, order: Renew) -> str:
+    """What cannot be renewed, '' for nothing. One that is down, or about to be, begins anew in any case."""
+    children = {name: stage.table.get(name) for name in order.names}
+    for child in children.values():
+        if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
+            stage.processes.stop(child, child.policy.shutdown_seconds, "renewed")
+    return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
 
 
 def _inject(stage: Ruled, order: Inject) -> str:

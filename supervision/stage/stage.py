@@ -151,6 +151,9 @@ class Stage:
     def context(self) -> Any:
         return self._application.context
 
+    def refresh(self) -> str:
+        return self._application.refresh
+
     def is_dynamic(self) -> bool:
         return self._application.dynamic
 
@@ -288,7 +291,7 @@ class Stage:
             parent.uplink.send(exited)
 
     def _is_incident(self, child: Child, exited: Exited) -> bool:
-        if exited.cause in ("stopped", "parent", "stage"):
+        if exited.cause in ("stopped", "renewed", "parent", "stage"):
             return False
         if exited.cause == "exit" and exited.status == 0:
             return child.policy.restart == "permanent"

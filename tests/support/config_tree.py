@@ -49,6 +49,14 @@ class Listener(Actor):
         return MaxPods(self._max_pods, self._told)
 
 
+class Reader(Actor):
+    """Takes the place of the image manager: reads its configuration once, and does not listen."""
+
+    @on(GetMaxPods)
+    def on_get(self, message: GetMaxPods, sender: Address) -> MaxPods:
+        return MaxPods(self.context.config.imageGCHighThresholdPercent, 0)
+
+
 class Fragile(Actor):
     @on(Break)
     def on_break(self, message: Break, sender: Address) -> None:
@@ -63,6 +71,7 @@ def application(run_dir: Path) -> Application:
         children=(
             ChildSpec(name="config_controller", actor="actors.config_controller.actor:ConfigController"),
             ChildSpec(name="container_manager", actor=f"{HERE}:Listener"),
+            ChildSpec(name="image_manager", actor=f"{HERE}:Reader"),
             ChildSpec(name="group", children=(ChildSpec(name="fragile", actor=f"{HERE}:Fragile"),)),
         ),
     )
@@ -71,6 +80,7 @@ def application(run_dir: Path) -> Application:
         tree=tree,
         policies={"group/fragile": Policy(max_restarts=0), "root": Policy(max_restarts=20)},
         context=agent,
+        refresh="actors.config_controller.session:refreshed",
         run_dir=run_dir,
         incidents=IncidentFile(run_dir.parent / "incidents"),
     )

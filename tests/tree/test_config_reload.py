@@ -96,6 +96,26 @@ def test_the_controller_is_killed_and_goes_on_where_it_was(node: Node) -> None:
         listener_has(stage, 21)
 
 
+def test_an_actor_that_only_reads_its_configuration_begins_anew_with_it_and_no_fault_is_counted(node: Node) -> None:
+    with node.running() as stage:
+        before = stage.tree()
+        node.file.write_text(f"{HEADER}maxPods: 10\nimageGCHighThresholdPercent: 91\n")
+        stage.wait_running("image_manager", incarnation=2)
+        assert stage.ask(GetMaxPods(), MaxPods, "image_manager").value == 91
+        after = stage.tree()
+        assert [name for name in before if before[name].pid != after[name].pid] == ["image_manager"]
+        assert after["image_manager"].last_incident == ""
+        stage.kill("image_manager")
+        stage.wait_running("image_manager", incarnation=3)
+        assert stage.ask(GetMaxPods(), MaxPods, "image_manager").value == 91
+        for percent in range(92, 100):  # more often than the actor may fail
+            number = stage.tree()["image_manager"].incarnation
+            node.file.write_text(f"{HEADER}maxPods: 10\nimageGCHighThresholdPercent: {percent}\n")
+            stage.wait_running("image_manager", incarnation=number + 1)
+        assert stage.ask(GetMaxPods(), MaxPods, "image_manager").value == 99
+        assert stage.tree()["root"].incarnation == 1
+
+
 def test_a_supervisor_that_gives_up_under_a_new_configuration_brings_the_old_one_back(node: Node) -> None:
     node.call_good()
     with node.running() as stage:

@@ -25,9 +25,10 @@ from actors.config_controller.messages import (
     GetFlagz,
     RollBack,
 )
+from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
 from supervision.harness import Harness, VirtualClock
-from supervision.protocol import STAGE, ActorState, GetTree, Hello, Shutdown, Tree
+from supervision.protocol import STAGE, ActorState, GetTree, Hello, Renew, SetLogging, Shutdown, Tree
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -187,16 +188,33 @@ def test_flags_win_over_a_changed_file(node):
     run(test())
 
 
-def test_a_field_whose_readers_do_not_listen_waits_and_comes_into_force_when_they_do(node):
+def test_who_reads_what_changed_and_does_not_listen_begins_anew_with_it_and_nobody_else(node):
     async def test():
-        async with node.running() as harness:
-            node.write("maxPods: 20\noomScoreAdj: -1\n")
+        async with node.running("pleg") as harness:
+            node.write("maxPods: 20\nruntimeRequestTimeout: 1m\noomScoreAdj: -1\n")
             await changed(harness)
-            assert (await effective(harness))["maxPods"] == 10
-            assert (await status(harness)).pending == ("maxPods", "oomScoreAdj")
-            await harness.deliver(Hello("container_manager", 1))
             assert (await effective(harness))["maxPods"] == 20
             assert (await status(harness)).pending == ("oomScoreAdj",)
+            assert [message.fields for message in harness.sent(ConfigChanged, "pleg")] == [("runtimeRequestTimeout",)]
+            (order,) = harness.sent(Renew, STAGE)
+            assert set(order.names) == {
+                "container_manager",
+                *(f"pod_workers/worker/{number}" for number in range(node.load().workers)),
+            }
+            begun = refreshed(node.load())
+            assert (begun.config.maxPods, begun.config.oomScoreAdj) == (20, -999)
+
+    run(test())
+
+
+def test_what_the_engine_does_itself_renews_nobody(node):
+    async def test():
+        async with node.running() as harness:
+            node.write("maxPods: 10\nlogging: {format: json, verbosity: 3}\n")
+            await changed(harness)
+            assert harness.sent(Renew, STAGE) == []
+            (order,) = harness.sent(SetLogging, STAGE)
+            assert (order.form, order.verbosity) == ("json", 3)
 
     run(test())
 
@@ -441,5 +459,30 @@ def test_flags_and_gates_are_told_to_whoever_asks(node):
             assert shown["EventedPLEG", "ALPHA"] == 1
             assert shown["NodeSwap", ""] == 1
             assert shown["MemoryQoS", "ALPHA"] == 0
+
+    run(test())
+
+
+def test_a_file_behind_links_is_followed_when_any_of_them_is_swapped(node):
+    """As a ConfigMap is mounted: kubelet.yaml -> ..data/kubelet.yaml, ..data -> ..1, swapped by a rename of ..data."""
+    far = node.directory / "far"
+    for number, pods in ((1, 20), (2, 30)):
+        (far / f"..{number}").mkdir(parents=True)
+        (far / f"..{number}" / "kubelet.yaml").write_text(f"{HEADER}maxPods: {pods}\n")
+    (far / "..data").symlink_to("..1")
+    (far / "kubelet.yaml").symlink_to("..data/kubelet.yaml")
+    (node.directory / "kubelet.yaml").unlink()
+    (node.directory / "kubelet.yaml").symlink_to(far / "kubelet.yaml")
+
+    async def test():
+        async with node.running("container_manager") as harness:
+            assert (await effective(harness))["maxPods"] == 20
+            (far / "..new").symlink_to("..2")
+            (far / "..new").rename(far / "..data")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 30
+            (far / "..2" / "kubelet.yaml").write_text(f"{HEADER}maxPods: 40\n")
+            await changed(harness)
+            assert (await effective(harness))["maxPods"] == 40
 
     run(test())

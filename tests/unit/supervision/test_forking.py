@@ -32,6 +32,9 @@ class Ground:
 
     def context(self) -> Any: ...
 
+    def refresh(self) -> str:
+        return ""
+
     def arguments(self, child: Child) -> dict[str, Any]:
         return {}
 
