@@ -189,7 +189,7 @@ def cluster_running(folder: Path, **options: Any) -> Iterator[Cluster]:
     if path := os.environ.get(KUBECONFIG):
         yield RealCluster(path, folder)
         return
-    with ApiProcess(folder, NODE, **options, service_accounts="NOSA" not in os.environ) as server:
+    with ApiProcess(folder, NODE, **options) as server:
         yield server
 
 
