@@ -1,8 +1,8 @@
 """Which actors read which fields of the configuration, so that a change is told to those and to nobody else.
 
 Who listens to ConfigChanged is told; who does not is renewed: ended in good order, and started again with the
-configuration of now. Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors are made, or decide
-what containers look like: they change with a restart of the agent only.
+configuration of now. Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors
+are made, or decide what containers look like: they change with a restart of the agent only.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "address", "port", "tlsCipherSuites", "tlsCurvePreferences", "tlsMinVersion", "authentication", "authorization",
         "streamingConnectionIdleTimeout", "enableDebuggingHandlers", "enableContentionProfiling",
         "enableProfilingHandler", "enableDebugFlagsHandler", "enableSystemLogHandler", "enableSystemLogQuery",
+        "runtimeRequestTimeout",
     ),
     "http_servers/read_only_server": ("address", "readOnlyPort"),
     "http_servers/healthz_server": ("healthzPort", "healthzBindAddress"),
@@ -32,10 +33,11 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "pod_config": ("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
     _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "contentType", "configMapAndSecretChangeDetectionStrategy"),
     _EVENTS: ("eventRecordQPS", "eventBurst", "contentType"),
-    _HEARTBEAT: ("nodeLeaseDurationSeconds", "nodeStatusUpdateFrequency", "contentType"),
-    "status_manager": (
-        "nodeStatusUpdateFrequency", "nodeStatusReportFrequency", "nodeStatusMaxImages", "providerID", "podCIDR",
+    _HEARTBEAT: (
+        "nodeLeaseDurationSeconds", "nodeStatusUpdateFrequency", "nodeStatusReportFrequency", "nodeStatusMaxImages",
+        "contentType", "enableControllerAttachDetach", "localStorageCapacityIsolation", "port", "providerID",
     ),
+    "status_manager": (),
     _WORKERS: (
         "syncFrequency", "runtimeRequestTimeout", "crashLoopBackOff", "seccompDefault", "allowedUnsafeSysctls",
         "defaultPodSysctls", "userNamespaces", "clusterDomain", "clusterDNS", "resolvConf", "cpuCFSQuota",
@@ -43,8 +45,8 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "containerLogMaxFiles", "containerLogMaxWorkers", "containerLogMonitorInterval", "singleProcessOOMKill",
     ),
     "container_manager": (
-        "maxPods", "podsPerCore", "podPidsLimit", "systemReserved", "kubeReserved", "reservedSystemCPUs",
-        "systemReservedCgroup", "kubeReservedCgroup", "enforceNodeAllocatable", "qosReserved", "evictionHard",
+        "cpuCFSQuota", "cpuCFSQuotaPeriod", "maxPods", "podsPerCore", "podPidsLimit", "systemReserved", "kubeReserved",
+        "reservedSystemCPUs", "systemReservedCgroup", "kubeReservedCgroup", "enforceNodeAllocatable", "qosReserved", "evictionHard",
         "evictionSoft", "evictionSoftGracePeriod", "evictionPressureTransitionPeriod", "evictionMaxPodGracePeriod",
         "evictionMinimumReclaim", "mergeDefaultEvictionSettings", "cpuManagerReconcilePeriod", "protectKernelDefaults",
         "kernelMemcgNotification", "localStorageCapacityIsolation", "memoryThrottlingFactor", "memoryReservationPolicy",
@@ -55,10 +57,10 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     "image_manager": (
         "registryPullQPS", "registryBurst", "serializeImagePulls", "maxParallelImagePulls", "imageMinimumGCAge",
         "imageMaximumGCAge", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent",
-        "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist",
+        "runtimeRequestTimeout", "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist",
     ),
     "pleg": ("runtimeRequestTimeout",),
-    "prober": (),
+    "prober": ("runtimeRequestTimeout",),
 }  # fmt: skip
 
 RESTART: Final = frozenset({
@@ -74,7 +76,7 @@ ENGINE: Final = frozenset({"logging"})
 """Fields that every process acts on, by order of the stage: they change at any time."""
 
 UNREAD: Final = frozenset({
-    "apiVersion", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
+    "apiVersion", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "podCIDR", "runOnce",
 })  # fmt: skip
 """Fields that nobody reads."""
 

@@ -14,7 +14,6 @@ from actors.config.effective import from_json, to_json
 from actors.config.errors import ConfigErrors
 from actors.config.kubelet_configuration import KubeletConfiguration
 
-
 SESSION_FILE: Final = "session"
 
 

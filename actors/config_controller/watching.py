@@ -90,7 +90,7 @@ def _way_to(path: str) -> list[str]:
 
 
 def directories_of(files: Iterable[str], trees: Iterable[str]) -> list[str]:
-    """The directories of the files, and the trees with all that is in them; also those of the links on the way there."""
+    """The directories of the files and of the links on the way to them, and the trees with all that is in them."""
     found = {directory for path in files if path for directory in _way_to(path)}
     for tree in filter(None, trees):
         found |= {tree, *_way_to(tree)[:-1]}

@@ -197,10 +197,9 @@ def test_who_reads_what_changed_and_does_not_listen_begins_anew_with_it_and_nobo
             assert (await status(harness)).pending == ("oomScoreAdj",)
             assert [message.fields for message in harness.sent(ConfigChanged, "pleg")] == [("runtimeRequestTimeout",)]
             (order,) = harness.sent(Renew, STAGE)
-            assert set(order.names) == {
-                "container_manager",
-                *(f"pod_workers/worker/{number}" for number in range(node.load().workers)),
-            }
+            workers = [f"pod_workers/worker/{number}" for number in range(node.load().workers)]
+            others = ["container_manager", "http_servers/node_server", "image_manager", "prober"]
+            assert sorted(order.names) == sorted([*others, *workers])
             begun = refreshed(node.load())
             assert (begun.config.maxPods, begun.config.oomScoreAdj) == (20, -999)
 

@@ -432,3 +432,22 @@ def test_whatever_fails_in_whatever_order_the_family_comes_to_rest(
         assert world.living == {}
         assert any(isinstance(order, Finish) for order in world.orders)
         assert stop or world.family.ending is Ending.ESCALATED
+
+
+def test_one_that_is_renewed_is_started_again_at_once_and_nothing_is_counted() -> None:
+    world = World(make(max_restarts=0, strategy="one_for_all")).begin()
+    for incarnation in range(2, 8):
+        world.exit("b", 0, "renewed")
+        assert world.incarnations == {"a": 1, "b": incarnation, "c": 1, "d": 1}
+    assert world.family.ending is Ending.NO
+
+
+def test_a_temporary_one_is_renewed_as_well_and_none_is_while_the_family_ends() -> None:
+    world = World(make(restart="temporary")).begin()
+    world.exit("b", SIGKILLED, "renewed")
+    assert world.incarnations["b"] == 2
+    world.ignores_stop = {"a"}
+    world.say(End())
+    world.exit("a", 0, "renewed")
+    assert world.living == {}
+    assert world.incarnations["a"] == 1

@@ -1,0 +1,40 @@
+"""The table of who reads which field, against the sources."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import actors
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config_controller.readers import READERS, RESTART, UNREAD
+
+FIELDS = set(KubeletConfiguration.__struct_fields__)
+BELOW = {"api", "config", "config_controller", "cri", "demo", "kube", "linux"}
+SOURCES = Path(actors.__file__).parent
+
+
+def fields_in(package: str) -> dict[str, set[str]]:
+    """Fields that are read as an attribute of a `config`, to the modules that do."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in (SOURCES / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in FIELDS and ast.unparse(node.value).endswith("config"):
+                found[node.attr].add(path.name)
+    return found
+
+
+PACKAGES = sorted({path.parent.name for path in SOURCES.glob("*/actor.py")} - BELOW)
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "api_clients", "http_servers"])
+def test_what_an_actor_reads_is_in_the_table_so_that_a_change_reaches_it(package):
+    known = {field for name, fields in READERS.items() if name.split("/")[0] == package for field in fields}
+    missing = {field: files for field, files in fields_in(package).items() if field not in known | RESTART}
+    assert missing == {}
+
+
+def test_nobody_reads_what_the_table_says_is_read_by_nobody():
+    read = {field for package in (*PACKAGES, "api_clients", "http_servers") for field in fields_in(package)}
+    assert read & UNREAD == set()
