@@ -1,0 +1,168 @@
+"""Which objects are watched, for how long, and what is read again without a watch; time in the test's hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import Any
+
+import pytest
+
+from actors.api.client import Answer, Event
+from actors.api.errors import ApiError, NotFound, Unreachable
+from actors.api_clients import kept_objects
+from actors.api_clients.kept_object import IDLE_SECONDS
+from actors.api_clients.kept_objects import KeptObjects
+from actors.api_clients.messages import ObjectRef, ObjectState
+
+
+def body(name: str, version: int = 1) -> dict[str, Any]:
+    return {"metadata": {"name": name, "resourceVersion": str(version)}, "data": {}}
+
+
+class Server:
+    """The client and the actor in one: lists give what is there, watches hang, reads are counted."""
+
+    def __init__(self) -> None:
+        self.client: Any = self
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.reads: list[str] = []
+        self.lists: list[str] = []
+        self.away = False
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> Answer:
+        name = query["fieldSelector"].removeprefix("metadata.name=")
+        self.lists.append(name)
+        items = [self.objects[name]] if name in self.objects else []
+        return Answer(200, json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode(), {})
+
+    async def watch(self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]) -> AsyncIterator[Event]:
+        opened()
+        await asyncio.Event().wait()
+        yield Event("", b"")
+
+    async def request(self, method: str, path: str) -> Answer:
+        name = path.rsplit("/", 1)[1]
+        self.reads.append(name)
+        await asyncio.sleep(0)
+        if self.away:
+            raise Unreachable(0, "Unreachable", "away")
+        if name not in self.objects:
+            raise NotFound(404, "NotFound", "")
+        return Answer(200, json.dumps(self.objects[name]).encode(), {})
+
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self.tasks.add(task)
+        return task
+
+    def answered(self) -> None:
+        pass
+
+    def failed(self, error: ApiError) -> None:
+        pass
+
+
+def ref(name: str) -> ObjectRef:
+    return ObjectRef("Secret", name, "ns")
+
+
+class Site:
+    def __init__(self, strategy: str) -> None:
+        self.server, self.now, self.told = Server(), 0.0, list[ObjectState]()
+        self.objects = KeptObjects(self.server, strategy, self.told.append, lambda: self.now)
+
+    async def settle(self) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def upkeep(self, seconds: float) -> None:
+        self.now += seconds
+        await self.objects.upkeep(random.Random(1))
+        await self.settle()
+
+
+async def test_a_watch_of_what_nobody_mounts_or_asks_for_ends_and_begins_with_the_next_question() -> None:
+    site = Site("Watch")
+    site.server.objects = {"env": body("env"), "mounted": body("mounted")}
+    site.objects.refer("pod", {ref("env"): False, ref("mounted"): True})
+    await site.settle()
+    assert site.objects.watches == 2
+    await site.upkeep(IDLE_SECONDS + 1)
+    assert site.objects.watches == 1
+    site.server.objects["env"] = body("env", 9)
+    state = await site.objects.get(ref("env"), 1.0)
+    assert json.loads(state.body) == body("env", 9)
+    assert site.objects.watches == 2
+    await site.upkeep(1)
+    assert site.objects.watches == 2
+
+
+async def test_one_watch_serves_every_pod_and_ends_with_the_last() -> None:
+    site = Site("Watch")
+    for uid in ("a", "b"):
+        site.objects.refer(uid, {ref("s"): True})
+    await site.settle()
+    assert (site.objects.watches, site.server.lists) == (1, ["s"])
+    site.objects.refer("a", {})
+    assert site.objects.watches == 1
+    site.objects.retain(set())
+    assert (site.objects.watches, len(site.objects)) == (0, 0)
+
+
+async def test_watches_have_an_upper_bound_beyond_which_objects_are_read_when_they_are_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(kept_objects, "MAX_WATCHES", 2)
+    site = Site("Watch")
+    site.server.objects = {str(number): body(str(number)) for number in range(4)}
+    site.objects.refer("pod", {ref(str(number)): True for number in range(4)})
+    await site.upkeep(0)
+    assert site.objects.watches == 2
+    assert sorted(site.server.reads) == ["2", "3"]
+    assert sorted(state.ref.name for state in site.told) == ["0", "1", "2", "3"]
+
+
+async def test_what_is_mounted_is_read_again_when_its_time_is_over_and_told_when_it_changed() -> None:
+    site = Site("Cache")
+    site.objects.ttl = 15
+    site.server.objects = {"s": body("s")}
+    site.objects.refer("pod", {ref("s"): True})
+    await site.upkeep(0)
+    await site.upkeep(14)
+    assert (len(site.server.reads), len(site.told)) == (1, 1)
+    site.server.objects = {"s": body("s", 2)}
+    await site.upkeep(10)
+    assert (len(site.server.reads), len(site.told)) == (2, 2)
+    await site.upkeep(30)
+    assert (len(site.server.reads), len(site.told)) == (3, 2)
+
+
+async def test_what_was_known_stays_while_the_server_is_away() -> None:
+    site = Site("Get")
+    site.server.objects = {"s": body("s")}
+    site.objects.refer("pod", {ref("s"): True})
+    assert (await site.objects.get(ref("s"), 1)).body
+    site.server.away = True
+    assert (await site.objects.get(ref("s"), 1)).body
+    assert (await site.objects.get(ref("other"), 1)).reason == "Unreachable"
+
+
+async def test_many_questions_at_once_are_one_request() -> None:
+    site = Site("Get")
+    site.server.objects = {"s": body("s")}
+    site.objects.refer("pod", {ref("s"): False})
+    states = await asyncio.gather(*(site.objects.get(ref("s"), 1) for _ in range(5)))
+    assert all(state.body for state in states)
+    assert site.server.reads == ["s"]
+
+
+async def test_what_no_pod_refers_to_is_not_kept() -> None:
+    site = Site("Cache")
+    assert (await site.objects.get(ref("x"), 1)).reason == "NotFound"
+    site.server.objects = {"x": body("x")}
+    assert (await site.objects.get(ref("x"), 1)).body
+    assert len(site.objects) == 0
