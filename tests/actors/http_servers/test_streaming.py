@@ -1,0 +1,173 @@
+"""A stream to the runtime's streaming server, which is played here, and the joining of two connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import pytest
+from tornado.httputil import HTTPHeaders
+from tornado.iostream import IOStream, StreamClosedError
+
+from actors.http_servers.streaming import upstream
+from actors.http_servers.streaming.joining import join
+from actors.http_servers.streaming.upstream import UpstreamError, open_upstream
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+SPDY = HTTPHeaders({"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "Authorization": "Bearer secret"})
+SPDY.add("X-Stream-Protocol-Version", "v4.channel.k8s.io")
+SPDY.add("X-Stream-Protocol-Version", "channel.k8s.io")
+
+
+@contextlib.asynccontextmanager
+async def runtime(talk: Talk) -> AsyncIterator[str]:
+    """Yields the address of a server that does this with each connection."""
+
+    async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            await talk(reader, writer)
+        writer.close()
+
+    server = await asyncio.start_server(client, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+async def test_the_runtime_is_asked_as_the_caller_asked_and_does_not_learn_who_that_is() -> None:
+    heard = []
+
+    async def agree(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\nfirst frame")
+        await reader.read()
+
+    async with runtime(agree) as address:
+        stream, answer = await open_upstream(f"{address}/exec/token?x=1", "POST", SPDY)
+        assert (answer.status, answer.head.endswith(b"\r\n\r\n")) == (101, True)
+        assert await stream.read_bytes(11) == b"first frame"
+        stream.close()
+    lines = heard[0].split("\r\n")
+    assert lines[0] == "POST /exec/token?x=1 HTTP/1.1"
+    assert [line for line in lines if line.startswith("X-Stream")] == [
+        "X-Stream-Protocol-Version: v4.channel.k8s.io",
+        "X-Stream-Protocol-Version: channel.k8s.io",
+    ]
+    assert "secret" not in heard[0]
+
+
+async def test_a_refusal_of_the_runtime_is_told_with_its_text() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nno token\n")
+        await writer.drain()
+
+    async with runtime(refuse) as address:
+        stream, answer = await open_upstream(f"{address}/exec/x", "GET", SPDY)
+        assert (answer.status, answer.body) == (404, "no token\n")
+        assert stream.closed()
+
+
+@pytest.mark.parametrize("said", [b"", b"SSH-2.0 hello\r\n\r\n", b"HTTP/1.1 abc\r\n\r\n", b"x" * (1 << 17)])
+async def test_a_runtime_that_speaks_something_else_is_an_error(said: bytes) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        await writer.drain()
+
+    async with runtime(talk) as address:
+        with pytest.raises(UpstreamError):
+            await open_upstream(f"{address}/", "GET", SPDY)
+
+
+async def test_a_runtime_that_says_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream, "HANDSHAKE_SECONDS", 0.1)
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with runtime(silent) as address:
+        with pytest.raises(UpstreamError):
+            await open_upstream(f"{address}/", "GET", SPDY)
+
+
+@pytest.mark.parametrize("url", ["", "/exec/x", "https://x/", "unix:///x", "http:///x", "http://127.0.0.1:1/x"])
+async def test_an_address_that_leads_nowhere_is_an_error(url: str) -> None:
+    with pytest.raises(UpstreamError):
+        await open_upstream(url, "GET", SPDY)
+
+
+class Ends:
+    """Caller - joined - joined - runtime."""
+
+    def __init__(self) -> None:
+        a, b = socket.socketpair()
+        c, d = socket.socketpair()
+        self.caller, self.near, self.far, self.runtime = (IOStream(each) for each in (a, b, c, d))
+
+    def join(self, idle: float = 0.0) -> asyncio.Task[None]:
+        return asyncio.ensure_future(join(self.near, self.far, idle))
+
+    def close(self) -> None:
+        for stream in (self.caller, self.near, self.far, self.runtime):
+            stream.close()
+
+
+@contextlib.contextmanager
+def four_ends() -> Iterator[Ends]:
+    found = Ends()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+async def test_what_one_end_sends_the_other_gets() -> None:
+    with four_ends() as ends:
+        task = ends.join()
+        await ends.caller.write(b"question")
+        assert await ends.runtime.read_bytes(8) == b"question"
+        await ends.runtime.write(b"answer")
+        assert await ends.caller.read_bytes(6) == b"answer"
+        ends.caller.close()
+        await asyncio.wait_for(task, 5)
+        with pytest.raises(StreamClosedError):
+            await ends.runtime.read_bytes(1)
+
+
+async def test_the_last_words_of_one_end_reach_the_other() -> None:
+    with four_ends() as ends:
+        words = b"x" * 3_000_000
+        task = ends.join()
+        ends.runtime.write(words).add_done_callback(lambda _: ends.runtime.close())
+        assert await asyncio.wait_for(ends.caller.read_bytes(len(words)), 5) == words
+        await asyncio.wait_for(task, 5)
+        assert ends.near.closed()
+        assert ends.far.closed()
+
+
+async def test_a_caller_that_does_not_read_holds_the_runtime_up_and_fills_no_memory() -> None:
+    with four_ends() as ends:
+        task = ends.join()
+        written = asyncio.ensure_future(ends.runtime.write(b"x" * (64 << 20)))
+        done, _ = await asyncio.wait([written], timeout=0.5)
+        assert not done
+        assert len(ends.near._write_buffer) <= 1 << 20
+        ends.caller.close()
+        await asyncio.wait_for(task, 5)
+        with pytest.raises(StreamClosedError):
+            await written
+
+
+async def test_a_stream_on_which_nothing_happens_ends_in_time() -> None:
+    with four_ends() as ends:
+        task, began = ends.join(idle=0.3), time.monotonic()
+        await asyncio.sleep(0.2)
+        await ends.caller.write(b"still here")
+        await asyncio.wait_for(task, 5)
+        assert time.monotonic() - began >= 0.5
+        assert ends.near.closed()

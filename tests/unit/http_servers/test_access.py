@@ -1,0 +1,208 @@
+"""Who gets in: tokens, certificates, anonymous callers, permissions, and what is remembered of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.http_servers.access.attributes import subresources, verb
+from actors.http_servers.access.caching import MOST, Cache
+from actors.http_servers.access.gates import Anybody, ByApiServer, ByCertificate, Refusal
+from actors.http_servers.access.reviews import ReviewFailed, Reviews, User
+
+GRANTS = {("alice", "get", "metrics"), ("bob", "create", "proxy"), ("carol", "get", "proxy")}
+
+
+class Api:
+    """Answers reviews: a token is `good:<user>`."""
+
+    def __init__(self, *failures: int) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self.failures = list(failures)
+        self.pauses: list[float] = []
+        self.reviews = Reviews(
+            self.call, token_seconds=120.0, allowed_seconds=300.0, denied_seconds=30.0, pause=self.pause
+        )
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+    async def call(self, call: ApiCall) -> ApiAnswer:
+        body = json.loads(call.body)
+        self.calls.append(body)
+        if self.failures:
+            status = self.failures.pop(0)
+            return ApiAnswer(status=status, reason="Trouble", message="not now")
+        if body["kind"] == "TokenReview":
+            kind, _, name = body["spec"]["token"].partition(":")
+            user = {"username": name, "groups": ["g"], "uid": "1", "extra": {"k": ["v"]}}
+            status_: dict[str, Any] = {"authenticated": kind == "good", "user": user if kind == "good" else {}}
+        else:
+            spec = body["spec"]
+            wanted = spec["resourceAttributes"]
+            status_ = {"allowed": (spec["user"], wanted["verb"], wanted["subresource"]) in GRANTS}
+        return ApiAnswer(status=201, body=json.dumps({"status": status_}).encode())
+
+
+class Connection:
+    """As little of one as a request looks at."""
+
+    context = None
+
+
+def request(path: str, method: str = "GET", token: str = "", user: str = "") -> HTTPServerRequest:
+    headers = HTTPHeaders({"Host": "n1", **({"Authorization": f"Bearer {token}"} if token else {})})
+    line = RequestStartLine(method, path, "HTTP/1.1")
+    made = HTTPServerRequest(start_line=line, headers=headers, connection=cast("Any", Connection()))
+    made.protocol = "https"
+    subject = (((("commonName", user),)), (("organizationName", "group"),)) if user else ()
+    made.get_ssl_certificate = lambda *_: {"subject": subject} if user else None  # type: ignore[method-assign,assignment]
+    return made
+
+
+def gate(api: Api, *, tokens: bool = True, permissions: bool = True, anonymous: bool = False) -> ByApiServer:
+    return ByApiServer(
+        "n1",
+        tokens=api.reviews if tokens else None,
+        permissions=api.reviews if permissions else None,
+        anonymous=anonymous,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/metrics", ("metrics",)),
+        ("/metrics/cadvisor", ("metrics",)),
+        ("/metricsx", ("proxy",)),
+        ("/stats/summary", ("stats",)),
+        ("/logs/a", ("log",)),
+        ("/pods", ("pods", "proxy")),
+        ("/runningpods/", ("pods", "proxy")),
+        ("/healthz/ping", ("healthz", "proxy")),
+        ("/configz", ("configz", "proxy")),
+        ("/flagz", ("configz",)),
+        ("/statusz", ("statusz",)),
+        ("/checkpoint/a/b/c", ("checkpoint",)),
+        ("/exec/a/b/c", ("proxy",)),
+        ("/%70ods", ("proxy",)),
+        ("//pods", ("proxy",)),
+        ("/", ("proxy",)),
+    ],
+)
+def test_each_path_has_its_subresources_of_the_node(path: str, found: tuple[str, ...]) -> None:
+    assert subresources(path) == found
+
+
+@given(st.text())
+def test_any_path_needs_some_permission(path: str) -> None:
+    assert subresources(path)
+
+
+def test_methods_are_verbs() -> None:
+    assert [verb(name) for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "BREW")] == [
+        "get", "create", "update", "patch", "delete", "",
+    ]  # fmt: skip
+
+
+async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed() -> None:
+    api = Api()
+    assert await gate(api).check(request("/metrics", user="alice")) is None
+    refusal = await gate(api).check(request("/pods", user="alice"))
+    assert refusal == Refusal(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])")
+    spec = api.calls[0]["spec"]
+    assert (spec["user"], spec["groups"]) == ("alice", ["group", "system:authenticated"])
+    assert spec["resourceAttributes"] == {
+        "verb": "get", "version": "v1", "resource": "nodes", "subresource": "metrics", "name": "n1",
+    }  # fmt: skip
+
+
+async def test_proxy_stands_for_the_fine_grained_ones() -> None:
+    assert await gate(Api()).check(request("/pods", user="carol")) is None
+    assert await gate(Api()).check(request("/exec/a/b/c", "POST", user="bob")) is None
+    assert await gate(Api()).check(request("/exec/a/b/c", "GET", user="bob")) is not None
+
+
+async def test_a_token_is_asked_about_once_in_two_minutes_and_with_all_that_is_known_of_its_user() -> None:
+    api = Api()
+    door = gate(api)
+    for _ in range(3):
+        assert await door.check(request("/metrics", token="good:alice")) is None
+    assert [call["kind"] for call in api.calls] == ["TokenReview", "SubjectAccessReview"]
+    spec = api.calls[1]["spec"]
+    assert (spec["groups"], spec["uid"], spec["extra"]) == (["g", "system:authenticated"], "1", {"k": ["v"]})
+
+
+async def test_a_bad_token_is_refused_even_where_anonymous_callers_get_in() -> None:
+    door = gate(Api(), permissions=False, anonymous=True)
+    assert await door.check(request("/pods")) is None
+    assert await door.check(request("/pods", token="bad")) == Refusal(401, "Unauthorized")
+
+
+async def test_nobody_is_known_without_certificate_token_or_anonymous_access() -> None:
+    assert await gate(Api()).check(request("/pods")) == Refusal(401, "Unauthorized")
+    assert await gate(Api(), tokens=False).check(request("/pods", token="good:alice")) == Refusal(401, "Unauthorized")
+
+
+async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
+    door = gate(Api(0, 0, 0, 0, 0))
+    assert await door.check(request("/metrics", token="good:alice")) == Refusal(401, "Unauthorized")
+    refusal = await gate(Api(503, 503, 503, 503, 503)).check(request("/metrics", user="alice"))
+    assert refusal is not None
+    assert refusal.status == 500
+
+
+async def test_what_fails_for_a_moment_is_asked_again_and_later_and_later() -> None:
+    api = Api(0, 503, 429)
+    assert await gate(api).check(request("/metrics", user="alice")) is None
+    assert len(api.calls) == 4
+    assert api.pauses == sorted(api.pauses)
+    assert 0.5 <= api.pauses[0] <= 0.6
+
+
+async def test_what_is_refused_for_good_is_not_asked_again() -> None:
+    api = Api(403)
+    with pytest.raises(ReviewFailed, match="Trouble: not now"):
+        await api.reviews.user_of("good:alice")
+    assert (len(api.calls), api.pauses) == (1, [])
+    assert await api.reviews.user_of("good:alice") == User("alice", ("g",), "1", {"k": ["v"]}), "and not remembered"
+
+
+async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
+    async def call(call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(status=201, body=b'{"status":{"authenticated":"yes"}}')
+
+    reviews = Reviews(call, token_seconds=1, allowed_seconds=1, denied_seconds=1)
+    with pytest.raises(ReviewFailed, match="cannot be read"):
+        await reviews.user_of("x")
+
+
+async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:
+    assert await ByCertificate().check(request("/pods", user="x")) is None
+    assert await ByCertificate().check(request("/pods", token="good:x")) == Refusal(401, "Unauthorized")
+    assert await Anybody().check(request("/pods")) is None
+
+
+async def test_a_cache_is_bounded_and_forgets_in_time() -> None:
+    now, asked = [0.0], []
+
+    async def ask(key: int) -> int:
+        asked.append(key)
+        return key
+
+    cache: Cache[int] = Cache(lambda found: 10.0 if found else 1.0, lambda: now[0])
+    for key in (0, 7, 0, 7):
+        assert await cache.get(key, lambda key=key: ask(key)) == key  # type: ignore[misc]
+    now[0] = 5.0
+    for key in (0, 7):
+        await cache.get(key, lambda key=key: ask(key))  # type: ignore[misc]
+    assert asked == [0, 7, 0]
+    for key in range(MOST + 10):
+        await cache.get(key, lambda key=key: ask(key))  # type: ignore[misc]
+    assert len(cache._kept) == MOST
