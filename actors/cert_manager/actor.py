@@ -26,6 +26,7 @@ CHECK_SECONDS = 10.0
 """How often the files are looked at, as the reference does."""
 JUDGE_SECONDS = 24 * 3600.0
 """How often an unchanged pair is judged again: a self-signed one is renewed before it ends."""
+VERSIONS = 1_000_000
 SERVERS = ("http_servers/node_server",)
 SERVER_TTL = "kubelet_certificate_manager_server_ttl_seconds"
 
@@ -123,7 +124,8 @@ class CertManager(Actor):
         before, self._stamps = self._stamps, self._stamp()
         if self._version and before == self._stamps:
             return
-        self._version += 1
+        # those of an incarnation before are others
+        self._version = max(self._version, (self.incarnation - 1) * VERSIONS) + 1
         for server in SERVERS:
             self.tell(server, self._current())
 

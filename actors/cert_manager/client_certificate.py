@@ -54,6 +54,7 @@ class ClientCertificate:
         self._message: CredentialsChanged | None = None
         self._version, self._complaint = 0, ""
         self.pursuit = Pursuit(actor, "client certificate", self._wanted, self._installed)
+        self.pursuit.wall = wall
         self.pursuit.failed = self._failed
         self.changed: Callable[[], None] = lambda: None
         """Called when there is another way to the API server, or the first one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from actors.api.errors import AlreadyExists, ApiError, NotFound, Unreachable
 from supervision.actor import Actor, DisposableError, Timer
 
 from . import signing_request
-from .rotation import Tries, Trouble
+from .rotation import Tries, Trouble, useful_pause
 from .signing_request import Seen, Standing
 from .store import Store
 
@@ -70,6 +71,7 @@ class Pursuit:
         self._actor, self._title, self._wanted, self._installed = actor, title, wanted, installed
         self.failed: Callable[[], None] = lambda: None
         self.rng: Callable[[], float] = random.random
+        self.wall: Callable[[], float] = time.time
         self._task: asyncio.Task[Any] | None = None
         self._order: Order | None = None
         """What the round under way is about."""
@@ -124,9 +126,27 @@ class Pursuit:
         except _Stop as stop:
             return self._stopped(stop)
         self._actor.log.info("%s: signed and in place, %s", self._title, order.store.current_path)
-        self._tries, self._made, self._said, self._pending_rounds = Tries(), None, "", 0
+        self._made, self._said, self._pending_rounds = None, "", 0
         await self._installed(order)
-        return 0.0
+        return self._satisfied(order)
+
+    def _satisfied(self, order: Order) -> float:
+        """Whether what was signed is what was wanted: 0. If not, the next request is made when that may help."""
+        if self._wanted() is None:
+            self._tries = Tries()
+            return 0.0
+        self._tries = self._tries.after(Trouble.REFUSED)
+        left = order.store.seconds_left(self.wall())
+        pause = useful_pause(self._tries.pause(self.rng), left)
+        self._actor.log.warning(
+            "%s: the one that was signed (for %s, %.0f s left by this host's clock) is due for another at once, "
+            "which is asked for in %.0f s",
+            self._title,
+            ", ".join((order.user, *order.names)),
+            left,
+            pause,
+        )
+        return pause
 
     def _stopped(self, stop: _Stop) -> float:
         self._tries = self._tries.after(stop.trouble)

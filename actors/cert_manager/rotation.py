@@ -17,6 +17,7 @@ EARLIEST, SPREAD = 0.7, 0.2
 FIRST_SECONDS, FACTOR, LONGEST_SECONDS, JITTER = 2.0, 2.0, 32.0, 0.1
 SERVER_SECONDS, SERVER_JITTER, SERVER_TRIES = 2.0, 0.2, 27
 """A server that does not answer is tried every 2 s (and a part at random), for a minute; then as after other errors."""
+SHORTEST_SECONDS = 10.0
 REFUSED_SECONDS, REFUSED_LONGEST = 30.0, 900.0
 """After a request was denied each new one waits longer: they would pile up in front of an administrator."""
 
@@ -59,6 +60,12 @@ class Tries(msgspec.Struct, frozen=True):
 
 def _grown(first: float, count: int, longest: float) -> float:
     return min(longest, first * FACTOR ** min(count - 1, 30))
+
+
+def useful_pause(pause: float, left: float) -> float:
+    """How long to use a certificate that is due for another from the first, as it lives for too short or a clock is
+    wrong: so long that requests do not flood the cluster, but while half of its life is `left` (seconds)."""
+    return pause if left <= 0 else max(SHORTEST_SECONDS, min(pause, left / 2))
 
 
 def due_at(certificate: Certificate) -> float:

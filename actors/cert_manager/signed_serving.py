@@ -42,6 +42,7 @@ class SignedServing:
         self._said_waiting = False
         self.pair: Pair | None = None
         self.pursuit = Pursuit(actor, "serving certificate", self._wanted, self._installed)
+        self.pursuit.wall = wall
         self.pursuit.failed = lambda: actor.metrics.count(ERRORS)
 
     @property

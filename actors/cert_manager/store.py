@@ -50,6 +50,11 @@ class Store(msgspec.Struct, frozen=True):
     def has_key(self) -> bool:
         return os.path.exists(self.key_path)
 
+    def seconds_left(self, now: float) -> float:
+        """Until the current certificate ends; less than 0 when there is none."""
+        pair = _pair_or_none(self.current_path)
+        return pair.certificate.not_after - now if pair is not None else -1.0
+
     def repaired(self, now: float) -> Pair | None:
         """The current pair; where its file is unusable or has ended, the link is set to the newest one that is neither.
 

@@ -3,98 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
 import math
 import os
-import stat
-import time
 from pathlib import Path
 
 import pytest
 
 from actors.api import kubeconfig
-from actors.api.access import Access
-from actors.api.client import ApiClient
-from actors.api.errors import NotFound
 from actors.api_clients.messages import CredentialsChanged
-from actors.cert_manager.actor import CHECK_SECONDS, CertManager
-from actors.cert_manager.certificate import read
-from actors.cert_manager.messages import GetServingCertificate, NodeAddresses, ServingCertificate
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
-from supervision.harness import Harness
-from supervision.protocol import GetMetrics, Hello
-from tests.support.apiserver import kubeconfigs, signing
+from actors.cert_manager.actor import CHECK_SECONDS
+from supervision.protocol import Hello
+from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer
-
-USER = "system:node:n1"
-CSRS = "certificatesigningrequests"
-
-
-def scenario(story):
-    """A test in its own loop, with a server of its own."""
-
-    @functools.wraps(story)
-    def test(tmp_path, caplog):
-        async def run():
-            async with ApiServer(tmp_path / "server") as server:
-                await asyncio.wait_for(story(Node(tmp_path, server), *([caplog] if wants_log else [])), 60)
-
-        asyncio.run(run())
-
-    wants_log = "caplog" in story.__code__.co_varnames[: story.__code__.co_argcount]
-    del test.__wrapped__
-    return test
-
-
-class Node:
-    """The files of a node, and the actor on them."""
-
-    def __init__(self, folder: Path, server: ApiServer) -> None:
-        self.server, self.folder = server, folder
-        self.pki, self.kubeconfig = folder / "pki", folder / "kubelet.conf"
-        self.bootstrap = server.bootstrap_kubeconfig()
-        self.offset = 0.0
-
-    def wall(self) -> float:
-        return time.time() + self.offset
-
-    def start(self, *, rotate: bool = True, **config: object) -> Harness:
-        context = Agent(
-            node_name="n1",
-            cert_dir=str(self.pki),
-            kubeconfig=str(self.kubeconfig),
-            bootstrap_kubeconfig=self.bootstrap,
-            standalone=False,
-            config=KubeletConfiguration(rotateCertificates=rotate, **config),
-        )
-        return Harness(CertManager, name="cert_manager", context=context, arguments={"wall": self.wall})
-
-    async def pass_time(self, harness: Harness, seconds: float) -> None:
-        """Both clocks go on."""
-        for _ in range(round(seconds / CHECK_SECONDS)):
-            self.offset += CHECK_SECONDS
-            await harness.advance(CHECK_SECONDS)
-            await asyncio.sleep(0.01)
-
-    @property
-    def current(self) -> Path:
-        return self.pki / "kubelet-client-current.pem"
-
-    async def who_am_i(self, access: Access | None = None) -> str:
-        """Whom the server takes the bearer of the kubeconfig for."""
-        client = ApiClient(access or kubeconfig.load(str(self.kubeconfig)))
-        try:
-            with contextlib.suppress(NotFound):
-                await client.call("GET", "/api/v1/nodes/n1")
-        finally:
-            await client.close()
-        return self.server.requests[-1].user
-
-
-def mode(path: Path) -> int:
-    return stat.S_IMODE(os.stat(path).st_mode)
+from tests.support.certified_node import CSRS, USER, Node, decide, failures, joined, mode, requests, scenario, values
 
 
 @scenario
@@ -116,26 +37,6 @@ async def test_with_a_bootstrap_kubeconfig_only_a_certificate_is_obtained_and_a_
         "api_clients/heartbeat_client",
         "api_clients/event_client",
     }
-
-
-def decide(node: Node, kind: str, name: str) -> None:
-    """As an administrator: Approved, Denied."""
-
-    def edit(csr: dict) -> None:
-        signing.decide(csr, kind, "Test", "by the test")
-        signing.issue(csr, node.server.authority, node.server.options)
-
-    node.server.registry.change((f"{CSRS}.certificates.k8s.io", "", name), edit)
-
-
-async def requests(node: Node, harness: Harness, count: int = 1) -> list[str]:
-    """Names of the requests, once there are so many."""
-    await harness.wait(lambda: len(node.server.items(CSRS)) >= count, f"{count} requests", timeout=10)
-    return [csr["metadata"]["name"] for csr in node.server.items(CSRS)]
-
-
-async def joined(harness: Harness, count: int = 1) -> CredentialsChanged:
-    return await harness.wait_sent(CredentialsChanged, to="api_clients/kube_client", count=count, timeout=10)
 
 
 @scenario
@@ -395,83 +296,6 @@ async def test_time_to_live_and_failures_are_metrics(node):
         assert (await values(harness))["kubelet_certificate_manager_client_ttl_seconds"] < 250
 
 
-async def values(harness: Harness) -> dict[str, float]:
-    snapshot = await harness.deliver(GetMetrics())
-    return {sample.name: sample.value for sample in snapshot.samples}
-
-
-def failures(harness: Harness) -> float:
-    samples = harness.actor.metrics.snapshot("", 1).samples
-    name = "kubelet_certificate_manager_client_expiration_renew_errors"
-    return sum(sample.value for sample in samples if sample.name == name)
-
-
-# -- serving ----------------------------------------------------------------------------------------------------------
-@scenario
-async def test_a_serving_certificate_is_signed_for_the_nodes_addresses_and_again_when_they_change(node):
-    async with node.start(serverTLSBootstrap=True) as harness:
-        await joined(harness)
-        assert await harness.deliver(GetServingCertificate()) == ServingCertificate("", "", "", 0)
-        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
-        told = await harness.wait_sent(ServingCertificate, timeout=10)
-        assert told.cert_file == told.key_file == str(node.pki / "kubelet-server-current.pem")
-        assert mode(Path(told.cert_file)) == 0o600
-        found = read(Path(told.cert_file).read_bytes())
-        assert (found.dns_names, found.ips, found.common_name) == (("n1",), ("10.0.0.1",), USER)
-        await harness.deliver(NodeAddresses(["10.0.0.2"], ["n1"]), "api_clients/heartbeat_client")
-        await harness.wait_sent(ServingCertificate, count=2, timeout=10)
-        assert read(Path(told.cert_file).read_bytes()).ips == ("10.0.0.2",)
-        assert (await harness.deliver(GetServingCertificate())).version == 2
-    spec = node.server.items(CSRS)[-1]["spec"]
-    assert {csr["spec"]["signerName"] for csr in node.server.items(CSRS)} >= {"kubernetes.io/kubelet-serving"}
-    assert spec["usages"][0] == "digital signature"
-    async with node.start(serverTLSBootstrap=True) as harness:  # a restart serves at once, with what is in the store
-        assert (await harness.wait_sent(ServingCertificate)).version == 1
-
-
-@scenario
-async def test_a_serving_request_that_nobody_approves_stays_one_request(node):
-    node.server.options.approve_serving = False
-    async with node.start(serverTLSBootstrap=True) as harness:
-        await joined(harness)
-        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
-        names = await requests(node, harness, 2)
-        await node.pass_time(harness, 120)
-        assert not harness.sent(ServingCertificate)
-    async with node.start(serverTLSBootstrap=True) as harness:
-        await joined(harness)
-        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
-        await asyncio.sleep(0.5)
-        assert await requests(node, harness, 2) == names
-
-
-@scenario
-async def test_a_serving_certificate_is_rotated_and_its_age_counted(node):
-    node.server.options.certificate_seconds = 3600
-    async with node.start(serverTLSBootstrap=True, rotate=False) as harness:
-        await joined(harness)
-        node.server.options.certificate_seconds = 300
-        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
-        await harness.wait_sent(ServingCertificate, timeout=10)
-        node.server.options.certificate_seconds = 3000
-        await node.pass_time(harness, 290)
-        await harness.wait_sent(ServingCertificate, count=2, timeout=10)
-        samples = (await harness.deliver(GetMetrics())).samples
-    (ages,) = (one for one in samples if one.name == "kubelet_certificate_manager_server_rotation_seconds")
-    assert sum(ages.counts) == 1
-    assert [one for one in samples if one.name == "kubelet_certificate_manager_server_ttl_seconds"]
-
-
-@scenario
-async def test_addresses_that_came_before_the_client_certificate_are_asked_for_as_soon_as_it_is_there(node):
-    node.server.options.auto_approve = False
-    async with node.start(serverTLSBootstrap=True) as harness:
-        (name,) = await requests(node, harness)
-        await harness.deliver(NodeAddresses(["10.0.0.1"], ["n1"]), "api_clients/heartbeat_client")
-        decide(node, "Approved", name)
-        await harness.wait_sent(ServingCertificate, timeout=10)  # and no time has passed
-
-
 @scenario
 async def test_another_bootstrap_token_is_tried_as_soon_as_it_is_there(node, caplog):
     good = Path(node.bootstrap).read_bytes()
@@ -484,4 +308,17 @@ async def test_another_bootstrap_token_is_tried_as_soon_as_it_is_there(node, cap
         Path(node.bootstrap).write_bytes(good)
         await harness.advance(CHECK_SECONDS)
         await joined(harness)
+    assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_a_clock_that_is_far_ahead_floods_nobody_with_requests(node, caplog):
+    node.offset = 3500.0  # of certificates that live for 3600 s
+    async with node.start() as harness:
+        await joined(harness)
+        for _ in range(60):
+            await harness.advance(CHECK_SECONDS)
+            await asyncio.sleep(0.02)
+        assert 3 <= len(node.server.items(CSRS)) <= 25
+    assert "is due for another at once" in caplog.text
     assert await node.who_am_i() == USER
