@@ -33,6 +33,7 @@ class _Meta(msgspec.Struct):
     uid: str = ""
     name: str = ""
     namespace: str = ""
+    creationTimestamp: str | None = None
     labels: msgspec.Raw = msgspec.Raw()
     annotations: msgspec.Raw = msgspec.Raw()
     deletionTimestamp: msgspec.Raw = msgspec.Raw()
@@ -59,6 +60,8 @@ class _Known(msgspec.Struct):
     """A pod of the server: as it came last, and as those who run it are told."""
 
     mark: tuple[bytes, ...]
+    created: str
+    """RFC 3339 in UTC: sorts as text."""
     candidate: Candidate
 
 
@@ -76,7 +79,8 @@ class ApiSource:
 
     @property
     def candidates(self) -> list[Candidate]:
-        return [known.candidate for known in self._known.values()]
+        """The oldest first: after a restart those that ran already are admitted before newer ones."""
+        return [known.candidate for known in sorted(self._known.values(), key=lambda known: known.created)]
 
     def errors(self) -> list[str]:
         return [each.text for _, each in self.unreadable.values()]

@@ -103,3 +103,10 @@ def test_what_was_overtaken_on_the_way_changes_nothing() -> None:
     assert api.change(5, "u", b"") is False
     assert api.full(4, [data(pod()), data(pod("b", "y"))]) == []
     assert [each.uid for each in api.candidates] == ["b"]
+
+
+def test_the_oldest_come_first() -> None:
+    api = source()
+    ages = {"a": "2026-03-01T00:00:00Z", "b": "2026-01-01T00:00:00Z", "c": "2026-02-01T00:00:00Z"}
+    api.full(0, [data(pod(uid, uid, meta={"creationTimestamp": when})) for uid, when in ages.items()])
+    assert [each.uid for each in api.candidates] == ["b", "c", "a"]
