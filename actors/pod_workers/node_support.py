@@ -39,8 +39,6 @@ def wants_apparmor(pod: Pod) -> bool:
 
 def beyond_us(pod: Pod) -> str:
     """What this agent cannot do yet and must not leave out in silence; '' for nothing."""
-    if pod.spec.runtimeClassName:
-        return f'RuntimeClass "{pod.spec.runtimeClassName}" not found: no API server is joined'
     if pod.spec.hostUsers is False:
         return "hostUsers: false: user namespaces are not supported yet"
     for container in all_containers(pod):

@@ -49,6 +49,13 @@ class Objects(msgspec.Struct, frozen=True, kw_only=True):
         raise ConfigError(f'{kind} "{ref.name}" not found')
 
 
+class _RuntimeClass(msgspec.Struct):
+    handler: str
+
+
+_RUNTIME_CLASS = msgspec.json.Decoder(_RuntimeClass)
+
+
 def _texts(ref: ObjectRef, body: bytes) -> dict[str, str]:
     if ref.kind == "ConfigMap":
         return config_map_texts(body)
@@ -68,6 +75,24 @@ async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef]) -> Objects:
         asyncio.gather(*(state_of(actor, ref) for ref in whole)),
     )
     return Objects(states=dict(zip(whole, states, strict=True)), services=services)
+
+
+async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
+    """The runtime's handler that the pod's RuntimeClass names; '' for the default one. Raises ConfigError."""
+    name = pod.spec.runtimeClassName
+    if not name:
+        return ""
+    if not joined:
+        raise ConfigError(f'runtimeclass.node.k8s.io "{name}" not found: no API server is joined')
+    state = await state_of(actor, ObjectRef("RuntimeClass", name))
+    if state.body:
+        try:
+            return _RUNTIME_CLASS.decode(state.body).handler
+        except msgspec.MsgspecError as error:
+            raise ConfigError(f"failed to lookup RuntimeClass {name}: {error}") from None
+    if state.reason == "NotFound":
+        raise ConfigError(f'runtimeclass.node.k8s.io "{name}" not found')
+    raise ConfigError(f"failed to lookup RuntimeClass {name}: {state.message or state.reason}")
 
 
 async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:

@@ -6,7 +6,7 @@ import msgspec
 
 from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
 from actors.kube.pod import Pod
-from actors.kube.pods import container_limits, pod_requests
+from actors.kube.pods import amount, container_limits, pod_requests
 from proto import cri_pb2 as cri
 
 from .dns import Dns
@@ -49,6 +49,8 @@ def sandbox_config(pod: Pod, attempt: int, around: Surroundings) -> cri.PodSandb
     for sysctl in pod.spec.securityContext.sysctls:
         linux.sysctls[sysctl.name.replace("/", ".")] = sysctl.value
     linux.resources.CopyFrom(_whole(pod, around.cpu_period_us))
+    if overhead := _overhead(pod):
+        linux.overhead.CopyFrom(_resources(overhead, overhead, around.cpu_period_us))
     return config
 
 
@@ -76,12 +78,21 @@ def port_mappings(pod: Pod) -> list[cri.PortMapping]:
 
 
 def _whole(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
-    """The sum over the containers; for runtimes that size the sandbox by it (virtual machines)."""
-    wanted = pod_requests(pod)
+    """The sum over the containers, without overhead; for runtimes that size the sandbox by it (virtual machines)."""
+    overhead = _overhead(pod)
+    wanted = {name: value - overhead.get(name, 0) for name, value in pod_requests(pod).items()}
     limits: dict[str, int] = {}
     for container in pod.spec.containers:
         for resource, value in container_limits(container).items():
             limits[resource] = limits.get(resource, 0) + value
+    return _resources(wanted, limits, period_us)
+
+
+def _overhead(pod: Pod) -> dict[str, int]:
+    return {name: amount(name, quantity) for name, quantity in pod.spec.overhead.items()}
+
+
+def _resources(wanted: dict[str, int], limits: dict[str, int], period_us: int) -> cri.LinuxContainerResources:
     return cri.LinuxContainerResources(
         cpu_shares=shares(wanted.get("cpu", 0)),
         cpu_quota=quota(limits.get("cpu", 0), period_us),

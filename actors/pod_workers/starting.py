@@ -36,7 +36,7 @@ from .hooks import HookFailed, run_hook
 from .host_addresses import host_ips
 from .names import hostname, log_path
 from .node_support import beyond_us
-from .objects import fetch
+from .objects import fetch, runtime_handler
 from .resources import limits
 from .sandbox_config import Surroundings, sandbox_config
 from .security import container_context
@@ -116,7 +116,9 @@ class Maker:
             if lacking := beyond_us(pod):
                 raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
-            return await self._client.run_pod_sandbox(self.sandbox_config(pod, attempt, place.cgroup_parent))
+            handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
+            config = self.sandbox_config(pod, attempt, place.cgroup_parent)
+            return await self._client.run_pod_sandbox(config, handler)
         except (CriError, ConfigError, OSError) as error:
             self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
             raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None

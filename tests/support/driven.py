@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, RecordEvent, Services
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.messages import (
@@ -66,8 +67,15 @@ class Driven:
     """One worker, from its start to its end. A second one on the same `fake` and `clock` is its next incarnation."""
 
     def __init__(
-        self, home: Path, fake: FakeRuntime | None = None, clock: VirtualClock | None = None, **config: Any
+        self,
+        home: Path,
+        fake: FakeRuntime | None = None,
+        clock: VirtualClock | None = None,
+        *,
+        joined: bool = False,
+        **config: Any,
     ) -> None:
+        """`joined`: there is an API server, of which `objects` has the objects and `services` the services."""
         self.home, self.clock = home, clock or VirtualClock(BEGAN)
         self.fake = fake or FakeRuntime(clock_ns=lambda: round(self.clock() * 1e9))
         settings = KubeletConfiguration(podLogsDir=f"{home}/logs", **config)
@@ -78,7 +86,10 @@ class Driven:
             container_logs_dir=f"{home}/links",
             node_ip="192.0.2.1",
             workers=1,
+            standalone=not joined,
         )
+        self.objects: dict[ObjectRef, ObjectState] = {}
+        self.services = Services(synced=True)
         arguments = {"runtime": self.fake.client(), "clock": self.clock}
         self.harness = Harness(Worker, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
@@ -87,6 +98,8 @@ class Driven:
         self.answer(ReleasePod, lambda asked: PodReleased(asked.uid))
         self.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": f"{home}/data"}))
         self.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
+        self.answer(GetObject, lambda asked: self.objects.get(asked.ref, ObjectState(asked.ref, reason="NotFound")))
+        self.answer(GetServices, lambda asked: self.services)
         self.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
 
     def answer(self, question: type[Any], answer: Any) -> None:
@@ -168,6 +181,10 @@ class Driven:
         self.fake.finish(self.containers(name)[-1].id, exit_code)
         await self.relist(uid)
 
+    def told(self) -> list[tuple[str, str]]:
+        """Reason and text of the events."""
+        return [(event.reason, event.message) for event in self.harness.sent(RecordEvent)]
+
     def observed(self, uid: str = "u") -> PodObserved:
         """What was last said of the pod."""
         return [one for one in self.harness.sent(PodObserved, "status_manager") if one.uid == uid][-1]
@@ -179,5 +196,5 @@ class Driven:
 
     def waiting(self, name: str = "a", uid: str = "u") -> str:
         """The waiting reason of a container, '' for none."""
-        found = self.observed(uid).waiting.get(name)
+        found = self.observed(uid).waiting.get(name) if self.stage(uid) else None
         return found.reason if found is not None else ""

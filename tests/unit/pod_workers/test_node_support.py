@@ -32,7 +32,6 @@ def test_what_node_or_runtime_cannot_do_is_a_reason_to_refuse(spec, reason):
 @pytest.mark.parametrize(
     "spec",
     [
-        {"runtimeClassName": "gvisor"},
         {"hostUsers": False},
         {"containers": [container("a", volumeDevices=[{"name": "d", "devicePath": "/dev/x"}])]},
     ],

@@ -1,0 +1,133 @@
+"""A worker with pods that need objects of the API: environments, pull secrets, runtime classes, and their absence."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.image_manager.messages import EnsureImage, ImageFailed
+from tests.support.driven import Driven, container, pod
+
+SECRET = ObjectRef("Secret", "s", "default")
+RUNTIME = ObjectRef("RuntimeClass", "fast")
+
+
+def secret(ref: ObjectRef = SECRET, kind: str = "Opaque", **data: bytes) -> ObjectState:
+    body = {
+        "type": kind,
+        "data": {key.replace("__", "."): base64.b64encode(text).decode() for key, text in data.items()},
+    }
+    return ObjectState(ref, json.dumps(body).encode())
+
+
+def with_key(name: str = "a", **more: Any) -> dict[str, Any]:
+    variable = {"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    return container(name, env=[variable], **more)
+
+
+def values(node: Driven, name: str = "a") -> dict[str, bytes]:
+    return {pair.key: pair.value for pair in node.containers(name)[-1].config.envs}
+
+
+async def test_a_container_has_what_the_secret_says_when_it_starts(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        node.objects[SECRET] = secret(k=b"\xffone")
+        node.services = Services(True, [], b'{"metadata":{"name":"kubernetes"},"spec":{"clusterIP":"10.0.0.1",'
+                                            b'"ports":[{"port":443,"protocol":"TCP"}]}}')  # fmt: skip
+        await node.want(pod(containers=[with_key()]))
+        await node.until(lambda: node.running("a"))
+        assert values(node)["X"] == b"\xffone"
+        assert values(node)["KUBERNETES_SERVICE_HOST"] == b"10.0.0.1"
+        assert ("Created", "Container created") in node.told()
+        await node.until(lambda: ("Started", "Container started") in node.told())
+
+
+async def test_one_whose_secret_is_missing_waits_and_says_why_and_the_others_run(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        await node.want(pod(containers=[with_key(), container("b")]))
+        await node.until(lambda: node.running("b") and node.waiting() != "")
+        why = node.observed().waiting["a"]
+        assert (why.reason, why.message) == ("CreateContainerConfigError", 'secret "s" not found')
+        assert ("Failed", 'Error: secret "s" not found') in node.told()
+        node.objects[SECRET] = secret(k=b"late")
+        await node.pass_time(12)
+        await node.until(lambda: node.running("a"))
+        assert values(node)["X"] == b"late"
+        assert node.waiting() == ""
+
+
+async def test_a_pod_of_the_api_waits_until_services_are_known(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        node.services = Services(synced=False)
+        await node.want(pod())
+        await node.until(lambda: node.waiting() == "CreateContainerConfigError")
+        text = "services have not yet been read at least once, cannot construct envvars"
+        assert node.observed().waiting["a"].message == text
+        node.services = Services(synced=True)
+        await node.pass_time(12)
+        await node.until(lambda: node.running("a"))
+
+
+async def test_a_static_pod_waits_for_no_services(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        node.services = Services(synced=False)
+        static = {"annotations": {"kubernetes.io/config.source": "file"}}
+        await node.want(pod(metadata=static))
+        await node.until(lambda: node.running("a"))
+
+
+async def test_the_image_is_asked_for_with_the_pods_secrets(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        old = ObjectRef("Secret", "old", "default")
+        node.objects[SECRET] = secret(kind="kubernetes.io/dockerconfigjson", __dockerconfigjson=b'{"auths":{}}')
+        node.objects[old] = secret(old, kind="kubernetes.io/dockercfg", __dockercfg=b"{}")
+        names = [{"name": name} for name in ("s", "old", "gone")]
+        await node.want(pod(imagePullSecrets=names, serviceAccountName="robot"))
+        await node.until(lambda: node.running("a"))
+        [asked] = [question for _, question in node.harness.asks if isinstance(question, EnsureImage)]
+        assert asked.pull_secrets == [b'{"auths":{}}', b"{}"]
+        assert (asked.field, asked.service_account) == ("spec.containers{a}", "robot")
+        assert (
+            "FailedToRetrieveImagePullSecret",
+            "Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed.",
+        ) in node.told()
+
+
+async def test_a_pull_that_fails_is_told_as_users_know_it(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        text = 'Failed to pull image "busybox": no such host'
+        node.answer(EnsureImage, ImageFailed("busybox", "ErrImagePull", text, retry_seconds=10.0))
+        await node.want(pod())
+        await node.until(lambda: node.waiting() == "ErrImagePull")
+        assert [told for told in node.told() if told[0] == "Failed"] == [
+            ("Failed", text),
+            ("Failed", "Error: ErrImagePull"),
+        ]
+        text = 'Back-off pulling image "busybox": ErrImagePull: no such host'
+        node.answer(EnsureImage, ImageFailed("busybox", "ImagePullBackOff", text, retry_seconds=10.0))
+        await node.pass_time(6)
+        await node.until(lambda: node.waiting() == "ImagePullBackOff")
+        assert node.told()[-2:] == [("BackOff", text), ("Failed", "Error: ImagePullBackOff")]
+
+
+async def test_a_runtime_class_names_the_handler_and_an_unknown_one_is_waited_for(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        await node.want(pod(runtimeClassName="fast"))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        reason, text = node.told()[-1]
+        assert reason == "FailedCreatePodSandBox"
+        assert text == 'Failed to create pod sandbox: runtimeclass.node.k8s.io "fast" not found'
+        node.objects[RUNTIME] = ObjectState(RUNTIME, b'{"metadata":{"name":"fast"},"handler":"runc"}')
+        await node.pass_time(12)
+        await node.until(lambda: node.running("a"))
+        assert [request.runtime_handler for request in node.fake.asked("RunPodSandbox")] == ["runc"]
+
+
+async def test_without_an_api_server_nothing_is_asked_of_it(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=[with_key()], imagePullSecrets=[{"name": "s"}]))
+        await node.until(lambda: node.waiting() == "CreateContainerConfigError")
+        assert node.observed().waiting["a"].message == 'secret "s" not found: no API server is joined'
+        assert not [question for _, question in node.harness.asks if isinstance(question, GetObject | GetServices)]
