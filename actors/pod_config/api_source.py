@@ -133,9 +133,8 @@ class ApiSource:
         if mirror:
             # the server's picture of a static pod of ours
             return self._drop(meta.uid)
-        self._known[meta.uid] = _Known(
-            mark, Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
-        )
+        candidate = Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
+        self._known[meta.uid] = _Known(mark, meta.creationTimestamp or "", candidate)
         return True
 
     def _set_aside(self, meta: _Meta, data: bytes, error: Exception) -> bool | Unreadable:
