@@ -107,9 +107,7 @@ class Process:
         self.flusher = Flusher(self.loop)
         self._runner = Runner(self.flusher, birth.slot, self, self._slow)
         context = load(birth.refresh)(birth.context) if birth.refresh else birth.context
-        self._port = ActorPort(
-            birth.name, birth.incarnation, context, birth.names, self._runner, dynamic=birth.dynamic
-        )
+        self._port = ActorPort(birth.name, birth.incarnation, context, birth.names, self._runner, dynamic=birth.dynamic)
         self._inbox = self._port.inbox = Inbox(self)
         self._uplink = self._port.uplink = Uplink(self)
         self._beat()

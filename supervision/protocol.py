@@ -22,7 +22,9 @@ EXIT_ORPHANED = 71
 EXIT_ESCALATED = 75
 """Exit code of a supervisor that gave up: its children were restarted too often."""
 
-Cause = Literal["exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "renewed", "parent", "stage"]
+Cause = Literal[
+    "exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "renewed", "parent", "stage"
+]
 
 
 class Hello(Message, frozen=True):
@@ -178,8 +180,8 @@ class Shutdown(Message, frozen=True):
 
 
 class Renew(Message, frozen=True):
-    """Asks the stage to replace these actors in good order, as what they were started with has changed: each is asked to
-    end, and started again by its supervisor at once, which does not count as a failure. Answered with Done."""
+    """Asks the stage to replace these actors in good order, as what they were started with has changed: each is asked
+    to end, and started again by its supervisor at once, which does not count as a failure. Answered with Done."""
 
     names: tuple[str, ...]
 

@@ -46,8 +46,8 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "container_manager": (
         "cpuCFSQuota", "cpuCFSQuotaPeriod", "maxPods", "podsPerCore", "podPidsLimit", "systemReserved", "kubeReserved",
-        "reservedSystemCPUs", "systemReservedCgroup", "kubeReservedCgroup", "enforceNodeAllocatable", "qosReserved", "evictionHard",
-        "evictionSoft", "evictionSoftGracePeriod", "evictionPressureTransitionPeriod", "evictionMaxPodGracePeriod",
+        "reservedSystemCPUs", "systemReservedCgroup", "kubeReservedCgroup", "enforceNodeAllocatable",
+        "qosReserved", "evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionPressureTransitionPeriod", "evictionMaxPodGracePeriod",
         "evictionMinimumReclaim", "mergeDefaultEvictionSettings", "cpuManagerReconcilePeriod", "protectKernelDefaults",
         "kernelMemcgNotification", "localStorageCapacityIsolation", "memoryThrottlingFactor", "memoryReservationPolicy",
         "shutdownGracePeriod", "shutdownGracePeriodCriticalPods", "shutdownGracePeriodByPodPriority",

@@ -32,9 +32,6 @@ class Ground:
 
     def context(self) -> Any: ...
 
-    def refresh(self) -> str:
-        return ""
-
     def arguments(self, child: Child) -> dict[str, Any]:
         return {}
 

@@ -1,0 +1,160 @@
+"""The whole agent without a runtime: what systemd hears, what changes while it runs, what a storm of changes does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.config_controller.messages import ConfigStatus, Configz, Flagz, GetConfigStatus, GetConfigz, GetFlagz
+from actors.status_manager.messages import GetPods, Pods
+from supervision.protocol import GetMetrics, MetricsSnapshot
+from tests.support.agent_command import HARMLESS, START, AgentCommand, free_port
+
+pytestmark = pytest.mark.tree
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+class Place:
+    """The files of one agent."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.root_dir = directory, directory / "root"
+        self.file, self.log_file = directory / "config.yaml", directory / "agent.log"
+        self.ports = free_port(), free_port()
+        (directory / "pods").mkdir()
+
+    def configure(self, text: str = "") -> None:
+        temporary = self.file.with_suffix(".new")
+        temporary.write_text(f"{HEADER}staticPodPath: {self.directory}/pods\n{text}")
+        temporary.replace(self.file)
+
+    def start(self, *flags: str, **environment: str) -> AgentCommand:
+        if not self.file.exists():
+            self.configure()
+        own = [
+            f"--config={self.file}", f"--root-dir={self.root_dir}", f"--log-file={self.log_file}",
+            f"--healthz-port={self.ports[0]}", f"--port={self.ports[1]}", "--hostname-override=n1",
+            f"--container-runtime-endpoint=unix://{self.directory}/none.sock",
+        ]  # fmt: skip
+        return AgentCommand([*START, *HARMLESS, *own, *flags], self.root_dir, environment)
+
+    def lines(self) -> list[str]:
+        return self.log_file.read_text().splitlines() if self.log_file.exists() else []
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    # a short path: a socket's has at most 107 bytes
+    with tempfile.TemporaryDirectory(prefix="agent-") as directory:
+        yield Place(Path(directory))
+
+
+def configz(agent: AgentCommand) -> dict[str, object]:
+    found = json.loads(agent.ask(GetConfigz(), Configz, "config_controller").body)["kubeletconfig"]
+    assert isinstance(found, dict)
+    return found
+
+
+def heard(sock: socket.socket, seconds: float) -> list[tuple[float, str]]:
+    """(when, line) of what the service manager is told within that time."""
+    found, end = [], time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        sock.settimeout(left)
+        try:
+            found += [(time.monotonic(), line) for line in sock.recv(4096).decode().splitlines()]
+        except TimeoutError:
+            break
+    return found
+
+
+def test_systemd_hears_ready_once_all_is_in_service_then_its_watchdog_then_stopping(place: Place) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+        sock.bind(f"{place.directory}/notify")
+        notify = {"NOTIFY_SOCKET": f"{place.directory}/notify", "WATCHDOG_USEC": "1500000"}
+        with place.start(**notify) as agent:
+            agent.wait_ready()
+            told = [line for _, line in heard(sock, 3.2)]
+            assert told.count("READY=1") == 1
+            assert f"MAINPID={agent.process.pid}" in told
+            assert told.count("WATCHDOG=1") >= 4
+            assert all(actor.state == "running" for actor in agent.tree().values())
+            # a root that hangs is no reason to be fed, until another has taken its place
+            os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)
+            assert "WATCHDOG=1" in [line for _, line in heard(sock, 1.0)]
+            assert agent.stop() == 0
+            assert "STOPPING=1" in [line for _, line in heard(sock, 0.3)]
+
+
+def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Place) -> None:
+    with place.start() as agent:
+        agent.wait_ready()
+        before = [actor.pid for actor in agent.tree().values()]
+        first = agent.ask(GetConfigStatus(), ConfigStatus, "config_controller").current
+        place.configure("logging: {format: json, verbosity: 5}\n")
+        agent.until(
+            lambda: agent.ask(GetConfigStatus(), ConfigStatus, "config_controller").current != first, "the change"
+        )
+        os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)  # whose replacement, and whose supervisor, log as they do now
+        agent.until(lambda: agent.tree()["pleg"].incarnation == 2, "another pleg")
+        agent.wait_ready()
+        after = [actor.pid for actor in agent.tree().values()]
+        assert len(set(before) - set(after)) == 1
+        agent.until(
+            lambda: any(
+                '"logger":"root"' in line and "in service: pleg, incarnation 2" in line for line in place.lines()
+            ),
+            "a line of the root in JSON",
+        )
+        place.configure("logging: {vmodule: [{filePattern: 'image_*', verbosity: 6}]}\n")
+        agent.until(lambda: "vmodule" in configz(agent)["logging"], "the rules by actor")  # type: ignore[operator]
+        agent.until(lambda: place.lines()[-1].startswith(("I", "W")), "text again")
+
+
+def test_what_metrics_and_flagz_say_of_gates_and_flags(place: Place) -> None:
+    with place.start("--feature-gates=EventedPLEG=true") as agent:
+        agent.wait_ready()
+        told = agent.ask(GetFlagz(), Flagz, "config_controller")
+        assert told.flags["config"] == str(place.file)
+        assert told.gates["EventedPLEG"]
+        samples = agent.ask(GetMetrics(), MetricsSnapshot, "config_controller").samples
+        labels = [(one.labels["name"], one.value) for one in samples if one.name == "kubernetes_feature_enabled"]
+        assert ("EventedPLEG", 1.0) in labels
+
+
+def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: Place) -> None:
+    """Of pods that are given meanwhile each is known at the end; the last configuration is in force; nothing gave up."""
+    with place.start() as agent:
+        agent.wait_ready()
+        end, rounds = time.monotonic() + 6.0, 0
+        while time.monotonic() < end:
+            rounds += 1
+            place.configure(f"maxPods: {100 + rounds}\nimageGCHighThresholdPercent: {86 + rounds % 10}\n")
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{rounds}"}}
+            pod["spec"] = {"containers": [{"name": "c", "image": "x"}]}
+            (place.directory / f"pods/{rounds}.json").write_text(json.dumps(pod))
+            if rounds % 10 == 5:
+                victim = ("config_controller", "pod_config", "pleg")[rounds // 10 % 3]
+                if pid := agent.tree()[victim].pid:
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.1)
+        wanted = {f"p{number}-n1" for number in range(1, rounds + 1)}
+        agent.until(lambda: configz(agent)["maxPods"] == 100 + rounds, "the last configuration", 30)
+        agent.until(lambda: {pod["metadata"]["name"] for pod in pods(agent)} == wanted, "every pod", 30)
+        agent.wait_ready()
+        assert rounds > 20
+        assert all(actor.restarts <= 3 for actor in agent.tree().values())
+        assert agent.stop() == 0
+
+
+def pods(agent: AgentCommand) -> list[dict[str, dict[str, str]]]:
+    found = json.loads(agent.ask(GetPods(), Pods, "status_manager").data)["items"]
+    assert isinstance(found, list)
+    return found
