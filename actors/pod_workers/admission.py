@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from actors.api_clients.messages import ObjectRef
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
 from actors.kube.pod import Pod
 from actors.kube.pods import is_static
@@ -12,7 +13,9 @@ from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesM
 from supervision.actor import AskError
 
 from .ending import alive, unborn
+from .node_fit import asks, read_node, unfit
 from .node_support import Support, unsupported
+from .objects import state_of
 from .starting import PodPlace
 from .syncing import decide
 from .sysctls import forbidden
@@ -68,9 +71,23 @@ async def judge(driver: PodDriver, pod: Pod) -> tuple[str, str]:
     text = forbidden(pod, driver.worker.agent.config.allowedUnsafeSysctls)
     if text:
         return "SysctlForbidden", text
+    reason, text = await misfit(driver, pod)
+    if reason:
+        return reason, text
     strict = pod.spec.securityContext.supplementalGroupsPolicy == "Strict"
     groups = strict and (await driver.worker.client.status()).supplemental_groups_policy
     return unsupported(pod, Support(apparmor=driver.worker.apparmor, strict_groups=groups))
+
+
+async def misfit(driver: PodDriver, pod: Pod) -> tuple[str, str]:
+    """What the Node object has against it. A pod that runs is left alone, and so is one that nothing is known against
+    because the API server cannot be asked: the scheduler has judged it already."""
+    agent = driver.worker.agent
+    if agent.standalone or not asks(pod) or (driver.runtime is not None and alive(driver.runtime)):
+        return "", ""
+    state = await driver.unless_leaving(state_of(driver.worker, ObjectRef("Node", agent.node_name)))
+    node = read_node(state.body) if state.body else None
+    return unfit(pod, node) if node is not None else ("", "")
 
 
 def refuse(driver: PodDriver, reason: str, message: str) -> None:
