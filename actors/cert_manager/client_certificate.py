@@ -29,8 +29,8 @@ from .client_plan import (
     to_rotate,
 )
 from .pursuit import WORK_SECONDS, Order, Pursuit
-from .rotation import due_at, ended
-from .store import Pair, Store
+from .rotation import due_at, ended, is_due
+from .store import Followed, Pair, Store
 
 CLIENTS: Final = ("api_clients/kube_client", "api_clients/heartbeat_client", "api_clients/event_client")
 TTL: Final = "kubelet_certificate_manager_client_ttl_seconds"
@@ -45,12 +45,15 @@ class ClientCertificate:
         self._config = ConfigFile(agent.kubeconfig)
         self._bootstrap = ConfigFile(agent.bootstrap_kubeconfig)
         self.store = Store(agent.cert_dir, "kubelet-client")
+        self._followed = Followed(self.store)
         self._action = Action.WAIT
         self.access: Access | None = None
         """How the API server is reached by now."""
         self.certificate: Certificate | None = None
         """The one in use."""
         self._told: tuple[object, ...] = ()
+        self._life = ("", False)
+        """Fingerprint of the certificate that was last spoken of, and whether it was due for another then."""
         self._message: CredentialsChanged | None = None
         self._version, self._complaint = 0, ""
         self.pursuit = Pursuit(actor, "client certificate", self._wanted, self._installed)
@@ -74,6 +77,7 @@ class ClientCertificate:
             self._action = self._decide()
         self._complain(self._action)
         self._tell()
+        self._say_life()
         self.measure()
 
     def _decide(self) -> Action:
@@ -95,7 +99,7 @@ class ClientCertificate:
     def _stored(self, now: float) -> Pair | None:
         """The store's pair, if it is of this node and has not ended."""
         try:
-            pair = self.store.repaired(now)
+            pair = self._followed.pair(now)
         except OSError as error:
             self._say(f"{self.store.current_path}: {error}")
             return None
@@ -175,17 +179,23 @@ class ClientCertificate:
         for client in CLIENTS:
             self._actor.tell(client, self._message, deadline=60.0)
         self.changed()
-        if self.certificate is not None:
-            self._say_life(self.certificate)
 
-    def _say_life(self, certificate: Certificate) -> None:
-        mine = is_of_node(certificate, self._agent.node_name)
-        then = "not rotated by us"
-        if mine and self._agent.config.rotateCertificates:
-            then = f"rotated from {_when(due_at(certificate))}"
-        self._actor.log.info(
-            "client certificate of %s, valid until %s, %s", certificate.common_name, _when(certificate.not_after), then
-        )
+    def _say_life(self) -> None:
+        """Until when the certificate is valid: when it is first used, and when it is due for another."""
+        certificate, log = self.certificate, self._actor.log
+        if certificate is None:
+            return
+        now = (certificate.fingerprint, is_due(certificate, self.wall()))
+        if now == self._life:
+            return
+        self._life = now
+        who, end = certificate.common_name, _when(certificate.not_after)
+        if self._agent.config.rotateCertificates and is_of_node(certificate, self._agent.node_name):
+            log.info("client certificate of %s, valid until %s, rotated from %s", who, end, _when(due_at(certificate)))
+        elif now[1]:
+            log.warning("client certificate of %s ends at %s, and is not rotated (rotateCertificates)", who, end)
+        else:
+            log.info("client certificate of %s, valid until %s, not rotated", who, end)
 
     def hello(self, name: str) -> None:
         """A client has started."""

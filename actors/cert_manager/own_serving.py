@@ -12,6 +12,7 @@ from supervision.actor import Actor, DisposableError
 
 from .certificate import BadCertificate, Certificate
 from .decide import Verdict, judge, subject_names
+from .rotation import ended
 from .store import load_pair
 
 WORK_SECONDS: Final = 20.0
@@ -42,6 +43,10 @@ class OwnServing:
             self._actor.log.info("made a self-signed serving certificate in %s", agent.cert_dir)
             pair, reason = self._load()
         self.certificate, self._complaint = pair, ""
+        if pair is not None and ended(pair, self._wall()):
+            self._actor.log.warning(
+                "%s: the serving certificate has ended: clients that check it refuse it", self.files[0]
+            )
         return True
 
     @property

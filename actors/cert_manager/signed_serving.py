@@ -16,7 +16,7 @@ from .client_plan import ORGANIZATION, node_user
 from .decide import names_to_sign, to_request
 from .messages import NodeAddresses
 from .pursuit import Order, Pursuit
-from .store import Pair, Store, load_pair
+from .store import Followed, Pair, Store, load_pair
 
 ERRORS: Final = "kubelet_server_expiration_renew_errors"
 ROTATION: Final = "kubelet_certificate_manager_server_rotation_seconds"
@@ -37,6 +37,7 @@ class SignedServing:
     ) -> None:
         self._actor, self._agent, self._access, self._changed, self._wall = actor, agent, access, changed, wall
         self.store = Store(agent.cert_dir, "kubelet-server")
+        self._followed = Followed(self.store)
         self._user = node_user(agent.node_name)
         self._addresses: NodeAddresses | None = None
         self._said_waiting = False
@@ -70,7 +71,7 @@ class SignedServing:
 
     def _stored(self) -> Pair | None:
         try:
-            return self.store.repaired(self._wall())
+            return self._followed.pair(self._wall())
         except OSError as error:
             self._actor.log.error("%s: %s", self.store.current_path, error)
             return None

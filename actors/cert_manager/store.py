@@ -17,7 +17,7 @@ import msgspec
 from actors.api.kubeconfig import read_bounded
 
 from .certificate import BadCertificate, Certificate, read
-from .files import write_private
+from .files import file_stamp, write_private
 
 KEPT: Final = 3
 """Files, that of the link among them; older ones are removed."""
@@ -84,6 +84,24 @@ class Store(msgspec.Struct, frozen=True):
         temporary.unlink(missing_ok=True)
         temporary.symlink_to(name)
         temporary.replace(link)
+
+
+class Followed:
+    """A store that is looked at every few seconds, and read when its link or file has changed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stamp: object = None
+        self._pair: Pair | None = None
+
+    def pair(self, now: float) -> Pair | None:
+        """As Store.repaired. Raises OSError."""
+        known, stamp = self._pair, file_stamp(self._store.current_path)
+        if known is not None and stamp == self._stamp and now <= known.certificate.not_after:
+            return known
+        self._pair = self._store.repaired(now)
+        self._stamp = file_stamp(self._store.current_path)
+        return self._pair
 
 
 def install(directory: str, prefix: str, certificate: bytes) -> None:

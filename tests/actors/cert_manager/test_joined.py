@@ -322,3 +322,15 @@ async def test_a_clock_that_is_far_ahead_floods_nobody_with_requests(node, caplo
         assert 3 <= len(node.server.items(CSRS)) <= 25
     assert "is due for another at once" in caplog.text
     assert await node.who_am_i() == USER
+
+
+@scenario
+async def test_a_certificate_that_nobody_rotates_is_warned_about_before_it_ends(node, caplog):
+    node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1", seconds=10_000)).read_bytes())
+    async with node.start(rotate=False) as harness:
+        await joined(harness)
+        assert "is not rotated" not in caplog.text
+        node.offset = 9500
+        await harness.advance(60)
+        assert caplog.text.count("and is not rotated (rotateCertificates)") == 1
+        assert len(harness.sent(CredentialsChanged, to="api_clients/kube_client")) == 1
