@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.api.errors import ApiError, error_of
+from actors.api.exchange import Event, event_of
 from actors.api.limit import TokenBucket
 from actors.api.lines import Lines, LineTooLong
 
@@ -67,3 +71,19 @@ def test_never_more_than_burst_and_rate_allow(qps: float, burst: int, gaps: list
     for first in range(len(at)):
         for last in range(first, len(at)):
             assert last - first + 1 <= burst + (at[last] - at[first]) * qps + 1e-6
+
+
+@given(st.binary(max_size=40) | st.from_regex(rb'\{"type":"(ADDED|ERROR|X)","object":[^\n]{0,12}\}', fullmatch=True))
+def test_a_line_is_an_event_or_an_error_of_ours(line: bytes) -> None:
+    try:
+        event: Event | ApiError = event_of(line)
+    except ApiError as error:
+        event = error
+    assert isinstance(event, ApiError) or json.loads(event.object) is not None or event.object == b"null"
+
+
+@given(st.integers(100, 599), st.binary(max_size=40), st.dictionaries(st.just("retry-after"), st.text(max_size=5)))
+def test_any_answer_is_an_error_with_its_status(status: int, body: bytes, headers: dict[str, str]) -> None:
+    error = error_of(status, body, headers)
+    assert error.status == status
+    assert error.retry_after >= 0
