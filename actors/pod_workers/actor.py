@@ -23,6 +23,7 @@ from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.kube.pod import Pod
 from actors.pod_config.messages import PodPoisons
 from actors.status_manager.messages import PodObserved, Waiting
+from actors.volume_manager.messages import VolumesFailed, VolumesMounted
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
 
@@ -269,6 +270,17 @@ class Worker(Actor):
         driver = self.drivers.get(message.uid)
         if driver is not None:
             driver.poke()
+
+    @on(VolumesMounted)
+    def on_volumes_renewed(self, message: VolumesMounted, sender: Address) -> None:
+        """Of a running pod, told to the volume manager again: nothing is to be done."""
+
+    @on(VolumesFailed)
+    def on_volumes_not_renewed(self, message: VolumesFailed, sender: Address) -> None:
+        """A running pod keeps the volumes that it has; its users are told."""
+        driver = self.drivers.get(message.uid)
+        if driver is not None:
+            self.event(driver, "Warning", "FailedMount", message.message)
 
     # -- for the drivers ------------------------------------------------------------------------------------------
     async def look(self, uid: str) -> PodRuntime:
