@@ -201,6 +201,7 @@ class ApiClient:
                 response = await self._begin_watch(stack, connections, request, quiet)
                 if response.status != 200:
                     raise await self._watch_refused(response)
+                request.opened = True
                 opened()
                 lines = Lines()
                 async for chunk in response.aiter_stream():
@@ -209,8 +210,8 @@ class ApiClient:
         except LineTooLong as error:
             raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
         except _FAILURES as error:
-            if connections.retired:
-                # ended by us, for other credentials: as if the server had ended it
+            if connections.retired or (request.opened and isinstance(error, httpcore.ReadTimeout)):
+                # ended by us, for other credentials or for its silence: as if the server had ended it
                 return
             await self.drop()
             raise unreachable(request, error) from None

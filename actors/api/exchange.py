@@ -65,7 +65,7 @@ class Request:
 
     def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
         self.method, self.url, self.headers, self.body = method, url, headers, body
-        self.written = self.second = False
+        self.written = self.second = self.opened = False
         self.waited = 0.0
 
     async def trace(self, event: str, info: dict[str, Any]) -> None:
