@@ -21,7 +21,7 @@ from actors.config.flagz import flags_in_force
 from actors.config.log_settings import set_logging
 from actors.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import STAGE, GetTree, Renew, Shutdown, Tree
+from supervision.protocol import STAGE, GetTree, Hello, Renew, Shutdown, Tree
 from supervision.spec import SetPolicies
 
 from . import change, session, trial
@@ -41,6 +41,7 @@ from .messages import (
 from .sources import Sources, Wanted, spec_of
 from .watching import LockWatcher, Watcher
 
+KUBE_CLIENT = "api_clients/kube_client"
 SETTLE_SECONDS = 0.3
 """So long after the last event on the files they are read: an editor or a copy is then done."""
 LOOK_SECONDS = 60.0
@@ -81,6 +82,9 @@ class ConfigController(Actor):
         self._step(trial.Booted(session.boot(), self._agent.config_hash))
         self._repeat_policies()
         self.follow()
+        if self._agent.gate("DynamicKubeletConfig") and not self._agent.standalone:
+            # which then says what ConfigMap the node's annotation names
+            self.after(0.0, lambda: self.tell(KUBE_CLIENT, Hello(self.name, self.incarnation), deadline=30.0))
         self.every(LOOK_SECONDS, self._look, jitter=0.1)
 
     async def _look_at_tree(self) -> None:

@@ -117,7 +117,7 @@ def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Pla
         agent.until(lambda: "vmodule" in configz(agent)["logging"], "the rules by actor")  # type: ignore[operator]
         os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)
         agent.until(
-            lambda: any(line.startswith("I") and "pleg, incarnation 3" in line for line in place.lines()), "text"
+            lambda: any("pleg, incarnation 3" in line for line in place.lines() if line.startswith("I")), "text"
         )
 
 

@@ -206,6 +206,18 @@ def test_who_reads_what_changed_and_does_not_listen_begins_anew_with_it_and_nobo
     run(test())
 
 
+def test_the_client_of_the_api_server_is_asked_for_a_config_map_where_the_gate_is_on(node):
+    (node.directory / "kubeconfig").write_text("")
+    node.flags = ["--kubeconfig=kubeconfig", "--feature-gates=DynamicKubeletConfig=true"]
+
+    async def test():
+        async with node.running() as harness:
+            await harness.advance(0.1)
+            assert [message.name for message in harness.sent(Hello, "api_clients/kube_client")] == ["config_controller"]
+
+    run(test())
+
+
 def test_what_the_engine_does_itself_renews_nobody(node):
     async def test():
         async with node.running() as harness:

@@ -1,0 +1,37 @@
+"""How long the largest configuration takes: read, merged with a drop-in and flags, and judged."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from actors.config.loading import load
+from actors.config.rule_kinds import Situation
+from actors.config.surroundings import Surroundings
+from tests.support.stage_process import ROOT_DIR
+
+from .report import Figure
+
+SAMPLE: Final = ROOT_DIR / "tests/unit/config/samples/everything.yaml"
+DROP_IN: Final = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 50\n"
+TIMES: Final = 30
+AROUND: Final = Surroundings(hostname="n", directory="/", situation=Situation(cgroup_v2=True))
+
+
+def figures() -> list[Figure]:
+    """One: the median, in seconds."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "50-pods.conf").write_text(DROP_IN)
+        argv = [f"--config={SAMPLE}", f"--config-dir={directory}", "--v=2", "--node-labels=a=b"]
+        load(argv, AROUND)
+        measured = [_seconds(argv) for _ in range(TIMES)]
+    return [Figure("config.load", "largest configuration read", statistics.median(measured), "s", count=TIMES)]
+
+
+def _seconds(argv: list[str]) -> float:
+    began = time.perf_counter()
+    load(argv, AROUND)
+    return time.perf_counter() - began

@@ -1,0 +1,87 @@
+"""`make install`: what is built from these sources runs from a place of its own, without them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand, free_port
+
+pytestmark = [pytest.mark.tree, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def prefix() -> Iterator[Path]:
+    """As a package is built: staged below DESTDIR, then moved to where it says that it is."""
+    with tempfile.TemporaryDirectory(prefix="inst-") as directory:
+        stage, place = Path(directory, "stage"), Path(directory, "opt")
+        command = ["make", "install", f"DESTDIR={stage}", f"PREFIX={place}"]
+        done = subprocess.run(command, cwd=SOURCES, capture_output=True, text=True, timeout=800, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"installed: {stage}{place}/bin/supervise" in done.stdout
+        Path(f"{stage}{place}").rename(place)
+        yield place
+
+
+def run(prefix: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """From another directory, with nothing of these sources in the environment."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/"}
+    return subprocess.run(
+        [prefix / "bin" / words[0], *words[1:]],
+        cwd="/", env=environment, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_nothing_in_it_names_the_place_where_it_was_staged(prefix: Path) -> None:
+    files = [path for path in (prefix / "bin").iterdir() if path.is_file() and not path.is_symlink()]
+    assert {"supervise", "kubelet"} <= {path.name for path in files}
+    mentioning = [path.name for path in [*files, prefix / "pyvenv.cfg"] if b"/stage" in path.read_bytes()]
+    assert mentioning == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("kubelet --version", r"^Kubernetes v1\.36\.\d+\+troupelet\.[0-9.]+\n$"),
+        ("kubelet --help", "--bootstrap-kubeconfig"),
+        ("supervise --help", "run-once"),
+        ("supervise policy check {prefix}/share/troupelet/etc/supervision.yaml", "."),
+        ("supervise config check --config={prefix}/share/troupelet/etc/kubelet-config.yaml", "valid"),
+        ("supervise config explain evictionHard", "memory.available"),
+    ],
+)
+def test_its_commands_run_without_the_sources(words: str, said: str, prefix: Path) -> None:
+    done = run(prefix, *words.format(prefix=prefix).split())
+    assert done.returncode == 0, done.stderr
+    assert re.search(said, done.stdout)
+
+
+def test_what_an_operator_reads_is_there(prefix: Path) -> None:
+    etc = prefix / "share/troupelet/etc"
+    for name in (
+        "systemd/troupelet.service", "systemd/kubelet.service.d/10-kubeadm.conf", "supervision.yaml",
+        "kubelet-config.yaml", "pods/hello.yaml",
+    ):  # fmt: skip
+        assert etc.joinpath(name).read_text() == SOURCES.joinpath("etc", name).read_text()
+
+
+def test_the_agent_runs_from_there(prefix: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="agent-") as directory:
+        root = Path(directory, "root")
+        flags = [
+            *HARMLESS, f"--root-dir={root}", f"--healthz-port={free_port()}", f"--port={free_port()}",
+            f"--container-runtime-endpoint=unix://{directory}/none.sock",
+        ]  # fmt: skip
+        environment = dict.fromkeys(("PYTHONPATH", "VIRTUAL_ENV"), "")
+        with AgentCommand([str(prefix / "bin/kubelet"), *flags], root, environment, cwd=Path("/")) as agent:
+            agent.wait_ready()
+            loaded = Path(f"/proc/{agent.process.pid}/maps").read_text()
+            assert str(SOURCES) not in loaded
+            assert os.readlink(f"/proc/{agent.process.pid}/cwd") == "/"
+            assert agent.stop() == 0
