@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from tests.support.runtime import RealRuntime
 
-from . import engine, faults, footprint, life
+from . import configuration, engine, faults, footprint, life
 from .floor import Times, floor
 from .node import Node
 from .report import Figure, median_of, percentile
 
-SECTIONS = ("start", "pods", "kill", "idle", "hang", "engine")
+SECTIONS = ("start", "pods", "kill", "idle", "hang", "joined", "config", "engine")
 ENGINE = (
     ("ask_us_p50", "round trip of a question, p50", "us"),
     ("ask_us_p99", "round trip of a question, p99", "us"),
@@ -83,10 +83,19 @@ class Session:
             figures += self._idle()
         if "hang" in wanted:
             figures += self._hang()
+        if "joined" in wanted:
+            figures += self._joined()
+        if "config" in wanted:
+            figures += configuration.figures()
         if "engine" in wanted:
             self._say("the engine alone")
             figures += self._engine()
         return figures
+
+    def _joined(self) -> list[Figure]:
+        from .joined import JoinedBench  # which is above this module
+
+        return JoinedBench(self._runtime, self._plan, self._say).run()
 
     @staticmethod
     def _engine() -> list[Figure]:
