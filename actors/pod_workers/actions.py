@@ -272,14 +272,14 @@ class _Plan:
         theirs = last.annotations.get(HASH, "")
         if not theirs or theirs == container_hash(container):
             return False
-        self.kill.append(Kill(last, f"Container {container.name} definition changed"))
+        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted"))
         return True
 
     def _unhealthy(self, last: Ran) -> bool:
         kind = self.verdicts.unhealthy.get(last.id)
         if kind is None:
             return False
-        self.kill.append(Kill(last, f"Container {last.name} failed {kind} probe", kind))
+        self.kill.append(Kill(last, f"Container {last.name} failed {kind} probe, will be restarted", kind))
         return True
 
     def _odd(self, last: Ran) -> bool:

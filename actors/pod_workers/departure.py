@@ -27,8 +27,9 @@ async def terminate(driver: PodDriver) -> None:
     """End every container, then the sandboxes, until the runtime agrees that all are gone."""
     runtime = await driver.look()
     await asyncio.gather(*(driver.worker.client.remove_container(ran.id) for ran in unborn(runtime)))
-    if driver.pod is not None and alive(runtime):
-        driver.worker.event(driver, "Normal", "Killing", "Stopping all containers of the pod")
+    if driver.pod is not None and not driver.hooked:  # told once
+        for ran in alive(runtime):
+            driver.worker.event(driver, "Normal", "Killing", f"Stopping container {ran.name}", ran.name)
     driver.hurry.clear()
     await driver.unless(driver.hurry, stop_all(driver, runtime, driver.pod, driver.override))
     runtime = await driver.look()

@@ -265,7 +265,10 @@ class PodDriver:
         if limit is not None and self.runtime is not None and self.runtime.sandboxes:
             began = min(sandbox.created_ns for sandbox in self.runtime.sandboxes) / 1e9
             if self.worker.clock() >= began + limit:
-                self.reason = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+                text = "Pod was active on the node longer than the specified deadline"
+                if not self.reason[0]:
+                    self.worker.event(self, "Normal", "DeadlineExceeded", text)
+                self.reason = ("DeadlineExceeded", text)
                 return True
             self.at(began + limit)
         return False

@@ -20,7 +20,7 @@ from .actions import Actions, Backoff, Start, compute, earliest
 from .departure import collect, stop_all
 from .ending import end_all, plan
 from .errors import StartFailed
-from .events import of_failed_start
+from .events import label, of_failed_start
 from .starting import Turn
 from .table import Event
 
@@ -81,7 +81,8 @@ def note_backoffs(driver: PodDriver, actions: Actions) -> None:
     names = {backoff.name for backoff in actions.backoff}
     for backoff in actions.backoff:
         if driver.waiting.get(backoff.name, Waiting("")).reason != "CrashLoopBackOff":
-            driver.worker.event(driver, "Warning", "BackOff", f"Back-off restarting failed container {backoff.name}")
+            text = f"Back-off restarting failed container {backoff.name} in pod {label(driver.the_pod())}"
+            driver.worker.event(driver, "Warning", "BackOff", text, backoff.name)
         driver.waiting[backoff.name] = Waiting("CrashLoopBackOff", backoff_text(driver, backoff))
     for name in [
         name for name, why in driver.waiting.items() if why.reason == "CrashLoopBackOff" and name not in names
@@ -91,13 +92,16 @@ def note_backoffs(driver: PodDriver, actions: Actions) -> None:
 
 def backoff_text(driver: PodDriver, backoff: Backoff) -> str:
     pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
-    return f"back-off {pause}s restarting failed container={backoff.name} pod={driver.label}"
+    return f"back-off {pause}s restarting failed container={backoff.name} pod={label(driver.the_pod())}"
 
 
 async def perform(driver: PodDriver, actions: Actions) -> bool:
     """Carry out; whether anything was done that changes the runtime."""
     pod, runtime = driver.the_pod(), driver.runtime or PodRuntime(uid=driver.uid)
     if actions.kill_pod:
+        if actions.create_sandbox and runtime.sandboxes:
+            text = "Pod sandbox changed, it will be killed and re-created."
+            driver.worker.event(driver, "Normal", "SandboxChanged", text)
         await stop_all(driver, runtime, pod)
     if actions.kill:
         endings = [plan(kill.container, pod, None, kill.probe) for kill in actions.kill]
@@ -108,7 +112,10 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
     if not (actions.create_sandbox or actions.start or actions.resume):
         return False
     if not driver.worker.network_ready and not pod.spec.hostNetwork and actions.create_sandbox:
-        driver.wait_for_all("ContainerCreating", f"network is not ready: {driver.worker.runtime_message}")
+        text = f"network is not ready: {driver.worker.runtime_message}"
+        if text not in {why.message for why in driver.waiting.values()}:
+            driver.worker.event(driver, "Warning", "NetworkNotReady", text)
+        driver.wait_for_all("ContainerCreating", text)
         driver.at(driver.worker.clock() + RETRY_SECONDS)
         return False
     images = {
