@@ -334,3 +334,36 @@ async def test_a_certificate_that_nobody_rotates_is_warned_about_before_it_ends(
         await harness.advance(60)
         assert caplog.text.count("and is not rotated (rotateCertificates)") == 1
         assert len(harness.sent(CredentialsChanged, to="api_clients/kube_client")) == 1
+
+
+FAULTS = {
+    "slow": {"kind": "delay", "seconds": 0.3},
+    "made, and the answer lost": {"kind": "lost", "verb": "create", "times": 2},
+    "cut off": {"kind": "drop", "times": 3},
+    "too many requests": {"kind": "status", "code": 429, "retry_after": 1, "times": 3},
+    "failing": {"kind": "status", "code": 500, "times": 3},
+    "forbidding": {"kind": "status", "code": 403, "times": 3},
+    "without watches": {"kind": "status", "verb": "watch", "code": 403},
+    "cutting watches": {"kind": "cut", "seconds": 0.05},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whatever_the_server_does_the_node_joins_with_one_request(tmp_path, fault):
+    async def story():
+        async with ApiServer(tmp_path / "server") as server:
+            node = Node(tmp_path, server)
+            order = dict(FAULTS[fault])
+            met = server.fault(order.pop("kind"), resource=CSRS, **order)
+            async with node.start() as harness:
+                for _ in range(60):
+                    await harness.advance(2)
+                    await asyncio.sleep(0.05)
+                    if harness.sent(CredentialsChanged):
+                        break
+                await joined(harness)
+            assert await node.who_am_i() == USER
+            assert len(server.items(CSRS)) == 1
+            assert met.seen
+
+    asyncio.run(story())
