@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import socket
+import ssl
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,7 +135,7 @@ def test_what_metrics_and_flagz_say_of_gates_and_flags(place: Place) -> None:
 
 
 def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: Place) -> None:
-    """Of pods that are given meanwhile each is known at the end; the last configuration is in force; nothing gave up."""
+    """Each pod that was given meanwhile is known at the end; the last configuration is in force; nothing gave up."""
     with place.start() as agent:
         agent.wait_ready()
         end, rounds = time.monotonic() + 6.0, 0
@@ -160,4 +162,79 @@ def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: 
 def pods(agent: AgentCommand) -> list[dict[str, dict[str, str]]]:
     found = json.loads(agent.ask(GetPods(), Pods, "status_manager").data)["items"]
     assert isinstance(found, list)
+    return found
+
+
+def test_what_is_logged_first_says_version_and_flags_and_no_secret(place: Place) -> None:
+    flags = ["--v=1", "--manifest-url=http://127.0.0.1:1/", "--manifest-url-header=Authorization:Bearer-hunter2"]
+    with place.start(*flags) as agent:
+        agent.wait_ready()
+        lines = place.lines()
+        assert "kubelet version v1.36." in lines[0]
+        assert any(f'flag --config=\\"{place.file}\\"' in line for line in lines)
+        assert any("flag --manifest-url-header=" in line for line in lines)
+        assert "hunter2" not in "\n".join(lines)
+        assert any("no API server and no clientCAFile" in line for line in lines)
+
+
+def test_every_process_has_the_limits_that_are_configured(place: Place) -> None:
+    with place.start("--max-open-files=4000", "--oom-score-adj=7") as agent:
+        agent.wait_ready()
+        for pid in (agent.process.pid, *(actor.pid for actor in agent.tree().values())):
+            limits = Path(f"/proc/{pid}/limits").read_text()
+            (files,) = [line.split() for line in limits.splitlines() if line.startswith("Max open files")]
+            assert files[3] == "4000"
+            assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "7"
+
+
+def test_an_agent_makes_way_for_the_next_that_wants_its_lock(place: Place) -> None:
+    lock = f"--lock-file={place.directory}/lock"
+    with place.start(lock, "--exit-on-lock-contention") as first:
+        first.wait_ready()
+        with place.start(lock) as second:
+            assert first.process.wait(20) == 0
+            second.wait_ready()
+            assert any("another agent wants" in line for line in place.lines())
+
+
+def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given(place: Place) -> None:
+    open_to_all = ["--anonymous-auth=true", "--authorization-mode=AlwaysAllow", "--max-pods=42"]
+    with place.start(*open_to_all) as agent:
+        agent.wait_ready()
+        agent.until(lambda: served(place, "/configz")["kubeletconfig"] == configz(agent), "the same at /configz")
+        assert configz(agent)["maxPods"] == 42
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+        pod["spec"] = {"containers": [{"name": "c", "image": "x"}]}
+        (place.directory / "pods/p.json").write_text(json.dumps(pod))
+        agent.until(lambda: [one["metadata"]["name"] for one in pods(agent)] == ["p-n1"], "the pod")
+        (shown,) = pods(agent)
+        assert shown["spec"]["nodeName"] == "n1"
+
+
+def test_an_optional_part_that_cannot_start_is_said_and_the_rest_runs(place: Place) -> None:
+    """The port of the main server is another's: it is tried again until it is free."""
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", place.ports[1]))
+        taken.listen()
+        with place.start() as agent:
+            agent.until(lambda: agent.tree()["pleg"].state == "running", "the others run")
+            agent.until(
+                lambda: any(str(place.ports[1]) in line for line in place.lines() if line[0] in "EW"), "it is said"
+            )
+            taken.close()
+            agent.wait_ready(60)
+            agent.until(lambda: reachable(place.ports[1]), "the server serves", 60)
+
+
+def reachable(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+def served(place: Place, path: str) -> dict[str, object]:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(f"https://127.0.0.1:{place.ports[1]}{path}", context=context, timeout=5) as answer:
+        found = json.loads(answer.read())
+    assert isinstance(found, dict)
     return found
