@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 WORK_SECONDS: Final = 20.0
 ROUND_SECONDS: Final = 60.0
 """So long a round watches a request; then it is looked at again."""
-POLL_SECONDS: Final = 2.0
-"""Between rounds whose watch did not last."""
+POLL_SECONDS, POLLS, SLOW_POLL_SECONDS = 2.0, 30, 15.0
+"""Between rounds; the longer one after so many."""
 SAY_SECONDS: Final = 15 * 60.0
 """A request that is pending for so long is said again, and loudly."""
 
@@ -78,7 +78,8 @@ class Pursuit:
         self._timer: Timer | None = None
         self._tries = Tries()
         self._made: tuple[Order, dict[str, Any]] | None = None
-        self._said, self._pending_rounds = "", 0
+        self.monotonic: Callable[[], float] = time.monotonic
+        self._said, self._pending_rounds, self._pending_said = "", 0, 0.0
 
     def wake(self) -> None:
         """There may be something to do. A round, or a pause, goes on if it is about what is wanted still."""
@@ -120,8 +121,7 @@ class Pursuit:
         try:
             seen, name = await self._ask(order)
             if seen.standing is Standing.PENDING:
-                self._say_pending(name)
-                return POLL_SECONDS
+                return self._pending(name)
             await self._finish(order, seen, name)
         except _Stop as stop:
             return self._stopped(stop)
@@ -157,13 +157,18 @@ class Pursuit:
         self.failed()
         return pause
 
-    def _say_pending(self, name: str) -> None:
+    def _pending(self, name: str) -> float:
+        """It is watched again, after a pause: a watch that is refused at once is not asked for in a circle."""
         self._pending_rounds += 1
         text = f"{self._title}: request {name} is pending; to approve it: kubectl certificate approve {name}"
+        now = self.monotonic()
         if self._pending_rounds == 1:
+            self._pending_said = now
             self._actor.log.info("%s", text)
-        elif self._pending_rounds % round(SAY_SECONDS / ROUND_SECONDS) == 0:
+        elif now - self._pending_said >= SAY_SECONDS:
+            self._pending_said = now
             self._actor.log.warning("%s", text)
+        return POLL_SECONDS if self._pending_rounds <= POLLS else SLOW_POLL_SECONDS
 
     # -- one round ------------------------------------------------------------------------------------------------
     async def _ask(self, order: Order) -> tuple[Seen, str]:

@@ -367,3 +367,20 @@ def test_whatever_the_server_does_the_node_joins_with_one_request(tmp_path, faul
             assert met.seen
 
     asyncio.run(story())
+
+
+@scenario
+async def test_a_request_that_nobody_decides_is_said_now_and_then_also_where_watching_is_forbidden(node, caplog):
+    caplog.set_level("INFO", "cert_manager")
+    node.server.options.auto_approve = False
+    node.server.fault("status", verb="watch", code=403)
+    async with node.start() as harness:
+        pursuit = harness.actor.client.pursuit
+        pursuit.monotonic = harness.clock
+        await requests(node, harness)
+        for _ in range(100):
+            await harness.advance(20)
+            await asyncio.sleep(0.01)
+        said = [record.levelname for record in caplog.records if "kubectl certificate approve csr-" in record.message]
+    assert said == ["INFO", "WARNING", "WARNING"]
+    assert len(node.server.items(CSRS)) == 1
