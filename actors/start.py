@@ -24,7 +24,7 @@ from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
 from . import start_checks
-from .tree import REFRESH, OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, tree
+from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, REFRESH, tree
 
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
@@ -48,6 +48,8 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):
             log.warning("%s", warning)
         for warning in start_checks.doubts(agent):
+            log.warning("%s", warning)
+        for warning in start_checks.enter_cgroup(agent):
             log.warning("%s", warning)
         application = _application(agent, _container_runtime(agent), policies)
     except ConfigErrors as errors:

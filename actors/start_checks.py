@@ -13,6 +13,7 @@ from actors.config.errors import Problem
 def problems(agent: Agent) -> Iterator[Problem]:
     """What forbids a start, in the order in which the kubelet would come upon it."""
     yield from _joining(agent)
+    yield from _reserved_cgroups(agent)
     yield from _reservations(agent)
 
 
@@ -24,6 +25,23 @@ def doubts(agent: Agent) -> Iterator[str]:
         said = doubt(agent.runtime_endpoint)
         if said:
             yield f"containerRuntimeEndpoint: {said}"
+
+
+def enter_cgroup(agent: Agent) -> Iterator[str]:
+    """Put this process, and so all that it will fork, into kubeletCgroups. A warning when that is refused."""
+    if not agent.config.kubeletCgroups:
+        return
+    from actors.linux.cgroup_names import parse_root, path_of
+    from actors.linux.cgroup_tree import find
+
+    driver = agent.config.cgroupDriver
+    path = path_of(parse_root(agent.config.kubeletCgroups, driver), driver)
+    try:
+        cgroups = find()
+        cgroups.create(path)
+        cgroups.enter(path, os.getpid())
+    except OSError as error:
+        yield f"kubeletCgroups: the agent is not in {path}: {error.strerror or error}"
 
 
 def _joining(agent: Agent) -> Iterator[Problem]:
@@ -65,6 +83,23 @@ def _reservations(agent: Agent) -> Iterator[Problem]:
         if name in capacity and amount > capacity[name]:
             rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
             yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
+
+
+def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
+    """A cgroup that is to be held to a reservation must be there: whoever made it has put the processes into it."""
+    if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
+        return
+    from actors.container_manager.reserved_cgroups import reserved_cgroups
+    from actors.linux.cgroup_tree import find
+
+    try:
+        cgroups = find()
+    except OSError as error:
+        yield Problem("enforceNodeAllocatable", "", f"{error.strerror}")
+        return
+    for field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
+        if not cgroups.anywhere(path):
+            yield Problem(field, path, "there is no such cgroup: it must be there before it can be held to anything")
 
 
 def _existing(path: str) -> str:

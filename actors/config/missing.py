@@ -22,7 +22,6 @@ MISSING: Final[dict[str, str]] = {
     "topologyManagerPolicy": "topology manager",
     "topologyManagerScope": "topology manager",
     "topologyManagerPolicyOptions": "topology manager",
-    "kubeletCgroups": "cgroup of the agent",
     "systemCgroups": "cgroup of the host's processes",
     "shutdownGracePeriod": "graceful node shutdown",
     "shutdownGracePeriodCriticalPods": "graceful node shutdown",

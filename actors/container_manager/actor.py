@@ -41,6 +41,7 @@ from .messages import (
     StopCounting,
 )
 from .pod_limits import Rules, milli_to_shares, pod_limits, size_name
+from .reserved_cgroups import reserved_cgroups
 from .slices import Runner, SliceError, Slices, run
 
 HOLD_SECONDS: Final = 1.0
@@ -148,6 +149,17 @@ class ContainerManager(Actor):
         else:
             self._said.discard("enforce")
             self._tell_enforced()
+        self._enforce_reserved()
+
+    def _enforce_reserved(self) -> None:
+        """Hold the host's own processes to what is reserved for them, where that is asked for."""
+        for field, path, limits in reserved_cgroups(self._agent.config, self._cgroups.driver):
+            try:
+                self._tree.apply(path, limits)
+            except CgroupError as error:
+                self._say(field, f"{field}: {path} is not held to its reservation (tried each minute): {error}")
+            else:
+                self._said.discard(field)
 
     def _tell_enforced(self) -> None:
         """The node's event of it: once in a life of the agent, and where the limits are those of the node."""

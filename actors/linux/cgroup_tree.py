@@ -71,6 +71,11 @@ class CgroupTree(msgspec.Struct, frozen=True):
                 if controller in hierarchy.controllers:
                     _write(f"{hierarchy.path}{cgroup}/{name}", text)
 
+    def enter(self, cgroup: str, pid: int) -> None:
+        """Put a process, and so what it forks from now on, into the cgroup that `create` made. Raises CgroupError."""
+        for hierarchy in self._limiting():
+            _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
+
     def exists(self, cgroup: str) -> bool:
         """Whether it is there in each hierarchy that `create` makes it in."""
         return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting())

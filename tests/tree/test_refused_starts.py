@@ -63,6 +63,10 @@ ROWS = (
     Refusal("a runtime that is no socket", "--container-runtime-endpoint=unix://{d}/file",
             "containerRuntimeEndpoint|{d}/file|not a socket", {"file": ""}),
     Refusal("more reserved than there is", "--system-reserved=cpu=10000", "cpu: kubeReserved and systemReserved are 1"),
+    Refusal("a reserved cgroup that is not there",
+            "--cgroups-per-qos --enforce-node-allocatable=system-reserved --system-reserved=cpu=1m "
+            "--system-reserved-cgroup=/none/such",
+            "systemReservedCgroup|/none/such|no such cgroup"),
     Refusal("no kubeconfig at all", "--kubeconfig={d}/k.conf", "--kubeconfig|{d}/k.conf"),
     Refusal("neither kubeconfig", "--kubeconfig={d}/k.conf --bootstrap-kubeconfig={d}/b.conf",
             "--kubeconfig|{d}/k.conf|--bootstrap-kubeconfig|{d}/b.conf"),

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from actors.config_controller.messages import ConfigStatus, Configz, Flagz, GetConfigStatus, GetConfigz, GetFlagz
+from actors.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand, free_port
@@ -185,6 +186,20 @@ def test_every_process_has_the_limits_that_are_configured(place: Place) -> None:
             (files,) = [line.split() for line in limits.splitlines() if line.startswith("Max open files")]
             assert files[3] == "4000"
             assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "7"
+
+
+def test_the_agent_is_in_the_cgroup_that_was_named(place: Place) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("NOT TESTED: cgroups need root")
+    cgroup = f"/{place.directory.name}"
+    try:
+        with place.start(f"--kubelet-cgroups={cgroup}") as agent:
+            agent.wait_ready()
+            pids = {agent.process.pid, *(actor.pid for actor in agent.tree().values())}
+            assert pids <= find().processes(cgroup)
+            assert agent.stop() == 0
+    finally:
+        assert find().remove(cgroup) == []
 
 
 def test_an_agent_makes_way_for_the_next_that_wants_its_lock(place: Place) -> None:

@@ -1,0 +1,45 @@
+"""What holds the host's own processes to what is reserved for them: enforceNodeAllocatable beyond `pods`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.config.resources import parse_resource_list
+from actors.kube.quantity import ceil
+from actors.linux.cgroup_limits import Limits
+from actors.linux.cgroup_names import parse_root, path_of
+
+from .pod_limits import milli_to_shares
+
+COMPRESSIBLE: Final = "-compressible"
+"""Such an entry holds to CPU shares only: what can be taken away again without harm."""
+
+
+def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, Limits]]:
+    """(field, path of the cgroup, its limits) for each entry of enforceNodeAllocatable about reserved cgroups."""
+    fields = {
+        "system-reserved": ("systemReservedCgroup", config.systemReservedCgroup, config.systemReserved),
+        "kube-reserved": ("kubeReservedCgroup", config.kubeReservedCgroup, config.kubeReserved),
+    }
+    for entry in config.enforceNodeAllocatable:
+        found = fields.get(entry.removesuffix(COMPRESSIBLE))
+        if found is not None:
+            field, name, amounts = found
+            limits = limits_of(amounts, only_cpu=entry.endswith(COMPRESSIBLE))
+            yield field, path_of(parse_root(name, driver), driver), limits
+
+
+def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool) -> Limits:
+    """A reservation as limits of a cgroup."""
+    given = parse_resource_list(amounts)
+    shares = milli_to_shares(ceil(given["cpu"] * 1000)) if "cpu" in given else None
+    if only_cpu:
+        return Limits(cpu_shares=shares)
+    memory, pids = given.get("memory"), given.get("pid")
+    return Limits(
+        cpu_shares=shares,
+        memory_bytes=None if memory is None else ceil(memory),
+        pids=None if pids is None else ceil(pids),
+    )

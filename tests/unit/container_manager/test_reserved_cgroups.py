@@ -1,0 +1,41 @@
+"""What the host's own processes are held to."""
+
+import pytest
+
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.container_manager.reserved_cgroups import reserved_cgroups
+from actors.linux.cgroup_limits import Limits
+
+RESERVED = {
+    "systemReserved": {"cpu": "500m", "memory": "1Gi", "pid": "1000", "ephemeral-storage": "1Gi"},
+    "systemReservedCgroup": "/system.slice",
+    "kubeReserved": {"memory": "100Mi"},
+    "kubeReservedCgroup": "/kube/agent",
+}
+
+
+def found(*entries, driver="cgroupfs"):
+    return list(reserved_cgroups(KubeletConfiguration(enforceNodeAllocatable=list(entries), **RESERVED), driver))
+
+
+def test_nothing_is_held_unless_asked_for():
+    assert found("pods") == found("none") == []
+
+
+def test_cpu_memory_and_process_ids_are_held_to_what_is_reserved():
+    assert found("pods", "system-reserved", "kube-reserved") == [
+        ("systemReservedCgroup", "/system.slice", Limits(cpu_shares=512, memory_bytes=1 << 30, pids=1000)),
+        ("kubeReservedCgroup", "/kube/agent", Limits(memory_bytes=100 << 20)),
+    ]
+
+
+def test_a_compressible_entry_holds_to_cpu_only():
+    assert found("system-reserved-compressible") == [("systemReservedCgroup", "/system.slice", Limits(cpu_shares=512))]
+
+
+@pytest.mark.parametrize(("name", "path"), [("/system.slice", "/system.slice"), ("/a/b", "/a.slice/a-b.slice")])
+def test_with_systemd_the_cgroup_is_a_slice(name, path):
+    config = KubeletConfiguration(
+        enforceNodeAllocatable=["system-reserved"], systemReserved={"cpu": "1"}, systemReservedCgroup=name
+    )
+    assert [where for _, where, _ in reserved_cgroups(config, "systemd")] == [path]
