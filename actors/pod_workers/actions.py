@@ -14,12 +14,14 @@ from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState, PodRuntime, Sandbox
 from actors.kube.container import Container
 from actors.kube.pod import Pod
-from actors.kube.pods import is_sidecar
+from actors.kube.pods import find_container, is_sidecar
 
 from .hashing import container_hash
 from .restarts import may_restart, next_row, start_not_before
 
 HASH = "io.kubernetes.container.hash"
+KILLED = 137
+"""Exit code of a container that was ended."""
 
 
 class Verdicts(msgspec.Struct, frozen=True):
@@ -257,7 +259,7 @@ class _Plan:
         if self._changed(container, last):
             return True
         if self._unhealthy(last):
-            return may_restart(self.pod, container, 137, init=False)
+            return may_restart(self.pod, container, KILLED, init=False)
         return True
 
     def _ephemeral(self) -> None:
@@ -279,7 +281,10 @@ class _Plan:
         kind = self.verdicts.unhealthy.get(last.id)
         if kind is None:
             return False
-        self.kill.append(Kill(last, f"Container {last.name} failed {kind} probe, will be restarted", kind))
+        container = find_container(self.pod, last.name)
+        again = container is not None and may_restart(self.pod, container, KILLED, init=False)
+        text = f"Container {last.name} failed {kind} probe" + (", will be restarted" if again else "")
+        self.kill.append(Kill(last, text, kind))
         return True
 
     def _odd(self, last: Ran) -> bool:

@@ -8,26 +8,17 @@ import msgspec
 
 from actors.kube import names as known
 from actors.kube.codec import encode
-from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.kube.pods import grace_period
 from proto import cri_pb2 as cri
 
 from .actions import Start
 from .errors import ConfigError
-from .expansion import expand, expand_all
+from .expansion import expand_all
 from .hashing import container_hash
 from .names import log_path
 from .resources import Limits
 from .sandbox_config import identity
-
-_PROPAGATION = {
-    None: cri.PROPAGATION_PRIVATE,
-    "": cri.PROPAGATION_PRIVATE,
-    "None": cri.PROPAGATION_PRIVATE,
-    "HostToContainer": cri.PROPAGATION_HOST_TO_CONTAINER,
-    "Bidirectional": cri.PROPAGATION_BIDIRECTIONAL,
-}
 
 _ANY_BYTES = "surrogateescape"
 
@@ -43,6 +34,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     security: cri.LinuxContainerSecurityContext
     unified: dict[str, str] = {}
     """cgroup v2 files that the runtime is to write."""
+    stop_signals: bool = False
+    """Gate ContainerStopSignals."""
 
 
 def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
@@ -66,6 +59,8 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
         stdin_once=container.stdinOnce,
         tty=container.tty,
     )
+    if parts.stop_signals and container.lifecycle is not None and container.lifecycle.stopSignal:
+        config.stop_signal = stop_signal(container.lifecycle.stopSignal)
     config.linux.security_context.CopyFrom(parts.security)
     config.linux.resources.CopyFrom(
         cri.LinuxContainerResources(
@@ -75,6 +70,7 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
             memory_limit_in_bytes=limits.memory_bytes,
             oom_score_adj=limits.oom_score_adj,
             unified=parts.unified,
+            hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in limits.huge_pages.items()],
         )
     )
     return config
@@ -103,30 +99,9 @@ def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
     return found
 
 
-def subpath(pod_name: str, mount: object, environment: dict[str, str]) -> str:
-    """The sub path of a volume mount, expanded; '' for none. Raises ConfigError for one that leaves the volume."""
-    expression = getattr(mount, "subPathExpr", "")
-    path = expand(expression, environment) if expression else getattr(mount, "subPath", "")
-    if path.startswith("/") or ".." in path.split("/") or (expression and "$(" in path):
-        raise ConfigError(f"subPath of {pod_name}: {path!r} must be relative, without '..', every variable known")
-    return path
-
-
-def volume_mounts(container: Container, paths: dict[str, str], subpaths: dict[int, str]) -> list[cri.Mount]:
-    """Mounts of the container's volumes. `subpaths`: host path by place in volumeMounts. Raises ConfigError."""
-    mounts = []
-    for index, mount in enumerate(container.volumeMounts):
-        host_path = subpaths.get(index) or paths.get(mount.name)
-        if host_path is None:
-            raise ConfigError(f'volumeMount "{mount.name}": no such volume')
-        if mount.recursiveReadOnly == "Enabled":
-            raise ConfigError(f'volumeMount "{mount.name}": recursive read-only is not supported by the runtime')
-        mounts.append(
-            cri.Mount(
-                container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
-                host_path=host_path,
-                readonly=mount.readOnly,
-                propagation=_PROPAGATION.get(mount.mountPropagation, cri.PROPAGATION_PRIVATE),
-            )
-        )
-    return mounts
+def stop_signal(name: str) -> cri.Signal.ValueType:
+    """By its name, SIGUSR1. Raises ConfigError."""
+    try:
+        return cri.Signal.Value("SIGNAL_" + name.replace("+", "PLUS").replace("-", "MINUS"))
+    except ValueError:
+        raise ConfigError(f"unknown stopSignal: {name}") from None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from actors.kube.pod import Pod
 
+from .errors import ConfigError
+
 MAX_HOSTNAME = 63
+MAX_KERNEL_NAME = 64
 MAX_LINK_NAME = 255
 
 
@@ -25,6 +28,27 @@ def log_link(links_dir: str, pod: Pod, container: str, container_id: str) -> str
     """Where log collectors look; cut to what a file name may have, the ending kept."""
     stem = f"{pod.metadata.name}_{pod.metadata.namespace}_{container}-{container_id}"
     return f"{links_dir}/{stem[: MAX_LINK_NAME - 4]}.log"
+
+
+def domain(pod: Pod, cluster_domain: str) -> str:
+    """What follows its host name in the names of the cluster; '' for nothing."""
+    if pod.spec.hostnameOverride or not (pod.spec.subdomain and cluster_domain):
+        return ""
+    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}"
+
+
+def kernel_hostname(pod: Pod, cluster_domain: str) -> str:
+    """What the kernel is told. Raises ConfigError when the whole name is longer than it takes."""
+    name, rest = hostname(pod), domain(pod, cluster_domain)
+    if not (pod.spec.setHostnameAsFQDN and rest):
+        return name
+    whole = f"{name}.{rest}"
+    if len(whole) > MAX_KERNEL_NAME:
+        raise ConfigError(
+            f"failed to construct FQDN from pod hostname and cluster domain, FQDN {whole} is too long "
+            f"({MAX_KERNEL_NAME} characters is the max, {len(whole)} characters requested)"
+        )
+    return whole
 
 
 def hostname(pod: Pod) -> str:

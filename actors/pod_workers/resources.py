@@ -22,6 +22,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpu_period: int
     memory_bytes: int
     oom_score_adj: int
+    huge_pages: dict[str, int] = {}
+    """Bytes by page size (2MB), of every size that the node has."""
 
 
 def shares(milli_cpu: int) -> int:
@@ -34,16 +36,35 @@ def quota(milli_cpu: int, period_us: int) -> int:
     return max(MIN_QUOTA_US, milli_cpu * period_us // 1000) if milli_cpu else 0
 
 
-def limits(pod: Pod, container: Container, node_memory: int, *, enforce_quota: bool, period_us: int) -> Limits:
-    """The limits of one container on a node with so many bytes of memory."""
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """What of the node matters here."""
+
+    memory: int
+    """Bytes."""
+    page_sizes: tuple[str, ...] = ()
+    """Of huge pages, as the kernel names them: 2MB."""
+
+
+def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:
+    """The limits of one container on this node."""
     wanted, most = container_requests(container), container_limits(container)
     return Limits(
         cpu_shares=shares(wanted.get("cpu", 0)),
         cpu_quota=quota(most.get("cpu", 0), period_us) if enforce_quota else 0,
         cpu_period=period_us,
         memory_bytes=most.get("memory", 0),
-        oom_score_adj=oom_score(pod, container, node_memory),
+        oom_score_adj=oom_score(pod, container, machine.memory),
+        huge_pages=dict.fromkeys(machine.page_sizes, 0) | _huge_pages(most),
     )
+
+
+def _huge_pages(most: dict[str, int]) -> dict[str, int]:
+    """By the kernel's name of the size: hugepages-2Mi is 2MB."""
+    return {
+        name.removeprefix("hugepages-").removesuffix("i") + "B": value
+        for name, value in most.items()
+        if name.startswith("hugepages-")
+    }
 
 
 def oom_score(pod: Pod, container: Container, node_memory: int) -> int:

@@ -10,7 +10,7 @@ from actors.kube.pods import amount, container_limits, pod_requests
 from proto import cri_pb2 as cri
 
 from .dns import Dns
-from .names import hostname, pod_log_directory
+from .names import kernel_hostname, pod_log_directory
 from .resources import quota, shares
 from .security import sandbox_context
 
@@ -23,13 +23,14 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     logs_dir: str
     cgroup_parent: str
     dns: Dns
+    cluster_domain: str = ""
     cpu_period_us: int = 100_000
     pod_sysctls: dict[str, str] = {}
     """Defaults of the node, under the pod's own."""
 
 
 def sandbox_config(pod: Pod, attempt: int, around: Surroundings) -> cri.PodSandboxConfig:
-    """PodSandboxConfig: identity, names, network, cgroup, namespaces."""
+    """PodSandboxConfig: identity, names, network, cgroup, namespaces. Raises ConfigError."""
     meta = pod.metadata
     config = cri.PodSandboxConfig(
         metadata=cri.PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace, attempt=attempt),
@@ -40,7 +41,7 @@ def sandbox_config(pod: Pod, attempt: int, around: Surroundings) -> cri.PodSandb
         port_mappings=port_mappings(pod),
     )
     if not pod.spec.hostNetwork:
-        config.hostname = hostname(pod)
+        config.hostname = kernel_hostname(pod, around.cluster_domain)
     linux = config.linux
     linux.cgroup_parent = around.cgroup_parent
     linux.security_context.CopyFrom(sandbox_context(pod))

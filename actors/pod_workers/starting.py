@@ -20,7 +20,6 @@ from actors.image_manager.messages import ImageReady
 from actors.kube.codec import encode
 from actors.kube.container import Container
 from actors.kube.pod import Pod
-from actors.linux.memory import total_memory
 from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
@@ -28,13 +27,15 @@ from supervision.message import Message
 
 from . import dns, files, images
 from .actions import Start
-from .container_config import Parts, container_config, subpath, volume_mounts
+from .container_config import Parts, container_config
 from .environment import Place, environment, references
 from .errors import ConfigError, StartFailed
 from .events import EVENT_CLIENT, pod_event
 from .hooks import HookFailed, run_hook
 from .host_addresses import host_ips
-from .names import hostname, log_path
+from .machine import thermal_throttles, this_machine
+from .mounts import Sources, expanded_subpath, image_volumes, volume_mounts
+from .names import domain, hostname, log_path
 from .node_support import beyond_us
 from .objects import fetch, runtime_handler
 from .resources import limits
@@ -74,7 +75,7 @@ class Maker:
     def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
         self._actor, self._client, self._agent = actor, client, agent
         self._slots = asyncio.Semaphore(slots)
-        self._memory = total_memory()
+        self._machine, self._throttles = this_machine(), thermal_throttles()
         self._unified = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
         self.allocatable: dict[str, int] = {}
 
@@ -89,6 +90,7 @@ class Maker:
             logs_dir=self._agent.pod_logs_dir,
             cgroup_parent=cgroup_parent,
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
+            cluster_domain=config.clusterDomain,
             cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
         )
         return sandbox_config(pod, attempt, around)
@@ -126,7 +128,13 @@ class Maker:
     # -- images ---------------------------------------------------------------------------------------------------
     async def image(self, pod: Pod, container: Container) -> ImageReady:
         """Have the image on the node. Raises StartFailed; reason '' means that the pull goes on."""
-        return await images.ensure(self._actor, pod, container, joined=not self._agent.standalone)
+        joined = not self._agent.standalone
+        found = await images.ensure(self._actor, pod, container, joined=joined)
+        for volume in pod.spec.volumes:
+            if volume.image is not None and volume.name in image_volumes(pod, container):
+                changed = {"image": volume.image.reference, "imagePullPolicy": volume.image.pullPolicy}
+                await images.ensure(self._actor, pod, msgspec.structs.replace(container, **changed), joined=joined)
+        return found
 
     # -- containers -----------------------------------------------------------------------------------------------
     async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace) -> str:
@@ -142,7 +150,7 @@ class Maker:
                 config.linux.security_context.namespace_options.pid = cri.TARGET
                 config.linux.security_context.namespace_options.target_id = target
             whole = self.sandbox_config(pod, sandbox.attempt, place.cgroup_parent)
-        except (ConfigError, OSError, AskError) as error:
+        except (ConfigError, CriError, OSError, AskError) as error:
             raise StartFailed("CreateContainerConfigError", str(error)) from None
         try:
             container_id = await self._client.create_container(sandbox.id, config, whole)
@@ -194,14 +202,17 @@ class Maker:
             seccomp_default=agent.seccomp_default,
             seccomp_dir=agent.seccomp_dir,
         )
+        if security.masked_paths:
+            security.masked_paths.extend(self._throttles)
         config = agent.config
         period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
         return Parts(
             image_ref=image.image_ref,
             environment=values,
             mounts=await self._mounts(pod, start, values, pod_ips, place),
-            limits=limits(pod, container, self._memory, enforce_quota=config.cpuCFSQuota, period_us=period),
+            limits=limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period),
             security=security,
+            stop_signals=agent.gate("ContainerStopSignals"),
             unified={"memory.oom.group": "1"} if self._unified and not config.singleProcessOOMKill else {},
         )
 
@@ -210,7 +221,14 @@ class Maker:
     ) -> list[cri.Mount]:
         container, uid = start.container, pod.metadata.uid
         pod_dir = self._agent.pod_dir(uid)
-        mounts = volume_mounts(container, place.volumes, await self._subpaths(pod, container, values))
+        images_of = image_volumes(pod, container)
+        sources = Sources(
+            paths=place.volumes,
+            subpaths=await self._subpaths(pod, container, values, place),
+            images={name: await self._image_id(reference) for name, reference in images_of.items()},
+            recursive_read_only=await self._recursive_read_only(pod, container),
+        )
+        mounts = volume_mounts(container, sources)
         mounted = {mount.container_path for mount in mounts}
         if "/etc/hosts" not in mounted:
             hosts = files.write_hosts(pod_dir, self._hosts(pod, ips))
@@ -227,16 +245,30 @@ class Maker:
             except OSError:
                 host = ""
             return dns.host_network_hosts_file(host, pod.spec.hostAliases)
-        domain = ""
-        if pod.spec.subdomain and self._agent.config.clusterDomain:
-            domain = f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{self._agent.config.clusterDomain}"
-        return dns.hosts_file(ips, hostname(pod), domain, pod.spec.hostAliases)
+        own = domain(pod, self._agent.config.clusterDomain)
+        return dns.hosts_file(ips, hostname(pod), own, pod.spec.hostAliases)
 
-    async def _subpaths(self, pod: Pod, container: Container, values: dict[str, str]) -> dict[int, str]:
+    async def _image_id(self, reference: str) -> str:
+        """Of an image that was pulled for this container."""
+        found = await self._client.image_status(reference)
+        return found.id if found is not None else reference
+
+    async def _recursive_read_only(self, pod: Pod, container: Container) -> bool:
+        """Whether the runtime can do it; asked only where somebody wants it."""
+        if not any(mount.recursiveReadOnly not in (None, "Disabled") for mount in container.volumeMounts):
+            return False
+        name = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
+        handler = (await self._client.status()).handler(name)
+        return handler is not None and handler.recursive_read_only_mounts
+
+    async def _subpaths(
+        self, pod: Pod, container: Container, values: dict[str, str], place: PodPlace
+    ) -> dict[int, str]:
         items = [
             SubPath(mount.name, path, index, mount.readOnly)
             for index, mount in enumerate(container.volumeMounts)
-            if (path := subpath(pod.metadata.name, mount, values))
+            if mount.name in place.volumes
+            if (path := expanded_subpath(pod.metadata.name, mount, values))
         ]
         if not items:
             return {}

@@ -10,11 +10,14 @@ import pytest
 from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.kube.pod import Pod
 from actors.pod_workers.actions import Start
-from actors.pod_workers.container_config import Parts, container_config, subpath, volume_mounts
+from actors.pod_workers.container_config import Parts, container_config, stop_signal
 from actors.pod_workers.dns import Dns
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.hashing import container_hash
-from actors.pod_workers.resources import Limits, limits, oom_score, quota, shares
+from actors.pod_workers.machine import size_name
+from actors.pod_workers.mounts import Sources, expanded_subpath, volume_mounts
+from actors.pod_workers.names import kernel_hostname
+from actors.pod_workers.resources import Limits, Machine, limits, oom_score, quota, shares
 from actors.pod_workers.sandbox_config import Surroundings, sandbox_config
 from proto import cri_pb2 as cri
 from tests.support.driven import container, pod
@@ -118,14 +121,14 @@ def test_a_sub_path_stays_in_its_volume(mount, expected):
     environment = {"NAME": "n", "EVIL": "../../etc"}
     if expected is None:
         with pytest.raises(ConfigError):
-            subpath("p", found.volumeMounts[0], environment)
+            expanded_subpath("p", found.volumeMounts[0], environment)
     else:
-        assert subpath("p", found.volumeMounts[0], environment) == expected
+        assert expanded_subpath("p", found.volumeMounts[0], environment) == expected
 
 
 def mounts(*mounts: dict[str, object]) -> list[cri.Mount]:
     (found,) = pod(containers=[container("a", volumeMounts=list(mounts))]).spec.containers
-    return volume_mounts(found, {"v": "/host/v"}, {1: "/host/sub"})
+    return volume_mounts(found, Sources(paths={"v": "/host/v"}, subpaths={1: "/host/sub"}))
 
 
 def test_volumes_are_mounted_as_they_are_asked_for():
@@ -185,7 +188,103 @@ def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
 
 def test_without_quotas_there_is_none():
     wanted = pod(containers=[sized(limits={"cpu": "1", "memory": "1Gi"})])
-    enforced = limits(wanted, wanted.spec.containers[0], 4 * GIB, enforce_quota=True, period_us=100_000)
+    enforced = limits(wanted, wanted.spec.containers[0], Machine(memory=4 * GIB), enforce_quota=True, period_us=100_000)
     assert (enforced.cpu_quota, enforced.cpu_shares, enforced.memory_bytes) == (100_000, 1024, GIB)
-    free = limits(wanted, wanted.spec.containers[0], 4 * GIB, enforce_quota=False, period_us=100_000)
+    free = limits(wanted, wanted.spec.containers[0], Machine(memory=4 * GIB), enforce_quota=False, period_us=100_000)
     assert msgspec.structs.replace(enforced, cpu_quota=0) == free
+
+
+# -- names of hosts ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ({}, "p"),
+        ({"hostname": "h"}, "h"),
+        ({"hostname": "h", "subdomain": "s"}, "h"),
+        ({"hostname": "h", "subdomain": "s", "setHostnameAsFQDN": True}, "h.s.default.svc.cluster.local"),
+        ({"setHostnameAsFQDN": True}, "p"),
+        ({"hostname": "h", "hostnameOverride": "own.name", "subdomain": "s", "setHostnameAsFQDN": True}, "own.name"),
+    ],
+)
+def test_the_kernel_is_told_the_whole_name_where_the_pod_wants_it(spec, name):
+    assert kernel_hostname(pod(**spec), "cluster.local") == name
+    around = msgspec.structs.replace(AROUND, cluster_domain="cluster.local")
+    assert sandbox_config(pod(**spec), 0, around).hostname == name
+
+
+def test_a_whole_name_that_no_kernel_takes_is_refused():
+    wanted = pod(hostname="h" * 50, subdomain="s" * 10, setHostnameAsFQDN=True)
+    with pytest.raises(ConfigError, match=r"is too long \(64 characters is the max, 87 characters requested\)"):
+        kernel_hostname(wanted, "cluster.local")
+
+
+# -- huge pages, overhead, signals ------------------------------------------------------------------------------------
+def test_every_size_of_huge_pages_has_a_limit():
+    wanted = pod(containers=[sized(limits={"hugepages-2Mi": "4Mi", "memory": "1Gi", "cpu": "1"})])
+    machine = Machine(memory=GIB, page_sizes=("1GB", "2MB"))
+    found = limits(wanted, wanted.spec.containers[0], machine, enforce_quota=True, period_us=100_000)
+    assert found.huge_pages == {"1GB": 0, "2MB": 4 << 20}
+    assert [size_name(size) for size in (64, 2048, 1 << 20)] == ["64KB", "2MB", "1GB"]
+
+
+def test_overhead_is_told_apart_from_what_the_containers_want():
+    wanted = pod(containers=[sized(requests={"cpu": "1"})], overhead={"cpu": "250m", "memory": "64Mi"})
+    config = box(wanted)
+    assert (config.linux.resources.cpu_shares, config.linux.overhead.cpu_shares) == (1024, 256)
+    assert config.linux.overhead.memory_limit_in_bytes == 64 << 20
+    assert not box(pod()).linux.HasField("overhead")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SIGUSR1", cri.SIGNAL_SIGUSR1),
+        ("SIGRTMIN+1", cri.SIGNAL_SIGRTMINPLUS1),
+        ("SIGRTMAX-1", cri.SIGNAL_SIGRTMAXMINUS1),
+    ],
+)
+def test_signals_go_by_their_names(name, value):
+    assert stop_signal(name) == value
+    with pytest.raises(ConfigError, match="unknown stopSignal"):
+        stop_signal("SIGNOTHING")
+
+
+# -- mounts -----------------------------------------------------------------------------------------------------------
+def one_mount(supported: bool = True, **mount) -> cri.Mount:
+    wanted = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])])
+    sources = Sources(paths={"v": "/host/v"}, images={"i": "sha256:2"}, recursive_read_only=supported)
+    return volume_mounts(wanted.spec.containers[0], sources)[0]
+
+
+@pytest.mark.parametrize(
+    ("mount", "supported", "recursive"),
+    [
+        ({"readOnly": True}, True, False),
+        ({"readOnly": True, "recursiveReadOnly": "Disabled"}, True, False),
+        ({"readOnly": True, "recursiveReadOnly": "IfPossible"}, True, True),
+        ({"readOnly": True, "recursiveReadOnly": "IfPossible"}, False, False),
+        ({"recursiveReadOnly": "IfPossible"}, True, False),
+        ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "None"}, True, True),
+    ],
+)
+def test_what_lies_below_is_read_only_too_where_it_can_be(mount, supported, recursive):
+    assert one_mount(supported, **mount).recursive_read_only is recursive
+
+
+@pytest.mark.parametrize(
+    ("mount", "supported", "text"),
+    [
+        ({"readOnly": True, "recursiveReadOnly": "Enabled"}, False, "not supported by the runtime"),
+        ({"recursiveReadOnly": "Enabled"}, True, "needs readOnly"),
+        ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"}, True, "needs"),
+        ({"recursiveReadOnly": "Maybe"}, True, "unknown recursiveReadOnly"),
+    ],
+)
+def test_what_is_insisted_on_and_cannot_be_is_refused(mount, supported, text):
+    with pytest.raises(ConfigError, match=text):
+        one_mount(supported, **mount)
+
+
+def test_an_image_is_mounted_by_the_runtime_and_read_only():
+    found = one_mount(name="i", subPath="a/b")
+    assert (found.image.image, found.image_sub_path, found.readonly, found.host_path) == ("sha256:2", "a/b", True, "")
