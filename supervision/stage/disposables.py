@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ from .fork import fork
 from .loop import Loop, Timer
 
 MOST_AT_ONCE = 32
+MOST_BUSY = 2 * (os.cpu_count() or 1)
+"""Of those, so many that began within the last `_BUSY_SECONDS`: more would only hold each other up. Older ones wait in
+the kernel, and hold nobody up."""
+_BUSY_SECONDS = 0.5
 MOST_ABANDONED = 32
 _ABANDON_SECONDS = 1.0
 
@@ -44,6 +49,7 @@ class _Order:
     pid: int = 0
     output: int = -1
     timer: Timer | None = None
+    began: float = 0.0
     timed_out: bool = False
     answered: bool = False
 
@@ -62,6 +68,7 @@ class Disposables:
         self._waiting: deque[_Order] = deque()
         self._running: dict[int, _Order] = {}
         self._abandoned: dict[int, _Order] = {}
+        self._later: Timer | None = None
 
     @property
     def abandoned(self) -> int:
@@ -109,8 +116,9 @@ class Disposables:
         return True
 
     def _start_waiting(self) -> None:
-        while self._waiting and len(self._running) < MOST_AT_ONCE:
+        while self._waiting and len(self._running) < MOST_AT_ONCE and not self._is_busy():
             order = self._waiting.popleft()
+            order.began = time.monotonic()
             order.output = os.memfd_create("disposable")
             close = list(self._private_fds())
             try:
@@ -121,6 +129,19 @@ class Disposables:
                 continue
             self._running[order.pid] = order
             order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
+
+    def _is_busy(self) -> bool:
+        """Whether enough of them are at work; then the next is started when one is done, or is not at work any more."""
+        busy_since = time.monotonic() - _BUSY_SECONDS
+        if sum(order.began > busy_since for order in self._running.values()) < MOST_BUSY:
+            return False
+        if self._later is None:
+            self._later = self._loop.call_later(_BUSY_SECONDS / 2, self._look_again)
+        return True
+
+    def _look_again(self) -> None:
+        self._later = None
+        self._start_waiting()
 
     def _overdue(self, order: _Order) -> None:
         order.timed_out = True
