@@ -22,7 +22,8 @@ KUBECONFIG = "TROUPELET_TEST_KUBECONFIG"
 """Environment variable: path of an administrator's kubeconfig of a real cluster to join for the tests."""
 PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
 BUSYBOX = "docker.io/library/busybox:latest"
-FOREVER = ["sh", "-c", "trap 'exit 0' TERM; echo began; while :; do sleep 0.1; done"]
+FOREVER = ["sh", "-c", "trap 'kill $!; exit 0' TERM; echo began; sleep 1000000 & wait"]
+"""Until it is told to end, and then at once; idle, so that many are no load."""
 STRATEGIC = "application/strategic-merge-patch+json"
 
 
