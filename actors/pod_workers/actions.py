@@ -17,7 +17,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import find_container, is_sidecar
 
 from .hashing import container_hash
-from .restarts import may_restart, next_row, start_not_before
+from .restarts import RESTART_ALL, may_restart, next_row, rule_for, start_not_before
 
 HASH = "io.kubernetes.container.hash"
 KILLED = 137
@@ -62,6 +62,8 @@ class Actions(msgspec.Struct, frozen=True, kw_only=True):
     """Stop all containers and sandboxes first: the sandbox is to be replaced, or the pod has ended."""
     create_sandbox: bool = False
     attempt: int = 0
+    restart_all: list[Ran] = []
+    """Containers whose end has all others begin anew, too: everything is ended and removed, these last."""
     kill: list[Kill] = []
     resume: list[Ran] = []
     """Created by an earlier incarnation that did not get to start them."""
@@ -167,6 +169,9 @@ class _Plan:
         return next((ran for ran in self.here if ran.name == name), None)
 
     def actions(self, attempt: int) -> Actions:
+        sources = self._restarting_all()
+        if sources:
+            return self._all_anew(sources, attempt)
         self._ephemeral()
         failed, initialized = self._init()
         if failed:
@@ -187,6 +192,25 @@ class _Plan:
             done=done,
             initialized=initialized,
         )
+
+    # -- everything anew ----------------------------------------------------------------------------------------------
+    def _restarting_all(self) -> list[Ran]:
+        """The containers whose exit asks for it (KEP-5532)."""
+        found = []
+        for container in (*self.pod.spec.initContainers, *self.pod.spec.containers):
+            last = self.newest(container.name)
+            ended = last is not None and last.state is ContainerState.EXITED
+            if last is not None and ended and rule_for(container, last.exit_code) == RESTART_ALL:
+                found.append(last)
+        return found
+
+    def _all_anew(self, sources: list[Ran], attempt: int) -> Actions:
+        """Now, or after the pause that is due to the container that keeps asking for it."""
+        last = max(sources, key=lambda ran: start_not_before(ran, self.maximum))
+        until = start_not_before(last, self.maximum)
+        if until > self.now:
+            return Actions(attempt=attempt, backoff=[Backoff(last.name, until, last)])
+        return Actions(attempt=attempt, restart_all=sources)
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:

@@ -69,6 +69,8 @@ class PodDriver:
         """Ids of those that were made since the last look."""
         self.made_containers: dict[str, str] = {}
         """Id of each made since the last look, and of its sandbox."""
+        self.rows: dict[str, int] = {}
+        """Restarts in a row of containers that were removed with all others, for their next instances."""
         self.hooked: set[str] = set()
         """Containers, by id, whose preStop hook was begun."""
         self._due: float | None = 0.0

@@ -13,19 +13,27 @@ from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.kube.pod import Pod
 from actors.kube.pods import is_sidecar
 
+RESTART, RESTART_ALL = "Restart", "RestartAllContainers"
 FIRST_SECONDS = 10.0
 RESET_SECONDS = 600.0
 """A container that ran for longer begins anew (fixed, whatever the maximum is)."""
+
+
+def rule_for(container: Container, exit_code: int) -> str:
+    """What the first of its rules that fits the exit says: Restart, RestartAllContainers, or '' for none (KEP-5307)."""
+    for rule in container.restartPolicyRules:
+        codes = rule.exitCodes
+        if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
+            return rule.action
+    return ""
 
 
 def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -> bool:
     """Whether the policy wants it again after this exit (KEP-5307 for the rules of a single container)."""
     if init and is_sidecar(container):
         return True
-    for rule in container.restartPolicyRules:
-        codes = rule.exitCodes
-        if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
-            return rule.action == "Restart"
+    if rule_for(container, exit_code) in (RESTART, RESTART_ALL):
+        return True
     policy = container.restartPolicy or pod.spec.restartPolicy
     if policy == "Always":
         # an init container that succeeded has done its work

@@ -18,9 +18,10 @@ from actors.status_manager.messages import Waiting
 from . import files
 from .actions import Actions, Backoff, Start, compute, earliest
 from .departure import collect, stop_all
-from .ending import end_all, plan
+from .ending import alive, end_all, plan
 from .errors import StartFailed
 from .events import label, of_failed_start
+from .restarts import next_row
 from .starting import Turn
 from .table import Event
 
@@ -103,6 +104,9 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
             text = "Pod sandbox changed, it will be killed and re-created."
             driver.worker.event(driver, "Normal", "SandboxChanged", text)
         await stop_all(driver, runtime, pod)
+    if actions.restart_all:
+        await restart_all(driver, runtime, pod, actions.restart_all)
+        return True
     if actions.kill:
         endings = [plan(kill.container, pod, None, kill.probe) for kill in actions.kill]
         for kill in actions.kill:
@@ -129,6 +133,24 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
                 image.cancel()
             elif not image.cancelled():
                 image.exception()
+
+
+async def restart_all(driver: PodDriver, runtime: PodRuntime, pod: Pod, sources: list[Container]) -> None:
+    """End and remove all but the ephemeral ones, those that asked for it last: until then it is begun again."""
+    own = {container.name for container in (*pod.spec.initContainers, *pod.spec.containers)}
+    text = f"Container {sources[0].name} ended with {sources[0].exit_code}, which restarts all containers of the pod"
+    driver.worker.event(driver, "Normal", "Killing", text, sources[0].name)
+    driver.waiting |= {name: Waiting("RestartingAllContainers", text) for name in own}
+    driver.rows = {source.name: next_row(source) for source in sources}
+    driver.stale = True
+    client, here = driver.worker.client, [ran for ran in runtime.containers if ran.name in own]
+    endings = [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own]
+    errors = await end_all(client, pod, endings, driver.ip(), driver.say)
+    if errors:
+        raise errors[0]
+    last = {source.id for source in sources}
+    await asyncio.gather(*(client.remove_container(ran.id) for ran in here if ran.id not in last))
+    await asyncio.gather(*(client.remove_container(source) for source in last))
 
 
 async def pull(driver: PodDriver, pod: Pod, container: Specified) -> ImageReady:
@@ -184,7 +206,7 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
     if not count:
         # the runtime may have forgotten what its logs still show
         count = files.highest_log_number(driver.worker.agent.pod_logs_dir, pod, name) + 1
-        start = Start(start.container, count, start.row)
+        start = Start(start.container, count, driver.rows.pop(name, start.row))
     if not image.done():
         turn.give_up()
     try:

@@ -284,3 +284,32 @@ async def test_a_complete_pod_is_not_run_again_by_another_incarnation(tmp_path):
         await second.until(lambda: second.stage() == "terminated")
         await second.pass_time(300)
         assert (second.asked("RunPodSandbox"), second.asked("CreateContainer")) == (1, 1)
+
+
+async def test_an_exit_that_restarts_all_has_everything_run_anew_and_counts_on(tmp_path):
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
+    first = container("a", restartPolicy="Never", restartPolicyRules=[rule])
+    init = container("i")
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=[first, container("b")], initContainers=[init], restartPolicy="Never"))
+        await node.until(lambda: len(node.containers("i")) == 1)
+        await node.end("i")
+        await node.until(lambda: node.running("a") and node.running("b"))
+        for name in ("a", "b", "i"):
+            log_of(node, name, 0)
+        await node.end("a", 88)
+        await node.until(lambda: node.attempts("i") == [1])
+        assert not node.containers("a")
+        assert not node.containers("b")
+        assert node.waiting("b") == "RestartingAllContainers"
+        await node.end("i")
+        await node.until(lambda: node.running("a") and node.running("b"))
+        assert (node.attempts("a"), node.attempts("b")) == ([1], [1])
+        assert node.asked("RunPodSandbox") == 1
+
+
+def log_of(node: Driven, name: str, count: int) -> None:
+    """What a real runtime leaves of an instance that is removed."""
+    folder = next((node.home / "logs").iterdir()) / name
+    folder.mkdir(exist_ok=True)
+    (folder / f"{count}.log").touch()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState, PodRuntime, Sandbox
 from actors.kube.container import Container, ContainerRestartRule, ExitCodes, Probe
+from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.kube.pod import Pod, PodSpec
 from actors.pod_workers.actions import Actions, Verdicts, compute
 from actors.pod_workers.hashing import container_hash
@@ -232,3 +233,30 @@ def test_whatever_the_history_what_runs_and_is_well_is_left_alone(history, polic
         assert not started & {name for name, one in newest.items() if one.state is S.RUNNING}
     assert len({start.container.name for start in actions.start}) == len(actions.start)
     assert not (actions.done and actions.start)
+
+
+def anew(name: str, code: int = 88) -> Container:
+    rule = ContainerRestartRule(action="RestartAllContainers", exitCodes=ExitCodes(operator="In", values=[code]))
+    return Container(name=name, image="i", restartPolicy="Never", restartPolicyRules=[rule])
+
+
+def test_an_exit_that_restarts_all_goes_before_everything_else():
+    wanted = Pod(spec=PodSpec(containers=[anew("a"), Container(name="b", image="i")], restartPolicy="Never"))
+    actions = do(wanted, ran("a", S.EXITED, exit_code=88), ran("b", S.EXITED, exit_code=1))
+    assert [one.name for one in actions.restart_all] == ["a"]
+    assert (starts(actions), actions.done, actions.kill_pod) == ([], False, False)
+    other = do(wanted, ran("a", S.EXITED, exit_code=1), ran("b"))
+    assert (other.restart_all, starts(other)) == ([], [])
+
+
+def test_an_init_container_can_restart_all_too():
+    wanted = Pod(spec=PodSpec(containers=[Container(name="a")], initContainers=[anew("i")], restartPolicy="Never"))
+    assert [one.name for one in do(wanted, ran("i", S.EXITED, exit_code=88)).restart_all] == ["i"]
+
+
+def test_one_that_restarts_all_again_and_again_has_its_pause():
+    wanted = Pod(spec=PodSpec(containers=[anew("a"), Container(name="b", image="i")]))
+    row = {"annotations": {"io.kubernetes.container.restartCount": "2", CONTAINER_RESTARTS_IN_A_ROW: "2"}}
+    actions = do(wanted, ran("a", S.EXITED, exit_code=88, **row), ran("b"))
+    assert actions.restart_all == []
+    assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 20.0)]
