@@ -22,3 +22,13 @@ def test_every_row_says_how_to_see_it() -> None:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert len(cells) == 4
         assert all(cells)
+
+
+def test_the_rows_are_in_order_and_each_is_there_once() -> None:
+    numbers = [re.findall(r"\d+", cell) for cell in re.findall(r"^\| ([\d, ]+) \|", TEXT, re.M)]
+    firsts = [int(cell[0]) for cell in numbers]
+    every = [number for cell in numbers for number in cell]
+    assert firsts == sorted(firsts)
+    assert len(every) == len(set(every))
+    start_up = [*range(1, 31), *range(39, 58), *range(60, 64), *range(67, 72), *range(74, 78), *range(82, 94)]
+    assert {*start_up, 97, 98, 99, *range(115, 120), 121} <= {int(number) for number in every}
