@@ -24,7 +24,7 @@ from .access.gates import Anybody, ByApiServer, ByCertificate, Gate
 from .access.reviews import Reviews
 from .requests import application
 from .streaming import handlers
-from .tls import server_context
+from .tls import ServerContext, server_context
 
 RETRY_SECONDS = 5.0
 LIMITS: dict[str, Any] = {
@@ -95,6 +95,7 @@ class NodeServer(_Server):
             return
         self._version = certificate.version
         if self.server is not None:
+            cast(ServerContext, self.server.ssl_options).successor = context
             self.server.ssl_options = context
             self.log.info("serving certificate or client CA changed: new connections use it")
             return

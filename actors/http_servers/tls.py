@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from actors.cert_manager.messages import ServingCertificate
@@ -23,14 +23,32 @@ _LOWERED: Final = "@SECLEVEL=0"
 """OpenSSL's own floor is above TLS 1.1, and above some insecure suites, which are for who asks for them by name."""
 
 
-def server_context(certificate: ServingCertificate, config: KubeletConfiguration) -> ssl.SSLContext:
+class ServerContext(ssl.SSLContext):
+    """That of the connections that are made until there is a newer one; it knows that one, and its own roots."""
+
+    roots: frozenset[bytes] = frozenset()
+    """DER of the client CAs."""
+    successor: ServerContext | None = None
+
+    def still_trusts(self) -> bool:
+        """Whether all its roots are in the pool to this day: if not, who was let in by it may have been by one that
+        was taken out."""
+        later = self.successor
+        while later is not None:
+            if not self.roots <= later.roots:
+                return False
+            later = later.successor
+        return True
+
+
+def server_context(certificate: ServingCertificate, config: KubeletConfiguration) -> ServerContext:
     """A fresh context: callers that have it keep it, new connections take the new one.
 
     A client certificate is asked for when there is a CA to judge it by, and checked in the handshake (chain, validity,
     purpose): one that does not pass ends it. Who shows none gets in, and is known by other credentials or not at all.
     Raises OSError or ssl.SSLError for files that do not fit, and for a configuration that leaves nothing to agree upon.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
     with warnings.catch_warnings():
         # that old versions are insecure is said when the configuration is judged
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -48,6 +66,7 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
         # as in Go, each certificate of the pool is a root, also one that is not self-signed
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_OPTIONAL
+        context.roots = frozenset(context.get_ca_certs(binary_form=True))
     return context
 
 
@@ -71,8 +90,16 @@ def _no_password() -> str:
     raise ssl.SSLError("the key of the serving certificate is encrypted")
 
 
+def identity_on(sock: ssl.SSLSocket) -> tuple[str, tuple[str, ...]] | None:
+    """As identity, of the other end of a connection to the server."""
+    context = sock.context
+    if isinstance(context, ServerContext) and not context.still_trusts():
+        return None
+    return identity(sock.getpeercert())
+
+
 def identity(
-    peer: dict[str, object] | None, now: Callable[[], float] = time.time
+    peer: Mapping[str, object] | None, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
     """User (CN) and groups (O) of a client certificate that the handshake accepted; None when there was none.
 

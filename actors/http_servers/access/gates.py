@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, cast
 import msgspec
 from tornado.httputil import HTTPServerRequest
 
-from actors.http_servers.tls import identity
+from actors.http_servers.tls import identity_on
 
 from .attributes import subresources, verb
 from .reviews import ReviewFailed, Reviews, User
@@ -99,7 +99,7 @@ class ByApiServer:
 def _by_certificate(request: HTTPServerRequest) -> User | None:
     if request.connection is None or request.protocol != "https":
         return None
-    found = identity(cast("dict[str, Any] | None", request.get_ssl_certificate()))
+    found = identity_on(cast(Any, request.connection).stream.socket)
     return _authenticated(User(found[0], found[1])) if found is not None else None
 
 

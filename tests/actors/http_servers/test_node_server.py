@@ -189,6 +189,29 @@ def test_a_new_serving_certificate_is_used_by_new_connections(tmp_path):
     serve(Node(tmp_path), story)
 
 
+@pytest.mark.parametrize(("kept", "code"), [(True, 200), (False, 401)])
+def test_when_its_ca_is_taken_out_a_client_counts_no_longer_on_a_connection_it_has(tmp_path, kept, code):
+    def ask(connection: http.client.HTTPSConnection) -> int:
+        connection.request("GET", "/pods")
+        response = connection.getresponse()
+        response.read()
+        return response.status
+
+    async def story(node: Node) -> None:
+        context = ssl.create_default_context(cafile=node.cert[0])
+        context.load_cert_chain(*node.authority.client("admin", "system:masters"))
+        connection = http.client.HTTPSConnection("127.0.0.1", node.port, context=context, timeout=5)
+        assert await asyncio.to_thread(ask, connection) == 200
+        pool = tmp_path / "pool.crt"
+        other = Authority(tmp_path / "other").path.read_bytes()
+        pool.write_bytes(other + (node.authority.path.read_bytes() if kept else b""))
+        await node.harness.deliver(ServingCertificate(*node.cert, str(pool), 2), "cert_manager")
+        assert await asyncio.to_thread(ask, connection) == code
+        connection.close()
+
+    serve(Node(tmp_path), story)
+
+
 def test_a_broken_new_certificate_leaves_the_old_one_in_use(tmp_path):
     async def story(node: Node) -> None:
         (tmp_path / "bad").write_text("no")

@@ -51,18 +51,23 @@ class Api:
 
 
 class Connection:
-    """As little of one as a request looks at."""
+    """As little of one as a request looks at: it is its own stream and socket."""
 
     context = None
+
+    def __init__(self, user: str) -> None:
+        self.stream = self.socket = self
+        self._subject = ((("commonName", user),), (("organizationName", "group"),)) if user else ()
+
+    def getpeercert(self) -> dict[str, Any] | None:
+        return {"subject": self._subject} if self._subject else None
 
 
 def request(path: str, method: str = "GET", token: str = "", user: str = "") -> HTTPServerRequest:
     headers = HTTPHeaders({"Host": "n1", **({"Authorization": f"Bearer {token}"} if token else {})})
     line = RequestStartLine(method, path, "HTTP/1.1")
-    made = HTTPServerRequest(start_line=line, headers=headers, connection=cast("Any", Connection()))
+    made = HTTPServerRequest(start_line=line, headers=headers, connection=cast("Any", Connection(user)))
     made.protocol = "https"
-    subject = (((("commonName", user),)), (("organizationName", "group"),)) if user else ()
-    made.get_ssl_certificate = lambda *_: {"subject": subject} if user else None  # type: ignore[method-assign,assignment]
     return made
 
 

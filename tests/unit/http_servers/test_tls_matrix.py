@@ -284,6 +284,32 @@ def test_a_session_of_a_context_before_is_not_resumed_by_the_one_after(cluster, 
                     pass
 
 
+@pytest.mark.parametrize(
+    ("pools", "trusted"),
+    [
+        (["a"], True),
+        (["a", "a"], True),
+        (["a", "ab"], True),
+        (["a", "ab", "a"], True),
+        (["a", "b"], False),
+        (["ab", "b"], False),
+        (["a", "", "a"], False),
+        (["a", "b", "a"], False),
+    ],
+)
+def test_a_connection_counts_as_long_as_no_authority_of_its_time_was_taken_out(serving, tmp_path, pools, trusted):
+    authorities = {letter: Maker(tmp_path / letter) for letter in "ab"}
+    contexts = []
+    for number, letters in enumerate(pools):
+        pool = tmp_path / f"{number}.crt"
+        pool.write_bytes(b"".join(Path(authorities[letter].ca).read_bytes() for letter in letters))
+        contexts.append(server(serving["ECDSA"], str(pool) if letters else ""))
+    for before, after in itertools.pairwise(contexts):
+        before.successor = after
+    assert contexts[0].still_trusts() is trusted
+    assert contexts[-1].still_trusts()
+
+
 @pytest.mark.parametrize("broken", ["cert", "key", "ca", "encrypted"])
 def test_files_that_do_not_fit_are_an_error_of_the_files(cluster, serving, tmp_path, broken):
     cert, key = serving["ECDSA"]
