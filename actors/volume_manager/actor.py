@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from actors.api_clients.messages import ObjectState
@@ -132,11 +133,20 @@ class VolumeManager(Actor):
         self._performing.projecting.follow(uid, pod, data, steps)
         errors = await self._each(pod, steps)
         failed = {step.volume: error for step, error in zip(steps, errors, strict=True) if error}
+        self._pass_over_filled(pod, steps, failed)
         if failed:
             self._waiting.add(uid)
             return VolumesFailed(uid, "; ".join(failed.values()), list(failed))
         self._waiting.discard(uid)
         return VolumesMounted(uid, {step.volume: step.path for step in steps if not isinstance(step, _PATHLESS)})
+
+    def _pass_over_filled(self, pod: Pod, steps: list[plan.Step], failed: dict[str, str]) -> None:
+        """What an earlier incarnation filled is good as it is, while its objects cannot be had: the API server may be
+        away for long, and the pod runs."""
+        for step in steps:
+            if step.volume in failed and isinstance(step, plan.Projected) and self._performing.projecting.filled(step):
+                self.log.warning("pod %s: volume kept as it is: %s", full_name(pod), failed.pop(step.volume))
+                self.after(RENEW_AGAIN_SECONDS, partial(self._renew_soon, pod.metadata.uid))
 
     async def _plan(self, uid: str, pod: Pod) -> list[plan.Step]:
         joined = not self._agent.standalone

@@ -106,7 +106,8 @@ def plan(pod: Pod, pod_dir: str, memory: int, *, joined: bool = False) -> list[S
     `joined`: there is an API server that has objects.
     """
     return [
-        (_projected(pod, volume, pod_dir, memory) if joined else None) or _step(pod, volume, pod_dir, memory)
+        (_projected(pod, volume, pod_dir, memory) if joined else None)
+        or _step(pod, volume, pod_dir, memory, joined=joined)
         for volume in pod.spec.volumes
     ]
 
@@ -140,7 +141,7 @@ def _projected(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Projected
     )
 
 
-def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Step:
+def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int, *, joined: bool) -> Step:
     if not is_name(volume.name):
         return Refused(volume.name, f"volume {volume.name!r}: the name must be a DNS label")
     if volume.emptyDir is not None:
@@ -152,7 +153,7 @@ def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Step:
     if volume.downwardAPI is not None:
         path = volume_path(pod_dir, DOWNWARD_API, volume.name)
         return Downward(volume.name, path, pod.spec.securityContext.fsGroup, volume.downwardAPI)
-    return Refused(volume.name, refusal(volume))
+    return Refused(volume.name, refusal(volume, joined=joined))
 
 
 def _empty_dir(pod: Pod, name: str, source: EmptyDirVolumeSource, path: str, memory: int) -> Step:

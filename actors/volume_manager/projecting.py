@@ -7,6 +7,7 @@ Crash-only: what a volume has is on disk; the workers tell of their pods again w
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -79,6 +80,11 @@ class Projecting:
     def due(self) -> list[str]:
         """UIDs of the pods with a token that is to be had anew."""
         return [uid for uid, followed in self._followed.items() if any(map(self._tokens.due, followed.tokens))]
+
+    @staticmethod
+    def filled(step: plan.Projected) -> bool:
+        """Whether the volume has files, of now or of before."""
+        return os.path.isdir(f"{step.path}/{atomic.DATA}")
 
     # -- filling ------------------------------------------------------------------------------------------------------
     async def fill(self, pod: Pod, step: plan.Projected) -> str:

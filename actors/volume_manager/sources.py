@@ -39,8 +39,8 @@ def source_of(volume: Volume) -> str:
     return ""
 
 
-def refusal(volume: Volume) -> str:
-    """Why this node does not make the volume."""
+def refusal(volume: Volume, *, joined: bool = False) -> str:
+    """Why this node does not make the volume. `joined`: there is an API server."""
     source = source_of(volume)
     begin = f"volume {volume.name!r}: source {source}"
     if not source:
@@ -52,6 +52,6 @@ def refusal(volume: Volume) -> str:
         return f"{begin} was removed from Kubernetes: use a CSI driver that serves it"
     if source == "gitRepo":
         return f"{begin} is refused (CVE-2024-10220): clone in an init container into an emptyDir instead"
-    if source in NEEDS_API:
+    if source in NEEDS_API and not joined:
         return f"{begin} needs {NEEDS_API[source]}, and this node has not joined an API server"
     return f"{begin} is not supported by this agent yet"

@@ -15,7 +15,7 @@ from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import VolumesMayWork
 from actors.volume_manager import making
-from actors.volume_manager.actor import TOKEN_SECONDS, VolumeManager
+from actors.volume_manager.actor import RENEW_AGAIN_SECONDS, TOKEN_SECONDS, VolumeManager
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from supervision.harness import Harness
 
@@ -124,3 +124,28 @@ async def test_what_is_unmounted_is_followed_no_more(node: Node) -> None:
         await node.harness.deliver(UnmountVolumes(UID))
         await node.changed(ObjectState(CONFIG, b'{"data":{"k":"w"}}'))
         assert not os.path.exists(answer.paths["v"])
+
+
+async def test_what_was_filled_before_is_good_while_the_server_is_away_and_is_renewed_later(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.objects[SECRET] = secret(b"one")
+    volume = {"name": "v", "secret": {"secretName": "s"}}
+    async with node.harness:
+        assert isinstance(await node.mount(volume), VolumesMounted)
+    again = Node(tmp_path, monkeypatch)
+    again.objects[SECRET] = ObjectState(SECRET, reason="Unreachable", message="connection refused")
+    async with again.harness:
+        answer = await again.mount(volume)
+        assert isinstance(answer, VolumesMounted)
+        assert Path(answer.paths["v"], "key").read_bytes() == b"one"
+        again.objects[SECRET] = secret(b"two")
+        await again.harness.advance(RENEW_AGAIN_SECONDS + 0.1)
+        assert Path(answer.paths["v"], "key").read_bytes() == b"two"
+
+
+async def test_a_claim_is_refused_in_words_that_fit_a_joined_node(node: Node) -> None:
+    async with node.harness:
+        answer = await node.mount({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
+    assert isinstance(answer, VolumesFailed)
+    assert answer.message == "volume 'v': source persistentVolumeClaim is not supported by this agent yet"
