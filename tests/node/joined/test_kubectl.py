@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.joined import Joined, container, pod
+from tests.support.joined import Joined, container, pod, status
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")
 TALKS = "n=0; trap 'exit 0' TERM; while :; do echo line $n; n=$((n+1)); sleep 0.2; done"
@@ -136,6 +137,21 @@ def test_a_stream_outlives_the_restart_of_other_actors(pods: Joined) -> None:
             assert process.wait(10) == 0
         finally:
             process.kill()
+
+
+def test_a_debug_container_joins_a_pod_that_runs(pods: Joined) -> None:
+    before = pods.running_ids()
+    pods.kubectl("debug", "tool", "--image=docker.io/library/busybox:latest", "--image-pull-policy=IfNotPresent",
+                 "--container=helper", "--target=talks", "--", "sh", "-c", "echo seen: $(ls /proc/1/comm)")  # fmt: skip
+
+    def ended() -> dict[str, Any]:
+        statuses = status(pods.pod("tool")).get("ephemeralContainerStatuses") or [{}]
+        return statuses[0].get("state", {}).get("terminated") or {}
+
+    pods.pods.until(lambda: ended(), "the debug container has ended", 20)
+    assert ended()["exitCode"] == 0
+    assert pods.kubectl("logs", "tool", "-c", "helper") == "seen: /proc/1/comm\n"
+    assert pods.running_ids().items() >= before.items()
 
 
 def test_the_node_itself_is_read_through_the_server(pods: Joined) -> None:

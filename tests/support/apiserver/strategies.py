@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import invalid
-from .objects import Obj, timestamp
+from .objects import Obj, copy, timestamp
 from .pod_defaults import default_pod, qos_class
 from .pod_rules import changed_spec_causes, name_causes, pod_causes
 from .request import User
 from .resources import Resource
 
 Preparation = Callable[[Obj, User], None]
+_PARTS = ("ephemeralcontainers", "resize")
 SERVER_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
@@ -114,11 +115,13 @@ def prepare_update(resource: Resource, old: Obj, new: Obj, subresource: str) -> 
         if resource.plural == "pods":
             _keep(old["metadata"], new["metadata"], "ownerReferences")
         _keep(old, new, "spec")
-    elif "status" in resource.subresources and not subresource:
+    elif "status" in resource.subresources and subresource in ("", *_PARTS):
         _keep(old, new, "status")
     if resource.plural == "secrets":
         _string_data(new)
-    if resource.plural == "pods" and not subresource:
+    if resource.plural == "pods" and subresource in _PARTS:
+        _part_of_pod(old, new, subresource)
+    elif resource.plural == "pods" and not subresource:
         _updated_pod(old, new)
 
 
@@ -127,6 +130,22 @@ def _updated_pod(old: Obj, new: Obj) -> None:
     causes = pod_causes(new) or changed_spec_causes(old, new)
     if causes:
         invalid("Pod", new["metadata"]["name"], causes)
+    if old["spec"] != new["spec"]:
+        new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
+
+
+def _part_of_pod(old: Obj, new: Obj, subresource: str) -> None:
+    """Of the spec only debug containers, or only resources, may change."""
+    changed, made = new["spec"], copy(old["spec"])
+    if subresource == "ephemeralcontainers":
+        _keep(changed, made, "ephemeralContainers")
+    else:
+        resized = {one["name"]: one for one in changed.get("containers") or []}
+        for container in made["containers"]:
+            for field in ("resources", "resizePolicy"):
+                _keep(resized.get(container["name"], container), container, field)
+    new["spec"] = made
+    default_pod(new)
     if old["spec"] != new["spec"]:
         new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
 

@@ -14,6 +14,8 @@ from actors.api import kubeconfig
 from actors.api.client import ApiClient
 from actors.api.errors import ApiError
 from tests.support.apiserver import ApiServer
+from tests.support.apiserver.authorizer import Grant
+from tests.support.apiserver.request import User
 
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -213,4 +215,55 @@ async def test_a_server_that_was_stopped_goes_on_with_what_it_kept(tmp_path: Pat
         assert again.get("pods", "p") == was
         ask = Asked(path)
         assert (await ask("GET", f"{PODS}/p"))["metadata"] == (was or {})["metadata"]
+        await ask.client.close()
+
+
+async def test_debug_containers_and_resources_have_their_own_doors(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path) as server:
+        ask = Asked(server.kubeconfig())
+        await ask("POST", PODS, pod())
+        more = {"spec": {"ephemeralContainers": [{"name": "d", "image": "busybox"}], "hostname": "no"}}
+        made = await ask("PATCH", f"{PODS}/p/ephemeralcontainers", more, content_type=STRATEGIC)
+        assert made["spec"]["ephemeralContainers"][0]["imagePullPolicy"] == "Always"
+        assert "hostname" not in made["spec"]
+        assert made["metadata"]["generation"] == 2
+        size = {"spec": {"containers": [{"name": "a", "image": "other", "resources": {"requests": {"cpu": "1"}}}]}}
+        made = await ask("PATCH", f"{PODS}/p/resize", size, content_type=STRATEGIC)
+        assert made["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "1"}}
+        assert made["spec"]["containers"][0]["image"] == "busybox"
+        assert (await ask.refused("PATCH", f"{PODS}/p", {"spec": {"hostname": "x"}}, content_type=STRATEGIC))[0] == 422
+        await ask.client.close()
+
+
+async def test_an_event_has_two_forms(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path) as server:
+        ask = Asked(server.kubeconfig())
+        core = {
+            "metadata": {"name": "e"},
+            "involvedObject": {"kind": "Pod", "name": "p"},
+            "reason": "R",
+            "message": "m",
+        }
+        await ask("POST", "/api/v1/namespaces/default/events", core)
+        path = "/apis/events.k8s.io/v1/namespaces/default/events/e"
+        shown = await ask("GET", path)
+        assert (shown["note"], shown["regarding"]["name"], shown["apiVersion"]) == ("m", "p", "events.k8s.io/v1")
+        await ask("PATCH", path, {"note": "n"}, content_type="application/merge-patch+json")
+        assert (server.get("events", "e") or {})["message"] == "n"
+        await ask.client.close()
+
+
+async def test_reviews_tell_who_a_token_is_and_what_a_user_may(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path) as server:
+        server.users.static["secret"] = User("jane", ("system:authenticated",))
+        server.handling.authorizer.grants.append(Grant("jane", ("get",), ("nodes/metrics",)))
+        ask = Asked(server.node_kubeconfig("n1"))
+        reviews = "/apis/authentication.k8s.io/v1/tokenreviews"
+        assert (await ask("POST", reviews, {"spec": {"token": "secret"}}))["status"]["user"]["username"] == "jane"
+        assert (await ask("POST", reviews, {"spec": {"token": "wrong"}}))["status"]["authenticated"] is False
+        for part, allowed in (("metrics", True), ("proxy", False)):
+            wanted = {"verb": "get", "resource": "nodes", "subresource": part, "name": "n1"}
+            review = {"spec": {"user": "jane", "resourceAttributes": wanted}}
+            path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+            assert (await ask("POST", path, review))["status"]["allowed"] is allowed
         await ask.client.close()
