@@ -124,7 +124,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, policies: di
         tree=tree(agent, container_runtime),
         policies=policies,
         preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
-        prepare=PREPARE,
+        prepare=PREPARE if agent.standalone else PREPARE + PREPARE_JOINED,
         context=agent,
         refresh=REFRESH,
         run_dir=Path(agent.run_dir),

@@ -51,6 +51,8 @@ PRELOAD_JOINED: Final = (
 
 PREPARE: Final = ("actors.kube.codec:prepare", "actors.pod_config.manifest:prepare")
 """Called once by the stage, for the same reason: what they make is shared."""
+PREPARE_JOINED: Final = ("actors.api.rehearsal:prepare",)
+"""The same, for an agent that joins a cluster."""
 
 
 REFRESH: Final = "actors.config_controller.session:refreshed"
