@@ -24,7 +24,7 @@ from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
 from . import start_checks
-from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, REFRESH, tree
+from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
 
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
