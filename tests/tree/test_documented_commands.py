@@ -86,7 +86,7 @@ class Node:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`supervise` with these words, for this agent."""
-        place = [] if words[0] in ("policy", "config", "demo") else [f"--root-dir={self.root}"]
+        place = [] if words[0] in ("policy", "config", "demo", "run-once") else [f"--root-dir={self.root}"]
         given = [word for word in words if not word.startswith("--root-dir")]
         process = subprocess.Popen(
             [*SUPERVISE, *given, *place], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -112,11 +112,21 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
 
 def as_tested(words: list[str]) -> list[str]:
     """The documented `supervise` command as it can be tried: start is judged."""
+    if words[0] == "run-once" and "--help" not in words:
+        return ["config", "check", *(word for word in words[1:] if "timeout" not in word), "--fail-cgroupv1=false"]
     if words[0] != "start":
         return words
     if policy := [word.removeprefix("--policy=") for word in words if word.startswith("--policy=")]:
         return ["policy", "check", *policy]
     return ["config", "check", *words[1:], "--fail-cgroupv1=false"]
+
+
+def as_kubelet(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """What it answers by itself is asked of it; a start is judged."""
+    command = [Path(sys.executable).with_name("kubelet"), *words]
+    if words != ["--version"]:
+        command = [*SUPERVISE, "config", "check", *words, "--fail-cgroupv1=false"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
 
 
 @pytest.mark.parametrize("document", [name for name in DOCUMENTS if (ROOT / name).exists()])
@@ -129,6 +139,10 @@ def test_every_command_of_a_document_does_what_it_says(document: str, node: Node
             )
             assert shown.returncode == 0, f"{command}: {shown.stderr}"
             continue
+        if program == "kubelet":
+            done = as_kubelet(words)
+            assert done.returncode == 0, f"{document}: {command}: {done.stdout}"
+            continue
         assert program in ("supervise", ".venv/bin/supervise"), command
         node.start()
         done = node.run(*as_tested(words))
@@ -140,6 +154,6 @@ def test_each_subcommand_is_shown_somewhere() -> None:
     text = subprocess.run(
         [*SUPERVISE, "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     ).stdout
-    known = set(re.findall(r"^    (\w+)", text, re.M))
+    known = set(re.findall(r"^    ([\w-]+)", text, re.M))
     shown = {shlex.split(line)[1] for name in DOCUMENTS for line in commands(name) if "supervise" in line}
     assert known - shown <= {"demo"}, "demo is what `make run` runs"
