@@ -48,6 +48,20 @@ def test_a_pod_is_gone_from_the_api_only_when_it_is_from_the_node(site: Joined) 
     site.node.until(lambda: uid not in site.node.traces(), "its directory gone", 10)
 
 
+def test_a_pod_of_the_same_name_follows_one_that_was_deleted_with_force(site: Joined) -> None:
+    site.create(pod("again"))
+    site.wait_pods_ready("again")
+    uid, before = site.pod("again")["metadata"]["uid"], site.running_ids()["again/main"]
+    site.delete("again", grace=0)
+    site.create(pod("again"))
+    site.pods.until(lambda: site.pod("again").get("metadata", {}).get("uid", uid) != uid, "the new one", 5)
+    site.wait_pods_ready("again")
+    assert site.restarts()["default/again"] == 0
+    site.node.until(lambda: site.running_ids()["again/main"] != before and not site.node.doubles(), "the new one alone")
+    site.delete("again")
+    site.wait_no_pod("again")
+
+
 def test_what_ends_is_succeeded_or_failed_and_stays_so(site: Joined) -> None:
     site.create(
         pod("good", container("main", "true"), restartPolicy="Never"),
@@ -64,12 +78,12 @@ def test_what_ends_is_succeeded_or_failed_and_stays_so(site: Joined) -> None:
 def test_a_container_that_ends_is_started_again_and_counted(site: Joined) -> None:
     script = "if [ -e /data/been ]; then while :; do sleep 0.1; done; fi; touch /data/been; exit 1"
     mounted = container("main", "sh", "-c", script, volumeMounts=[{"name": "d", "mountPath": "/data"}])
-    site.create(pod("again", mounted, volumes=[{"name": "d", "emptyDir": {}}], terminationGracePeriodSeconds=1))
-    site.pods.until(lambda: site.restarts().get("default/again") == 1, "restarted once", 30)
-    site.wait_pods_ready("again")
-    assert status(site.pod("again"))["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 1
-    site.delete("again")
-    site.wait_no_pod("again")
+    site.create(pod("retry", mounted, volumes=[{"name": "d", "emptyDir": {}}], terminationGracePeriodSeconds=1))
+    site.pods.until(lambda: site.restarts().get("default/retry") == 1, "restarted once", 30)
+    site.wait_pods_ready("retry")
+    assert status(site.pod("retry"))["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 1
+    site.delete("retry")
+    site.wait_no_pod("retry")
 
 
 def test_a_label_selector_that_does_not_fit_is_refused_by_the_node(site: Joined) -> None:

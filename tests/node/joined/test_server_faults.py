@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.api_process import ApiProcess
-from tests.support.joined import Joined, condition, container, is_ready, pod, status
+from tests.support.joined import NODE, Joined, condition, container, is_ready, pod, status
 
 Injury = Callable[[ApiProcess], None]
 CATCH_UP_SECONDS = 8.0
@@ -120,6 +121,31 @@ def test_a_server_that_hangs_holds_up_nothing_on_the_node(own: Joined, server: A
     assert condition(own.pod("steady"), "Ready")["status"] == "True"
     assert own.restarts()["default/steady"] == 0
     assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+
+
+def test_an_agent_that_starts_without_a_server_leaves_all_as_it_is_and_goes_on_with_it(
+    own: Joined, server: ApiProcess
+) -> None:
+    own.create(pod("steady"), pod("ends", container("main", "sh", "-c", "sleep 5; exit 1"), restartPolicy="Never"))
+    own.wait_pods_ready("steady")
+    own.wait_phase("ends", "Running")
+    ids, seen = own.running_ids(), len(own.nodes.told)
+    server.signal(signal.SIGKILL)
+    own.node.kill_stage()
+    own.node.start()
+    own.node.wait_whole()
+    own.node.write("local", json.dumps(pod("local")))
+    own.node.until(lambda: f"local-{NODE}/main" in own.running_ids(), "a static pod, without a server", 20)
+    time.sleep(5)
+    assert own.running_ids()["steady/main"] == ids["steady/main"]
+    server.start()
+    own.wait_phase("ends", "Failed", seconds=CATCH_UP_SECONDS)
+    own.wait_pods_ready(f"local-{NODE}", seconds=CATCH_UP_SECONDS)
+    assert own.running_ids()["steady/main"] == ids["steady/main"]
+    assert own.restarts()["default/steady"] == 0
+    assert all(is_ready(one.obj) for one in own.nodes.told[seen:]), own.transitions()
+    own.node.withdraw("local")
+    own.wait_no_pod(f"local-{NODE}")
 
 
 def test_a_stale_list_neither_ends_nor_revives_a_pod(own: Joined, server: ApiProcess) -> None:
