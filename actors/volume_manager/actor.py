@@ -23,6 +23,7 @@ from supervision.actor import Actor, Address, DisposableError, DisposableTimeout
 from supervision.protocol import Hello
 
 from . import making, orphans, plan, removing
+from .claiming import Claiming
 from .layout import OURS, is_name, is_uid, subpath_path
 from .locks import PodLocks
 from .messages import (
@@ -71,6 +72,7 @@ class VolumeManager(Actor):
         os.makedirs(self._agent.pods_dir, 0o750, exist_ok=True)
         self._self_bound = False
         self._performing = Performing(self, self._clock, self._stamp)
+        self._claiming = Claiming(self)
         self._waiting: set[str] = set()
         """Pods whose worker was told that a volume could not be filled."""
         self._renewing: set[str] = set()
@@ -155,7 +157,12 @@ class VolumeManager(Actor):
             for volume in pod.spec.volumes
         )
         memory = await self._performing.node_memory() if in_memory else 0
-        steps = plan.plan(pod, self._agent.pod_dir(uid), memory, joined=joined)
+        pod_dir = self._agent.pod_dir(uid)
+        claims = await self._claiming.find(pod, pod_dir) if joined else {}
+        steps = [
+            plan.claimed(pod, step.volume, claims[step.volume]) if step.volume in claims else step
+            for step in plan.plan(pod, pod_dir, memory, joined=joined)
+        ]
         self._plans[uid] = {step.volume: step for step in steps}
         return steps
 
@@ -226,7 +233,7 @@ class VolumeManager(Actor):
                 "volume": step.path,
                 "path": item.path,
                 "target": target,
-                "follow": isinstance(step, plan.HostPath),
+                "follow": isinstance(step, plan.HostPath | plan.Local),
             }
             error = await self._performing.risk(step.path, "actors.volume_manager.subpaths:bind_subpath", arguments)
             if error:
@@ -340,5 +347,5 @@ def _anything(pod_dir: str) -> bool:
     return any(os.path.lexists(f"{pod_dir}/{name}") for name in OURS)
 
 
-_PATHLESS = (plan.ByRuntime, plan.Refused)
-_UNBINDABLE = (type(None), plan.ByRuntime, plan.Refused)
+_PATHLESS = (plan.ByRuntime, plan.Refused, plan.Unready)
+_UNBINDABLE = (type(None), plan.ByRuntime, plan.Refused, plan.Unready)

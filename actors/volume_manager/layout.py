@@ -11,7 +11,8 @@ SECRET: Final = "kubernetes.io~secret"  # noqa: S105 - a plugin
 CONFIG_MAP: Final = "kubernetes.io~configmap"
 PROJECTED: Final = "kubernetes.io~projected"
 SUBPATHS: Final = "volume-subpaths"
-OURS: Final = ("volumes", SUBPATHS, "volumeDevices", "plugins")
+PLUGINS: Final = "plugins"
+OURS: Final = ("volumes", SUBPATHS, "volumeDevices", PLUGINS)
 """Directories of a pod that are the volume manager's."""
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,251}[a-z0-9])?\Z")

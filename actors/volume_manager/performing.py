@@ -15,6 +15,8 @@ from . import atomic, downward, making, plan
 from .projecting import Projecting
 
 MOUNT_SECONDS: Final = 20.0
+OWNERSHIP_SECONDS: Final = 100.0
+"""For a volume with many files."""
 HUNG_SECONDS: Final = 60.0
 """So long no second process is risked on a volume that hung one."""
 _MAKING: Final = "actors.volume_manager.making:"
@@ -61,10 +63,20 @@ class Performing:
             case plan.HugePages():
                 arguments = {"path": step.path, "page_size": step.page_size, "group": step.group}
                 return await self.risk(step.path, _MAKING + "mount_huge_pages", arguments)
-            case plan.HostPath() if step.type:
+            case plan.HostPath() | plan.Local() if step.type:
                 arguments = {"path": step.path, "type": step.type}
-                return await self.risk(step.path, _MAKING + "check_host_path", arguments, str)
+                error = await self.risk(step.path, _MAKING + "check_host_path", arguments, str)
+                return error or await self._give(step)
+            case plan.Unready():
+                return step.message
         return ""
+
+    async def _give(self, step: plan.HostPath | plan.Local) -> str:
+        if not isinstance(step, plan.Local) or step.group is None:
+            return ""
+        arguments = {"path": step.path, "group": step.group, "when_root_differs": step.when_root_differs}
+        function = "actors.volume_manager.ownership:give_to_group"
+        return await self.risk(step.path, function, arguments, deadline=OWNERSHIP_SECONDS)
 
     def _make_directory(self, step: plan.Directory) -> str:
         """On our own file system: nothing there hangs that would not hang the agent anyway."""
@@ -89,16 +101,22 @@ class Performing:
         return await self.risk(step.path, _MAKING + "mount_memory", arguments, self._note_swap)
 
     async def risk(
-        self, key: str, function: str, arguments: dict[str, Any], judge: Callable[[Any], str] = lambda _: ""
+        self,
+        key: str,
+        function: str,
+        arguments: dict[str, Any],
+        judge: Callable[[Any], str] = lambda _: "",
+        *,
+        deadline: float = MOUNT_SECONDS,
     ) -> str:
         """Run it where it may hang. '' or the error's text."""
         if key in self._hung:
             return f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time"
         try:
-            return judge(await self._actor.disposable(function, arguments, deadline=MOUNT_SECONDS))
+            return judge(await self._actor.disposable(function, arguments, deadline=deadline))
         except DisposableTimeout:
             self._mark_hung(key)
-            return f"{key} did not answer within {MOUNT_SECONDS:g} s"
+            return f"{key} did not answer within {deadline:g} s"
         except DisposableError as error:
             return error.text
 

@@ -19,6 +19,7 @@ from actors.kube.volumes import (
     VolumeProjection,
 )
 
+from .claims import Found
 from .downward import DEFAULT_MODE
 from .layout import CONFIG_MAP, DOWNWARD_API, EMPTY_DIR, PROJECTED, SECRET, is_name, volume_path
 from .sources import refusal
@@ -62,6 +63,23 @@ class HostPath(msgspec.Struct, frozen=True):
     type: str
 
 
+class Local(msgspec.Struct, frozen=True):
+    """A directory of this node that a claim stands for. `group`: fsGroup, None for nothing to be given."""
+
+    volume: str
+    path: str
+    type: str
+    group: int | None
+    when_root_differs: bool
+
+
+class Unready(msgspec.Struct, frozen=True):
+    """Cannot be made now; asking again may help."""
+
+    volume: str
+    message: str
+
+
 class Downward(msgspec.Struct, frozen=True):
     """downwardAPI: files written from the pod's own fields."""
 
@@ -97,7 +115,7 @@ class Refused(msgspec.Struct, frozen=True):
     message: str
 
 
-Step = Directory | MemoryDirectory | HugePages | HostPath | Downward | Projected | ByRuntime | Refused
+Step = Directory | MemoryDirectory | HugePages | HostPath | Local | Downward | Projected | ByRuntime | Unready | Refused
 
 
 def plan(pod: Pod, pod_dir: str, memory: int, *, joined: bool = False) -> list[Step]:
@@ -110,6 +128,15 @@ def plan(pod: Pod, pod_dir: str, memory: int, *, joined: bool = False) -> list[S
         or _step(pod, volume, pod_dir, memory, joined=joined)
         for volume in pod.spec.volumes
     ]
+
+
+def claimed(pod: Pod, volume: str, found: Found | str) -> Step:
+    """For a volume that is a claim: what it stands for, or why it stands for nothing."""
+    if isinstance(found, str):
+        return Unready(volume, found)
+    whole = pod.spec.securityContext
+    group = whole.fsGroup if found.group else None
+    return Local(volume, found.path, found.type, group, whole.fsGroupChangePolicy == "OnRootMismatch")
 
 
 def _projected(pod: Pod, volume: Volume, pod_dir: str, memory: int) -> Projected | None:

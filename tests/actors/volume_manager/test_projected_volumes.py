@@ -142,10 +142,3 @@ async def test_what_was_filled_before_is_good_while_the_server_is_away_and_is_re
         again.objects[SECRET] = secret(b"two")
         await again.harness.advance(RENEW_AGAIN_SECONDS + 0.1)
         assert Path(answer.paths["v"], "key").read_bytes() == b"two"
-
-
-async def test_a_claim_is_refused_in_words_that_fit_a_joined_node(node: Node) -> None:
-    async with node.harness:
-        answer = await node.mount({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})
-    assert isinstance(answer, VolumesFailed)
-    assert answer.message == "volume 'v': source persistentVolumeClaim is not supported by this agent yet"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.node.joined.test_contents import BASE, UPDATE_SECONDS, put, run
 from tests.support.joined import Joined, container, pod, status
@@ -133,12 +134,25 @@ def test_an_exit_can_restart_all_containers_in_place(site: Joined) -> None:
     gone(site, "anew")
 
 
-def test_a_claim_and_a_driver_are_refused_in_clear_words(site: Joined) -> None:
+def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_path: Path) -> None:
+    claims = f"{BASE}/persistentvolumeclaims"
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}
-    site.create(pod("claims", container("main", volumeMounts=[{"name": "v", "mountPath": "/v"}]), volumes=[volume]))
-    text = "volume 'v': source persistentVolumeClaim is not supported by this agent yet"
+    mounts = [{"name": "v", "mountPath": "/v"}]
+    site.create(pod("claims", container("main", volumeMounts=mounts), volumes=[volume]))
+    text = 'MountVolume.SetUp failed for volume "v" : persistentvolumeclaim "disk" not found'
     within(20, lambda: ("FailedMount", text) in events(site, "claims"), "event")
+    (tmp_path / "file").write_text("kept")
+    modes, size = {"accessModes": ["ReadWriteOnce"]}, {"storage": "1Gi"}
+    spec = {**modes, "volumeName": "pv-1", "resources": {"requests": size}}
+    claim = site.api.call("POST", claims, {"metadata": {"name": "disk"}, "spec": spec})
+    bound = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "disk", "uid": claim["metadata"]["uid"]}
+    made = {**modes, "capacity": size, "claimRef": bound, "local": {"path": str(tmp_path)}}
+    site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "pv-1"}, "spec": made})
+    site.api.merge(f"{claims}/disk/status", {"status": {"phase": "Bound"}})
+    site.wait_pods_ready("claims", seconds=20)
+    assert run(site, "claims", "cat", "/v/file") == "kept"
     gone(site, "claims")
+    assert (tmp_path / "file").read_text() == "kept"
 
 
 def test_objects_are_at_their_addresses(site: Joined) -> None:

@@ -1,0 +1,105 @@
+"""PersistentVolumeClaims: which path of this node a claim stands for (PersistentVolumes of hostPath and local). Pure.
+
+Texts are the reference's. What needs a driver is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.kube.meta import Api, ObjectMeta
+from actors.kube.pod import Pod
+from actors.kube.volumes import HostPathVolumeSource, Volume
+
+BOUND: Final = "Bound"
+
+
+class ClaimError(Exception):
+    """Now, at least, the claim stands for nothing that can be mounted; the text says why."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a claim stands for. `group`: files are given to the pod's fsGroup (local volumes only)."""
+
+    path: str
+    type: str = ""
+    group: bool = False
+
+
+class _ClaimSpec(Api, frozen=True):
+    volumeName: str = ""
+    volumeMode: str | None = None
+
+
+class _ClaimStatus(Api, frozen=True):
+    phase: str = ""
+
+
+class Claim(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _ClaimSpec = _ClaimSpec()
+    status: _ClaimStatus = _ClaimStatus()
+
+
+class _ClaimRef(Api, frozen=True):
+    uid: str = ""
+
+
+class _Local(Api, frozen=True):
+    path: str
+
+
+class _VolumeSpec(Api, frozen=True):
+    claimRef: _ClaimRef | None = None
+    hostPath: HostPathVolumeSource | None = None
+    local: _Local | None = None
+    csi: msgspec.Raw = msgspec.Raw()
+    nfs: msgspec.Raw = msgspec.Raw()
+
+
+class PersistentVolume(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _VolumeSpec = _VolumeSpec()
+
+
+def claim_name(pod: Pod, volume: Volume) -> str:
+    """Of the claim that the volume names, or that was made for it; '' for a volume of another kind."""
+    if volume.persistentVolumeClaim is not None:
+        return volume.persistentVolumeClaim.claimName
+    return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral != msgspec.Raw() else ""
+
+
+def check_claim(pod: Pod, volume: Volume, claim: Claim) -> None:
+    """Raises ClaimError for one that this pod cannot use now."""
+    meta = claim.metadata
+    whole = f"{meta.namespace}/{meta.name}"
+    if volume.persistentVolumeClaim is None and not any(
+        owner.controller and owner.uid == pod.metadata.uid for owner in meta.ownerReferences
+    ):
+        raise ClaimError(f"PVC {whole} was not created for pod {pod.metadata.namespace}/{pod.metadata.name}")
+    if meta.deletionTimestamp is not None:
+        raise ClaimError(f"can't start pod because PVC {whole} is being deleted")
+    if claim.status.phase != BOUND or not claim.spec.volumeName:
+        raise ClaimError(f"PVC {whole} has non-bound phase ({claim.status.phase!r}) or empty pvc.Spec.VolumeName")
+    if claim.spec.volumeMode == "Block":
+        raise ClaimError(f"PVC {whole} is a block volume, which this agent does not support yet")
+
+
+def judge_volume(claim: Claim, volume: PersistentVolume) -> Found:
+    """The path that a bound claim stands for. Raises ClaimError."""
+    name, spec = volume.metadata.name, volume.spec
+    if spec.claimRef is None or spec.claimRef.uid != claim.metadata.uid:
+        raise ClaimError(f"PV {name} is not bound to PVC {claim.metadata.namespace}/{claim.metadata.name}")
+    if spec.hostPath is not None:
+        path, kind = spec.hostPath.path, spec.hostPath.type or ""
+        found = Found(path, kind)
+    elif spec.local is not None:
+        found = Found(spec.local.path, "Directory", group=True)
+    else:
+        source = "csi" if spec.csi != msgspec.Raw() else "nfs" if spec.nfs != msgspec.Raw() else "its source"
+        raise ClaimError(f"PV {name}: {source} is not supported by this agent yet, only hostPath and local")
+    if not found.path.startswith("/") or ".." in found.path.split("/"):
+        raise ClaimError(f"PV {name}: its path {found.path!r} must be absolute and without '..'")
+    return found

@@ -1,0 +1,168 @@
+"""PersistentVolumeClaims: what they stand for on this node, who may use them, and what happens without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.config.agent import Agent
+from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.volume_manager import making
+from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
+from actors.volume_manager.ownership import give_to_group
+from supervision.harness import Harness
+
+UID = "0a1b"
+CLAIM = "/api/v1/namespaces/ns/persistentvolumeclaims/disk"
+VOLUME = "/api/v1/persistentvolumes/pv"
+BOUND = {
+    "metadata": {"name": "disk", "namespace": "ns", "uid": "c1"},
+    "spec": {"volumeName": "pv"},
+    "status": {"phase": "Bound"},
+}
+
+
+def persistent(**source: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "pv"}, "spec": {"claimRef": {"uid": "c1"}, **source}}
+
+
+class Node:
+    """A volume manager, and what the API server has by path; None: it is away."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(making, "make_shared", lambda path: False)
+        self.root = root
+        self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
+        context = Agent(root_dir=str(root), workers=2, standalone=False)
+        self.harness = Harness(VolumeManager, name="volume_manager", context=context)
+        self.harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
+        self.harness.answer(ApiCall, self._answer)
+
+    def _answer(self, call: ApiCall) -> ApiAnswer:
+        if self.objects is None:
+            return ApiAnswer(status=0, reason="Unreachable", message="connection refused")
+        if call.path not in self.objects:
+            return ApiAnswer(status=404, reason="NotFound")
+        return ApiAnswer(status=200, body=json.dumps(self.objects[call.path]).encode())
+
+    async def mount(self, volume: dict[str, Any] | None = None, **spec: Any) -> VolumesMounted | VolumesFailed:
+        meta = {"name": "p", "namespace": "ns", "uid": UID}
+        wanted = volume or {"persistentVolumeClaim": {"claimName": "disk"}}
+        body = {"metadata": meta, "spec": {"volumes": [{"name": "v", **wanted}], **spec}}
+        answer = await self.harness.deliver(MountVolumes(UID, json.dumps(body).encode()))
+        assert isinstance(answer, VolumesMounted | VolumesFailed)
+        return answer
+
+
+@pytest.fixture
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    found = Node(tmp_path / "root", monkeypatch)
+    (tmp_path / "disk").mkdir()
+    assert found.objects is not None
+    found.objects[VOLUME] = persistent(local={"path": str(tmp_path / "disk")})
+    return found
+
+
+async def test_a_claim_stands_for_the_directory_of_its_local_volume(node: Node, tmp_path: Path) -> None:
+    async with node.harness:
+        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+
+
+async def test_a_claim_stands_for_a_host_path_that_is_made_where_it_may_be(node: Node, tmp_path: Path) -> None:
+    assert node.objects is not None
+    path = str(tmp_path / "made")
+    node.objects[VOLUME] = persistent(hostPath={"path": path, "type": "DirectoryOrCreate"})
+    async with node.harness:
+        assert await node.mount() == VolumesMounted(UID, {"v": path})
+    assert os.path.isdir(path)
+
+
+async def test_the_files_of_a_local_volume_are_given_to_the_pods_group(node: Node, tmp_path: Path) -> None:
+    (tmp_path / "disk/file").write_text("")
+    async with node.harness:
+        await node.mount(securityContext={"fsGroup": os.getgid()})
+    assert (tmp_path / "disk/file").stat().st_mode & 0o7777 == 0o664
+    assert (tmp_path / "disk").stat().st_mode & 0o2770 == 0o2770
+
+
+@pytest.mark.parametrize(
+    ("claim", "volume", "text"),
+    [
+        (None, {}, 'persistentvolumeclaim "disk" not found'),
+        ({"status": {"phase": "Pending"}}, {}, "PVC ns/disk has non-bound phase ('Pending')"),
+        (
+            {"metadata": {**BOUND["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            {},
+            "PVC ns/disk is being deleted",
+        ),
+        ({"spec": {"volumeName": "pv", "volumeMode": "Block"}}, {}, "is a block volume"),
+        ({"spec": {"volumeName": "none"}}, {}, 'persistentvolume "none" not found'),
+        ({}, {"claimRef": {"uid": "other"}, "local": {"path": "/"}}, "PV pv is not bound to PVC ns/disk"),
+        ({}, {"csi": {"driver": "d"}}, "csi is not supported by this agent yet"),
+        ({}, {"hostPath": {"path": "/a/../b"}}, "must be absolute and without '..'"),
+        ({}, {"local": {"path": "/not/there"}}, "/not/there does not exist"),
+    ],
+)
+async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: Node, claim, volume, text) -> None:
+    assert node.objects is not None
+    node.objects.pop(CLAIM)
+    if claim is not None:
+        node.objects[CLAIM] = {**BOUND, **claim}
+    if volume:
+        node.objects[VOLUME] = persistent(**volume)
+    async with node.harness:
+        answer = await node.mount()
+    assert isinstance(answer, VolumesFailed)
+    assert text in answer.message
+    assert not answer.permanent
+
+
+async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path: Path) -> None:
+    assert node.objects is not None
+    template = {"ephemeral": {"volumeClaimTemplate": {}}}
+    made = {**BOUND, "metadata": {"name": "p-v", "namespace": "ns", "uid": "c1"}}
+    path = "/api/v1/namespaces/ns/persistentvolumeclaims/p-v"
+    node.objects[path] = made
+    async with node.harness:
+        answer = await node.mount(template)
+        assert isinstance(answer, VolumesFailed)
+        assert "PVC ns/p-v was not created for pod ns/p" in answer.message
+        made["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": UID, "controller": True}]
+        assert await node.mount(template) == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+
+
+async def test_what_was_found_is_good_while_the_server_is_away_and_goes_with_the_pod(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with node.harness:
+        first = await node.mount()
+    again = Node(node.root, monkeypatch)
+    again.objects = None
+    async with again.harness:
+        assert await again.mount() == first
+        await again.harness.deliver(UnmountVolumes(UID))
+        assert not os.path.exists(again.root / "pods" / UID)
+        answer = await again.mount()
+    assert isinstance(answer, VolumesFailed)
+    assert "connection refused" in answer.message
+
+
+def test_a_volume_that_is_right_at_its_top_is_passed_over_where_the_pod_says_so(tmp_path: Path) -> None:
+    top, group = tmp_path / "v", os.getgid()
+    (top / "below").mkdir(parents=True)
+    (top / "below/link").symlink_to("/etc/passwd")
+    before = os.stat("/etc/passwd")
+    give_to_group(str(top), group, when_root_differs=True)
+    assert (top / "below").stat().st_mode & 0o2770 == 0o2770
+    assert os.stat("/etc/passwd") == before
+    (top / "late").touch(0o600)
+    give_to_group(str(top), group, when_root_differs=True)
+    assert (top / "late").stat().st_mode & 0o777 == 0o600
+    give_to_group(str(top), group, when_root_differs=False)
+    assert (top / "late").stat().st_mode & 0o777 == 0o660
