@@ -16,6 +16,8 @@ import pytest
 
 from actors.config_controller.messages import Configz, GetConfigz
 from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand, free_port
+from tests.support.api_connection import ApiConnection
+from tests.support.api_process import ApiProcess
 from tests.support.unit_file import command_of
 
 pytestmark = pytest.mark.tree
@@ -43,7 +45,8 @@ TOKEN = "{token: abcdef.0123456789abcdef}"
 class KubeadmNode:
     """The files of a node below a directory, each at the place it has on a node."""
 
-    def __init__(self, directory: Path, version: str) -> None:
+    def __init__(self, directory: Path, version: str, *more: str) -> None:
+        """`more`: flags that the administrator adds."""
         self.directory, self.port = directory, free_port()
         self.root_dir = Path(self.place("/var/lib/kubelet"))
         self._write("/var/lib/kubelet/config.yaml", (SAMPLES / f"kubeadm-{version}.yaml").read_text())
@@ -51,7 +54,7 @@ class KubeadmNode:
         self._write("/etc/kubernetes/manifests/.keep", "")
         extra = [
             *HARMLESS, "--root-dir=/var/lib/kubelet", f"--healthz-port={free_port()}", f"--port={free_port()}",
-            f"--log-file={directory}/agent.log", "--hostname-override=n1", "--client-ca-file=",
+            f"--log-file={directory}/agent.log", "--hostname-override=n1", *(more or ["--client-ca-file="]),
         ]  # fmt: skip
         self._write("/etc/default/kubelet", f'KUBELET_EXTRA_ARGS="{" ".join(extra)}"\n')
         kubelet = Path(self.place("/usr/bin/kubelet"))
@@ -95,7 +98,7 @@ def test_the_files_of_kubeadm_start_the_agent_to_a_running_tree(node: KubeadmNod
     node.joined("bootstrap-kubelet.conf", TOKEN)
     with node.start() as agent:
         agent.wait_ready()
-        config = json.loads(agent.ask(GetConfigz(), Configz, "config_controller").body)["kubeletconfig"]
+        config = configz(agent)
         assert config["clusterDNS"] == ["10.96.0.10"]
         assert config["staticPodPath"] == node.place("/etc/kubernetes/manifests")
         assert config["rotateCertificates"] is True
@@ -104,6 +107,75 @@ def test_the_files_of_kubeadm_start_the_agent_to_a_running_tree(node: KubeadmNod
         assert all((flag in shown) == (version == "1.21") for flag in warned[:2])
         assert "Traceback" not in shown
         assert agent.stop() == 0
+
+
+@pytest.fixture
+def cluster() -> Iterator[ApiProcess]:
+    with tempfile.TemporaryDirectory(prefix="api-") as directory, ApiProcess(Path(directory), "n1") as server:
+        yield server
+
+
+def given(node: KubeadmNode, cluster: ApiProcess) -> None:
+    """What `kubeadm join` writes before it starts the service."""
+    node._write("/etc/kubernetes/pki/ca.crt", Path(cluster.ca).read_text())
+    node._write("/etc/kubernetes/bootstrap-kubelet.conf", Path(cluster.ready["bootstrap"]).read_text())
+
+
+def test_a_node_joins_by_what_kubeadm_writes_and_comes_back_without_the_bootstrap_file(
+    cluster: ApiProcess, version: str
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="node-") as directory, ApiConnection(cluster.admin) as api:
+        node = KubeadmNode(Path(directory), version, "--node-ip=127.0.0.1")
+        given(node, cluster)
+        with node.start() as agent:
+            agent.until(lambda: api.find("/api/v1/nodes/n1") is not None, "the node is registered")
+            registered = api.find("/api/v1/nodes/n1") or {}
+            written = Path(node.place("/etc/kubernetes/kubelet.conf"))
+            assert "bootstrap" not in written.read_text()
+            assert Path(node.place("/var/lib/kubelet/pki/kubelet-client-current.pem")).exists()
+            labels, taints = registered["metadata"]["labels"], registered["spec"].get("taints", [])
+            assert labels["kubernetes.io/hostname"] == "n1"
+            assert (labels.get("node.kubernetes.io/pool") == "blue") == (version == "1.36")
+            keys = {taint["key"] for taint in taints}
+            assert ("node-role.kubernetes.io/control-plane" in keys) == (version == "1.36")
+            info = registered["status"]["nodeInfo"]
+            assert info["kubeletVersion"].startswith("v1.36.")
+            assert agent.stop() == 0
+        Path(node.place("/etc/kubernetes/bootstrap-kubelet.conf")).unlink()
+        with node.start() as agent:
+            agent.wait_ready()
+            lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"
+            before = (api.find(lease) or {})["spec"]["renewTime"]
+            agent.until(lambda: (api.find(lease) or {})["spec"]["renewTime"] > before, "its lease is renewed", 30)
+            assert agent.stop() == 0
+
+
+def test_a_config_map_that_the_node_names_takes_the_place_of_the_file_until_the_name_goes(cluster: ApiProcess) -> None:
+    with tempfile.TemporaryDirectory(prefix="node-") as directory, ApiConnection(cluster.admin) as api:
+        node = KubeadmNode(Path(directory), "1.36", "--feature-gates=DynamicKubeletConfig=true")
+        given(node, cluster)
+        with node.start() as agent:
+            agent.until(lambda: api.find("/api/v1/nodes/n1") is not None, "the node is registered")
+            readers = {"subject": "system:nodes", "verbs": ["get", "list", "watch"], "resources": ["configmaps"]}
+            cluster.order("POST", "grants", readers)
+            text = (SAMPLES / "kubeadm-1.36.yaml").read_text() + "maxPods: 33\n"
+            metadata = {"name": "workers", "namespace": "kube-system"}
+            config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"kubelet": text}}
+            api.call("POST", "/api/v1/namespaces/kube-system/configmaps", config)
+            annotate(api, "kube-system/workers")
+            agent.until(lambda: configz(agent)["maxPods"] == 33, "the ConfigMap is in force", 40)
+            annotate(api, None)
+            agent.until(lambda: configz(agent)["maxPods"] == 110, "the file again", 40)
+
+
+def annotate(api: ApiConnection, value: str | None) -> None:
+    api.merge("/api/v1/nodes/n1", {"metadata": {"annotations": {"troupelet.io/kubelet-config": value}}})
+
+
+def configz(agent: AgentCommand) -> dict[str, object]:
+    found = json.loads(agent.ask(GetConfigz(), Configz, "config_controller").body)["kubeletconfig"]
+    assert isinstance(found, dict)
+    return found
 
 
 def test_a_node_that_has_joined_before_starts_again_without_its_bootstrap_file(node: KubeadmNode) -> None:
