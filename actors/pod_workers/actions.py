@@ -179,9 +179,10 @@ class _Plan:
         done = False
         if initialized:
             kept = [self._regular(container) for container in self.pod.spec.containers]
-            done = not any(kept)
-            if done:
+            ends = not any(kept)
+            if ends:
                 self.start, self.resume, self.backoff = [], [], []
+            done = ends and not self.kill  # an unhealthy one is ended first, with the grace of its probe
         return Actions(
             kill_pod=done,
             attempt=attempt,

@@ -1,0 +1,111 @@
+"""What users are told of a pod's life, in the words that they know."""
+
+from __future__ import annotations
+
+from actors.api_clients.messages import RecordEvent
+from actors.pod_workers.messages import ProbeVerdict, VolumesMayWork
+from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted
+from tests.support.driven import Driven, container, pod
+
+
+def told(node: Driven, reason: str) -> list[tuple[str, str]]:
+    """Text and field of the events with that reason."""
+    return [(one.message, one.field) for one in node.harness.sent(RecordEvent) if one.reason == reason]
+
+
+async def test_each_container_that_is_stopped_is_told_once(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=[container("a"), container("b")]))
+        await node.until(lambda: node.running("a") and node.running("b"))
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert sorted(told(node, "Killing")) == [
+            ("Stopping container a", "spec.containers{a}"),
+            ("Stopping container b", "spec.containers{b}"),
+        ]
+
+
+async def test_a_crash_loop_is_told_with_pod_and_container(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.end("a", 1)
+        await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"))
+        await node.end("a", 1)
+        await node.until(lambda: node.waiting() == "CrashLoopBackOff")
+        text = "Back-off restarting failed container a in pod p_default(u)"
+        assert told(node, "BackOff") == [(text, "spec.containers{a}")]
+        why = node.observed().waiting["a"].message
+        assert why == "back-off 10s restarting failed container=a pod=p_default(u)"
+
+
+async def test_a_lost_sandbox_is_told(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        for sandbox in list(node.fake.world.sandboxes):
+            await node.fake.client().stop_pod_sandbox(sandbox)
+        await node.relist()
+        await node.until(lambda: node.asked("RunPodSandbox") == 2)
+        assert told(node, "SandboxChanged") == [("Pod sandbox changed, it will be killed and re-created.", "")]
+
+
+async def test_a_network_that_is_not_ready_is_told_once(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.health(network=False, message="cni plugin not initialized")
+        await node.want(pod())
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        await node.pass_time(5)
+        assert told(node, "NetworkNotReady") == [("network is not ready: cni plugin not initialized", "")]
+
+
+async def test_an_unhealthy_container_is_told_and_whether_it_comes_back(tmp_path):
+    for policy, text in (("Always", ", will be restarted"), ("Never", "")):
+        async with Driven(tmp_path / policy) as node:
+            await node.want(pod(restartPolicy=policy))
+            await node.until(lambda node=node: node.running("a"))
+            identity = node.containers("a")[0].id
+            await node.harness.deliver(ProbeVerdict("u", "a", identity, "liveness", success=False))
+            await node.until(lambda node=node: told(node, "Killing") != [])
+            assert told(node, "Killing")[0] == (f"Container a failed liveness probe{text}", "spec.containers{a}")
+
+
+async def test_a_pod_that_was_active_for_too_long_is_told_once(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(activeDeadlineSeconds=5))
+        await node.until(lambda: node.running("a"))
+        await node.pass_time(6)
+        await node.until(lambda: node.stage() == "terminated")
+        assert told(node, "DeadlineExceeded") == [("Pod was active on the node longer than the specified deadline", "")]
+
+
+async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work(tmp_path):
+    async with Driven(tmp_path) as node:
+        text = 'MountVolume.SetUp failed for volume "s" : secret "x" not found'
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, text, ["s"]))
+        await node.want(pod(volumes=[{"name": "s", "secret": {"secretName": "x"}}]))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        assert told(node, "FailedMount")[0] == (text, "")
+        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"s": "/s"}))
+        await node.harness.deliver(VolumesMayWork("u"))
+        await node.until(lambda: node.running("a"))
+
+
+async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.harness.deliver(VolumesFailed("u", "no"))
+        await node.harness.deliver(VolumesMounted("u", {}))
+        assert told(node, "FailedMount") == [("no", "")]
+        assert node.running("a")
+
+
+async def test_init_and_ephemeral_containers_are_told_at_their_places(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(initContainers=[container("i")], ephemeralContainers=[container("e")]))
+        await node.until(lambda: node.running("i"))
+        await node.end("i")
+        await node.until(lambda: node.running("a") and node.running("e"))
+        fields = {field for _, field in told(node, "Created")}
+        assert fields == {"spec.initContainers{i}", "spec.containers{a}", "spec.ephemeralContainers{e}"}
