@@ -20,6 +20,7 @@ from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from supervision.actor import Actor, AskError, on
 
+from . import pages
 from .access.gates import Anybody, ByApiServer, ByCertificate, Gate
 from .access.reviews import Reviews
 from .requests import application
@@ -106,7 +107,8 @@ class NodeServer(_Server):
             gate,
             main=True,
             debugging=config.enableDebuggingHandlers,
-            more=handlers.routes(),
+            both=pages.harmless(),
+            more=[*handlers.routes(), *pages.debugging(config)],
             runtime=handlers.Runtime(self._runtime, config.streamingConnectionIdleTimeout),
         )
         self.server = HTTPServer(paths, ssl_options=context, **LIMITS)
@@ -146,5 +148,6 @@ class ReadOnlyServer(_Server):
     async def on_start(self) -> None:
         config = self.agent.config
         if config.readOnlyPort:
-            self.server = HTTPServer(application(self, Anybody(), main=False, debugging=False), **LIMITS)
+            paths = application(self, Anybody(), main=False, debugging=False, both=pages.harmless())
+            self.server = HTTPServer(paths, **LIMITS)
             await self._listen(config.readOnlyPort)

@@ -243,9 +243,17 @@ Routes = Sequence[tuple[str, type[Handler]]]
 
 
 def application(
-    actor: Actor, gate: Gate, *, main: bool, debugging: bool, more: Routes = (), **settings: Any
+    actor: Actor,
+    gate: Gate,
+    *,
+    main: bool,
+    debugging: bool,
+    both: Routes = (),
+    more: Routes = (),
+    **settings: Any,
 ) -> Application:
-    """The paths of the main (or the read-only) server. `more`: debugging paths of other modules, and their settings."""
+    """The paths of the main (or the read-only) server. `both`: paths of other modules on both servers; `more`: their
+    debugging paths; and their settings."""
     given = {"actor": actor, "gate": gate}
     name = r"([^/]+)"
     paths: list[tuple[str, type[Handler], dict[str, Any]]] = [
@@ -253,6 +261,7 @@ def application(
         (rf"/healthz/{name}", Healthz, given),
         (r"/pods/?", PodList, given),
         (r"/metrics/?", MetricsPage, given),
+        *((path, handler, given) for path, handler in both),
     ]
     if main and debugging:
         paths += [

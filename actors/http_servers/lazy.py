@@ -1,0 +1,40 @@
+"""Paths whose code is loaded by their first request: most nodes never see one of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from importlib import import_module
+from typing import Any, ClassVar, cast
+
+from .requests import Handler
+
+Page = Callable[..., Coroutine[Any, Any, None]]
+
+
+class LazyHandler(Handler):
+    """Subclasses, made by `lazily`, name the function that answers: `page(handler, *parts of the path)`."""
+
+    where: ClassVar[str] = ""
+    method: ClassVar[str] = "GET"
+
+    async def get(self, *parts: str) -> None:
+        await self._answer("GET", parts)
+
+    async def post(self, *parts: str) -> None:
+        await self._answer("POST", parts)
+
+    async def put(self, *parts: str) -> None:
+        await self._answer("PUT", parts)
+
+    async def _answer(self, method: str, parts: tuple[str, ...]) -> None:
+        if method != self.method:
+            self.send_error(405)
+            return
+        module, _, function = self.where.partition(":")
+        page = cast(Page, getattr(import_module(module), function))
+        await page(self, *parts)
+
+
+def lazily(where: str, method: str = "GET") -> type[Handler]:
+    """`where`: `module:function`, the module below this package."""
+    return type("Lazy", (LazyHandler,), {"where": f"{__package__}.{where}", "method": method})

@@ -1,0 +1,260 @@
+"""Looks at the node when somebody asks, and keeps the look for a while: nobody asks, nothing is done.
+
+Cgroups and /proc are read here, a few at a time, as these reads never block; disks are read by a disposable process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from actors.config.agent import Agent
+from actors.cri.client import CriClient
+from actors.cri.errors import CriError
+from actors.cri.model import Container, ContainerState, Sandbox
+from actors.cri.stats import ContainerStats, FileSystem
+from actors.linux.cgroup_tree import CgroupTree
+from actors.linux.cgroup_tree import find as find_cgroups
+from supervision.actor import DisposableError, DisposableTimeout
+
+from . import host, places
+from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample, usage_of
+from .usage import Usage, read
+
+KEPT_SECONDS: Final = 10.0
+RATE_SECONDS: Final = 600.0
+"""A first value older than this says nothing about now."""
+FIRST_RATE_SECONDS: Final = 0.2
+"""Between the two looks that a rate is made of, when there was none before."""
+DISK_SECONDS: Final = 30.0
+FIRST_DISK_SECONDS: Final = 3.0
+"""How long an answer waits for disks that were not measured yet."""
+_AT_ONCE: Final = 16
+
+Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
+
+
+class Collector:
+    """One for each server. `runtime` opens the way to the runtime."""
+
+    def __init__(self, agent: Agent, runtime: CriClient, disposable: Disposable) -> None:
+        self._agent, self._runtime, self._disposable = agent, runtime, disposable
+        self._tree: CgroupTree | None = None
+        self._kept: Sample | None = None
+        self._looking: asyncio.Task[Sample] | None = None
+        self._before: dict[str, tuple[float, int]] = {}
+        self._rates: dict[str, int] = {}
+        self._disks: dict[str, Disk] = {}
+        self._disks_at = 0.0
+        self._file_systems: dict[str, Disk] = {}
+        self._measuring: asyncio.Task[None] | None = None
+
+    async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> Sample:
+        """A look that is not older than `most_seconds`; without `disks` nothing waits for them. Raises CriError."""
+        kept = self._kept
+        if kept is None or time.time() - kept.at > most_seconds:
+            if self._looking is None or self._looking.done():
+                self._looking = asyncio.ensure_future(self._look())
+            kept = await asyncio.shield(self._looking)
+        if disks:
+            await self._measure(kept)
+        return self._with_disks(kept)
+
+    # -- cgroups, processes, the runtime ---------------------------------------------------------------------------
+    async def _look(self) -> Sample:
+        sandboxes, containers, stats = await asyncio.gather(
+            self._runtime.list_pod_sandboxes(), self._runtime.list_containers(), self._container_stats()
+        )
+        if not self._before:
+            await self._pods(sandboxes, containers, stats)
+            self._measured("/", self._read("/"))
+            await asyncio.sleep(FIRST_RATE_SECONDS)
+        found = await self._pods(sandboxes, containers, stats)
+        now = time.time()
+        self._kept = Sample(
+            at=now,
+            host=host.read(now),
+            root=self._measured("/", self._read("/")),
+            tiers=[self._measured(path, self._read(path)) for path in self._places.tiers],
+            system=self._system(),
+            pods=found,
+        )
+        self._forget(now)
+        return self._kept
+
+    async def _container_stats(self) -> dict[str, ContainerStats]:
+        try:
+            return {stats.id: stats for stats in await self._runtime.list_container_stats()}
+        except CriError:
+            return {}  # what containers wrote is then not known; the rest is
+
+    async def _pods(
+        self, sandboxes: list[Sandbox], containers: list[Container], stats: dict[str, ContainerStats]
+    ) -> list[PodSample]:
+        self._places = places.find(self.tree, self._agent.config.cgroupRoot)
+        inside: dict[str, list[Container]] = {}
+        for container in containers:
+            if container.state is ContainerState.RUNNING:
+                inside.setdefault(container.sandbox_id, []).append(container)
+        found = []
+        for count, sandbox in enumerate(newest(sandboxes)):
+            if count % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
+            found.append(self._pod(sandbox, inside.get(sandbox.id, []), stats))
+        return found
+
+    def _pod(self, sandbox: Sandbox, containers: list[Container], stats: dict[str, ContainerStats]) -> PodSample:
+        place = self._places.pods.get(sandbox.pod_uid)
+        inner = place.containers if place is not None else {}
+        own = inner.get(sandbox.id, "")
+        return PodSample(
+            sandbox=sandbox,
+            measured=self._measured(place.path, self._read(place.path)) if place is not None else None,
+            sandbox_measured=self._measured(own, self._read(own)) if own else None,
+            containers=[self._container(one, inner.get(one.id, ""), stats.get(one.id)) for one in containers],
+            network=self._network(own),
+        )
+
+    def _container(self, container: Container, path: str, stats: ContainerStats | None) -> ContainerSample:
+        if path:
+            measured = self._measured(path, self._read(path))
+        else:
+            now = time.time()
+            usage = usage_of(stats, now) if stats is not None else Usage(at=now)
+            measured = self._measured(f"/{container.id}", usage)
+        return ContainerSample(container, measured, stats.writable_layer if stats is not None else None)
+
+    def _network(self, cgroup: str) -> Network | None:
+        try:
+            pid = int(self.tree.read(cgroup, "cpu", "cgroup.procs").split()[0]) if cgroup else 0
+            if not pid or os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+                return None
+        except (OSError, IndexError, ValueError):
+            return None
+        return Network(*host.network_of(pid))
+
+    def _system(self) -> dict[str, Measured]:
+        config = self._agent.config
+        wanted = {
+            "kubelet": config.kubeletCgroups or own_cgroup(),
+            "runtime": str(self._agent.flags.get("runtime-cgroups") or ""),
+            "misc": config.systemCgroups,
+        }
+        found = {}
+        for name, given in wanted.items():
+            path = "/" + given.strip("/")
+            if path != "/" and self.tree.anywhere(path):
+                found[name] = self._measured(path, self._read(path))
+        return found
+
+    @property
+    def tree(self) -> CgroupTree:
+        if self._tree is None:
+            self._tree = find_cgroups()
+        return self._tree
+
+    def _read(self, path: str) -> Usage:
+        return read(self.tree, "" if path == "/" else path)
+
+    def _measured(self, path: str, usage: Usage) -> Measured:
+        if usage.cpu_ns is not None:
+            before = self._before.get(path)
+            self._before[path] = (usage.at, usage.cpu_ns)
+            if before is not None and 0 < usage.at - before[0] <= RATE_SECONDS and usage.cpu_ns >= before[1]:
+                self._rates[path] = int((usage.cpu_ns - before[1]) / (usage.at - before[0]))
+            elif before is not None:
+                self._rates.pop(path, None)
+        return Measured(path, usage, self._rates.get(path))
+
+    def _forget(self, now: float) -> None:
+        gone = [path for path, (at, _) in self._before.items() if now - at > RATE_SECONDS]
+        for path in gone:
+            self._before.pop(path)
+            self._rates.pop(path, None)
+
+    # -- disks -----------------------------------------------------------------------------------------------------
+    async def _measure(self, sample: Sample) -> None:
+        """Measured anew when the last time is long ago; whoever finds old figures gets those, and does not wait."""
+        period = float(self._agent.config.volumeStatsAggPeriod) or 60.0
+        first = not self._disks_at
+        due = first or (period > 0 and time.time() - self._disks_at >= period)
+        if due and (self._measuring is None or self._measuring.done()):
+            self._measuring = asyncio.ensure_future(self._measure_now(sample, walk=period > 0))
+        if first and self._measuring is not None:
+            await asyncio.wait([self._measuring], timeout=FIRST_DISK_SECONDS)
+
+    async def _measure_now(self, sample: Sample, *, walk: bool) -> None:
+        logs = self._agent.pod_logs_dir
+        pods = []
+        for pod in sample.pods:
+            box = pod.sandbox
+            directory = f"{logs}/{box.pod_namespace}_{box.pod_name}_{box.pod_uid}"
+            pods.append([box.pod_uid, self._agent.pod_dir(box.pod_uid), directory])
+        images, containers = await self._stores()
+        wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
+        disk = "actors.http_servers.stats.disk"
+        try:
+            whole = await self._disposable(f"{disk}:file_systems", {"paths": wanted}, DISK_SECONDS)
+            found = await self._disposable(f"{disk}:measure_pods", {"pods": pods}, DISK_SECONDS) if walk else {}
+        except (DisposableError, DisposableTimeout):
+            self._disks_at = time.time()  # as they were; again after a period
+            return
+        self._disks, self._disks_at = found, time.time()
+        node = whole.get(self._agent.root_dir, {})
+        self._file_systems = {"node": node, "images": _store(images, whole), "containers": _store(containers, whole)}
+        if not containers:
+            self._file_systems["containers"] = self._file_systems["images"]
+
+    async def _stores(self) -> tuple[list[FileSystem], list[FileSystem]]:
+        try:
+            info = await self._runtime.image_fs_info()
+        except CriError:
+            return [], []
+        return info.images, info.containers
+
+    def _with_disks(self, sample: Sample) -> Sample:
+        import msgspec
+
+        systems = self._file_systems
+        return msgspec.structs.replace(
+            sample,
+            disks=self._disks,
+            disks_at=self._disks_at,
+            node_fs=systems.get("node", {}),
+            image_fs=systems.get("images", {}),
+            container_fs=systems.get("containers", {}),
+        )
+
+
+def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:
+    """The ready sandboxes, one for each pod."""
+    found: dict[str, Sandbox] = {}
+    for sandbox in sorted(sandboxes, key=lambda one: one.created_ns):
+        if sandbox.ready:
+            found[sandbox.pod_uid] = sandbox
+    return list(found.values())
+
+
+def own_cgroup() -> str:
+    """Where this agent runs, by /proc/self/cgroup (cgroups(7)): of the memory controller, or of v2."""
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            lines = [line.rstrip("\n").split(":", 2) for line in file]
+    except OSError:
+        return ""
+    by_controller = {name: path for _, names, path in lines for name in names.split(",")}
+    return by_controller.get("memory") or by_controller.get("", "")
+
+
+def _store(stores: list[FileSystem], whole: dict[str, Disk]) -> Disk:
+    if not stores or stores[0].mountpoint not in whole:
+        return {}
+    found = dict(whole[stores[0].mountpoint])
+    if stores[0].used_bytes is not None:
+        found["used_bytes"] = stores[0].used_bytes
+    if stores[0].inodes_used is not None:
+        found["inodes_used"] = stores[0].inodes_used
+    return found

@@ -1,0 +1,100 @@
+"""What directories hold, and what their file systems have left. Runs in a disposable process: a disk may hang.
+
+Files with several names are counted once, and nothing on another file system is (as du -x does).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+_BLOCK = 512
+
+
+def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
+    """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
+    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes the figures of `file_system`."""
+    return {uid: _measure_pod(directory, logs) for uid, directory, logs in pods}
+
+
+def _measure_pod(directory: str, logs: str) -> dict[str, Any]:
+    volumes: dict[str, dict[str, int]] = {}
+    for plugin in _names(f"{directory}/volumes"):
+        for name in _names(f"{directory}/volumes/{plugin}"):
+            path = f"{directory}/volumes/{plugin}/{name}"
+            try:
+                volumes[name] = {**_walk(path), **file_system(path)}
+            except OSError:
+                continue  # unmounted meanwhile
+    found: dict[str, Any] = {"volumes": volumes, "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)}}
+    found["own"] = _of(f"{directory}/etc-hosts")
+    return found
+
+
+def _names(path: str) -> list[str]:
+    try:
+        return sorted(os.listdir(path))
+    except OSError:
+        return []
+
+
+def _of(path: str) -> dict[str, int]:
+    try:
+        return _walk(path)
+    except OSError:
+        return {"used_bytes": 0, "inodes_used": 0}
+
+
+def file_systems(paths: list[str]) -> dict[str, dict[str, int]]:
+    """By path, those that are not there left out: what is used is all that is used there."""
+    found: dict[str, dict[str, int]] = {}
+    for path in paths:
+        try:
+            found[path] = file_system(path, whole=True)
+        except OSError:
+            continue
+    return found
+
+
+def file_system(path: str, *, whole: bool = False) -> dict[str, int]:
+    """`capacity_bytes`, `available_bytes`, `inodes`, `inodes_free`, `device`. Raises OSError."""
+    stat = os.statvfs(path)
+    found = {
+        "capacity_bytes": stat.f_blocks * stat.f_frsize,
+        "available_bytes": stat.f_bavail * stat.f_frsize,
+        "inodes": stat.f_files,
+        "inodes_free": stat.f_ffree,
+        "device": os.stat(path).st_dev,
+    }
+    if whole:
+        found["used_bytes"] = (stat.f_blocks - stat.f_bfree) * stat.f_frsize
+        found["inodes_used"] = stat.f_files - stat.f_ffree
+    return found
+
+
+def _walk(path: str) -> dict[str, int]:
+    top = os.lstat(path)
+    used, inodes = top.st_blocks * _BLOCK, 1
+    seen: set[int] = set()
+    left: list[Any] = [path]
+    while left:
+        try:
+            entries = os.scandir(left.pop())
+        except OSError:
+            continue  # a file, or it went away meanwhile
+        with entries:
+            for entry in entries:
+                try:
+                    stat = entry.stat(follow_symlinks=False)
+                    directory = entry.is_dir(follow_symlinks=False)
+                except OSError:
+                    continue
+                if stat.st_dev != top.st_dev or stat.st_ino in seen:
+                    continue
+                if stat.st_nlink > 1 and not directory:
+                    seen.add(stat.st_ino)
+                used += stat.st_blocks * _BLOCK
+                inodes += 1
+                if directory:
+                    left.append(entry.path)
+    return {"used_bytes": used, "inodes_used": inodes}

@@ -1,0 +1,168 @@
+"""What the whole machine uses, from /proc (proc(5)). These reads never block on a disk or a network."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.linux.memory import parse_meminfo
+
+from .usage import Psi, psi_of
+
+_RECEIVED_BYTES, _RECEIVED_PACKETS, _RECEIVE_ERRORS, _RECEIVE_DROPS = 0, 1, 2, 3
+_SENT_BYTES, _SENT_PACKETS, _SEND_ERRORS, _SEND_DROPS = 8, 9, 10, 11
+_COLUMNS: Final = 12
+
+
+class Interface(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes, packets and so on since it was made."""
+
+    name: str
+    rx_bytes: int
+    rx_packets: int
+    rx_errors: int
+    rx_drops: int
+    tx_bytes: int
+    tx_packets: int
+    tx_errors: int
+    tx_drops: int
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine. Times are seconds since 1970."""
+
+    at: float
+    boot: float
+    memory: dict[str, int]
+    """/proc/meminfo in bytes."""
+    interfaces: list[Interface]
+    default_interface: str
+    max_pid: int | None
+    processes: int | None
+    psi: dict[str, Psi]
+
+
+def read(at: float, proc: str = "/proc") -> Host:
+    """Raises nothing: what is not there is empty."""
+    return Host(
+        at=at,
+        boot=_boot(_text(f"{proc}/stat")),
+        memory=parse_meminfo(_text(f"{proc}/meminfo")),
+        interfaces=interfaces(_text(f"{proc}/self/net/dev")),
+        default_interface=default_interface(_text(f"{proc}/self/net/route")),
+        max_pid=_whole(_text(f"{proc}/sys/kernel/pid_max")),
+        processes=_whole(_text(f"{proc}/loadavg").partition("/")[2].partition(" ")[0]),
+        psi={
+            name: psi
+            for name in ("cpu", "memory", "io")
+            if (psi := psi_of(_text(f"{proc}/pressure/{name}"))) is not None
+        },
+    )
+
+
+def network_of(pid: int, proc: str = "/proc") -> tuple[list[Interface], str]:
+    """The interfaces of a process's network namespace, and the one of its default route; none when it is gone."""
+    found = interfaces(_text(f"{proc}/{pid}/net/dev"))
+    return found, default_interface(_text(f"{proc}/{pid}/net/route")) if found else ""
+
+
+def interfaces(text: str) -> list[Interface]:
+    """/proc/net/dev without the loopback."""
+    found = []
+    for line in text.splitlines():
+        name, colon, rest = line.partition(":")
+        words = rest.split()
+        if not colon or len(words) < _COLUMNS or not all(word.isdigit() for word in words) or name.strip() == "lo":
+            continue
+        count = [int(word) for word in words]
+        found.append(
+            Interface(
+                name=name.strip(),
+                rx_bytes=count[_RECEIVED_BYTES],
+                rx_packets=count[_RECEIVED_PACKETS],
+                rx_errors=count[_RECEIVE_ERRORS],
+                rx_drops=count[_RECEIVE_DROPS],
+                tx_bytes=count[_SENT_BYTES],
+                tx_packets=count[_SENT_PACKETS],
+                tx_errors=count[_SEND_ERRORS],
+                tx_drops=count[_SEND_DROPS],
+            )
+        )
+    return found
+
+
+def default_interface(text: str) -> str:
+    """/proc/net/route: the interface of the route to everywhere, '' without one."""
+    for line in text.splitlines()[1:]:
+        words = line.split()
+        if len(words) > 1 and words[1] == "00000000":
+            return words[0]
+    return ""
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not change while the agent runs."""
+
+    machine_id: str
+    system_uuid: str
+    boot_id: str
+    kernel: str
+    os_image: str
+    cores: int
+    physical_cores: int
+    sockets: int
+
+
+def machine(root: str = "") -> Machine:
+    """Raises nothing."""
+    cpuinfo = _text(f"{root}/proc/cpuinfo")
+    fields = [(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in cpuinfo.splitlines())]
+    packages = {value for key, value in fields if key == "physical id"}
+    pairs, package = set(), ""
+    for key, value in fields:
+        if key == "physical id":
+            package = value
+        elif key == "core id":
+            pairs.add((package, value))
+    cores = os.cpu_count() or 1
+    return Machine(
+        machine_id=_text(f"{root}/etc/machine-id").strip(),
+        system_uuid=_text(f"{root}/sys/class/dmi/id/product_uuid").strip(),
+        boot_id=_text(f"{root}/proc/sys/kernel/random/boot_id").strip(),
+        kernel=platform.release(),
+        os_image=_os_image(_text(f"{root}/etc/os-release")),
+        cores=cores,
+        physical_cores=len(pairs) or cores,
+        sockets=len(packages) or 1,
+    )
+
+
+def _os_image(text: str) -> str:
+    for line in text.splitlines():
+        key, _, value = line.partition("=")
+        if key == "PRETTY_NAME":
+            return value.strip('"')
+    return ""
+
+
+def _boot(text: str) -> float:
+    for line in text.splitlines():
+        if line.startswith("btime "):
+            return float(line.split()[1])
+    return 0.0
+
+
+def _whole(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return ""

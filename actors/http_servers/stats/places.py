@@ -1,0 +1,80 @@
+"""Where the cgroups of pods and containers are, found by their names, whichever driver made them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from actors.linux.cgroup_names import CgroupNameError, join, parse_root, path_of
+from actors.linux.cgroup_tree import CgroupTree
+
+PODS: Final = "kubepods"
+_POD: Final = re.compile(r"(?:.*-)?pod([^/]+?)(?:\.slice)?")
+_CONTAINER: Final = re.compile(r"(?:[a-z-]+-)?([0-9a-zA-Z][0-9a-zA-Z_.-]{11,}?)(?:\.scope)?")
+_TIERS: Final = re.compile(r"(?:kubepods-)?(besteffort|burstable)(?:\.slice)?")
+
+
+class PodPlace(msgspec.Struct, frozen=True):
+    """A pod's cgroup, and those of its containers and its sandbox by id."""
+
+    path: str
+    containers: dict[str, str]
+
+
+class Places(msgspec.Struct, frozen=True):
+    """`tiers`: kubepods itself and its QoS classes. `pods` by UID."""
+
+    tiers: list[str]
+    pods: dict[str, PodPlace]
+
+
+def roots(cgroup_root: str) -> list[str]:
+    """Where kubepods may be: the runtime decides which driver it is, so both are looked for."""
+    found = []
+    for driver in ("cgroupfs", "systemd"):
+        try:
+            found.append(path_of(join(parse_root(cgroup_root, driver), PODS), driver))
+        except CgroupNameError:
+            continue
+    return list(dict.fromkeys(found))
+
+
+def find(tree: CgroupTree, cgroup_root: str) -> Places:
+    """What is there now."""
+    tiers: list[str] = []
+    pods: dict[str, PodPlace] = {}
+    for root in roots(cgroup_root):
+        names = tree.children(root)
+        if not names and not tree.anywhere(root):
+            continue
+        tiers.append(root)
+        inner = [f"{root}/{name}" for name in names if _TIERS.fullmatch(name)]
+        tiers += inner
+        for parent in (root, *inner):
+            for name in names if parent == root else tree.children(parent):
+                uid = pod_uid(name)
+                if uid:
+                    pods[uid] = _pod(tree, f"{parent}/{name}")
+    return Places(tiers, pods)
+
+
+def pod_uid(name: str) -> str:
+    """Of the pod whose cgroup has this name; '': it is no pod's."""
+    match = _POD.fullmatch(name)
+    if match is None:
+        return ""
+    return match[1].replace("_", "-") if name.endswith(".slice") else match[1]
+
+
+def container_id(name: str) -> str:
+    """Of the container whose cgroup has this name; '': it is no container's."""
+    match = _CONTAINER.fullmatch(name)
+    return match[1].rpartition("-")[2] if match is not None else ""
+
+
+def _pod(tree: CgroupTree, path: str) -> PodPlace:
+    found = {container_id(name): f"{path}/{name}" for name in tree.children(path)}
+    found.pop("", None)
+    return PodPlace(path, found)

@@ -1,0 +1,59 @@
+"""/metrics/resource: what metrics-server and autoscalers read (KEP-727). Pure."""
+
+from __future__ import annotations
+
+from actors.http_servers.prometheus_text import Kind, Row, simple
+
+from .sample import Measured, PodSample, Sample
+from .summary import node_swap_used, node_working_set
+
+
+def text(sample: Sample) -> str:
+    """The whole page, but for the scrape errors."""
+    at = sample.at
+    rows = [(labels, value) for labels, value in _containers(sample)]
+    pods = [({"namespace": p.sandbox.pod_namespace, "pod": p.sandbox.pod_name}, p.measured) for p in sample.pods]
+    parts = [
+        _one("node_cpu_usage_seconds_total", "counter", "CPU time used by the node", _seconds(sample.root), at),
+        _one("node_memory_working_set_bytes", "gauge", "working set of the node", node_working_set(sample), at),
+        _one("node_swap_usage_bytes", "gauge", "swap used by the node", node_swap_used(sample.host), at),
+    ]
+    for prefix, who, found in (("container", "container", rows), ("pod", "pod", pods)):
+        known = [(labels, one) for labels, one in found if one is not None]
+        cpu: list[Row] = [(labels, value) for labels, one in known if (value := _seconds(one)) is not None]
+        memory = [(labels, value) for labels, one in known if (value := one.usage.working_set_bytes) is not None]
+        swap = [(labels, value) for labels, one in known if (value := one.usage.swap_bytes) is not None]
+        parts += [
+            simple(f"{prefix}_cpu_usage_seconds_total", "counter", f"CPU time used by the {who}", cpu, at),
+            simple(f"{prefix}_memory_working_set_bytes", "gauge", f"working set of the {who}", memory, at),
+            simple(f"{prefix}_swap_usage_bytes", "gauge", f"swap used by the {who}", swap, at),
+        ]
+    limits = [(labels, value) for labels, one in rows if (value := one.usage.swap_limit_bytes) is not None]
+    parts.append(simple("container_swap_limit_bytes", "gauge", "swap that the container may use", limits, at))
+    parts.append(simple("container_start_time_seconds", "gauge", "start of the container since 1970", _starts(sample)))
+    return "".join(parts)
+
+
+def _containers(sample: Sample) -> list[tuple[dict[str, str], Measured]]:
+    return [(labels(pod, one.container.name), one.measured) for pod in sample.pods for one in pod.containers]
+
+
+def labels(pod: PodSample, container: str) -> dict[str, str]:
+    """Of a container's series."""
+    return {"container": container, "namespace": pod.sandbox.pod_namespace, "pod": pod.sandbox.pod_name}
+
+
+def _starts(sample: Sample) -> list[Row]:
+    return [
+        (labels(pod, one.container.name), (one.container.started_ns or one.container.created_ns) / 1e9)
+        for pod in sample.pods
+        for one in pod.containers
+    ]
+
+
+def _seconds(measured: Measured) -> float | None:
+    return None if measured.usage.cpu_ns is None else measured.usage.cpu_ns / 1e9
+
+
+def _one(name: str, kind: Kind, about: str, value: float | None, at: float) -> str:
+    return simple(name, kind, about, [({}, value)] if value is not None else [], at)

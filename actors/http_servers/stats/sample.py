@@ -1,0 +1,83 @@
+"""One look at the node: what everything uses at a time. Data only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.cri.model import Container, Sandbox
+from actors.cri.stats import ContainerStats, FileSystem
+
+from .host import Host, Interface
+from .usage import Usage
+
+
+class Network(msgspec.Struct, frozen=True):
+    """Of a network namespace; `default` is the name of the interface that leads out."""
+
+    interfaces: list[Interface]
+    default: str = ""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A cgroup with what it uses. `nano_cores`: cores x 10^9 used lately; None before there are two looks."""
+
+    path: str
+    usage: Usage
+    nano_cores: int | None = None
+
+
+class ContainerSample(msgspec.Struct, frozen=True):
+    container: Container
+    measured: Measured
+    layer: FileSystem | None = None
+    """What it wrote into its own file system."""
+
+
+class PodSample(msgspec.Struct, frozen=True):
+    """`measured` is the pod's cgroup; without one of its own, None."""
+
+    sandbox: Sandbox
+    measured: Measured | None
+    sandbox_measured: Measured | None
+    containers: list[ContainerSample]
+    network: Network | None = None
+    """None: that of the host, or not known."""
+
+
+Disk = dict[str, Any]
+"""`used_bytes`, `inodes_used`, and of a file system (see disk.py)."""
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """`at`: seconds since 1970."""
+
+    at: float
+    host: Host
+    root: Measured
+    tiers: list[Measured]
+    system: dict[str, Measured]
+    """kubelet, runtime, misc."""
+    pods: list[PodSample]
+    disks: dict[str, Disk] = {}
+    """Of each pod by UID: `volumes`, `logs`, `own`."""
+    disks_at: float = 0.0
+    node_fs: Disk = {}
+    image_fs: Disk = {}
+    container_fs: Disk = {}
+
+
+def usage_of(stats: ContainerStats, at: float) -> Usage:
+    """What the runtime says, where the cgroup is not found."""
+    cpu, memory, swap = stats.cpu, stats.memory, stats.swap
+    return Usage(
+        at=at,
+        cpu_ns=cpu.usage_core_ns if cpu else None,
+        memory_bytes=memory.usage_bytes if memory else None,
+        working_set_bytes=memory.working_set_bytes if memory else None,
+        rss_bytes=memory.rss_bytes if memory else None,
+        page_faults=memory.page_faults if memory else None,
+        major_page_faults=memory.major_page_faults if memory else None,
+        swap_bytes=swap.usage_bytes if swap else None,
+    )

@@ -1,0 +1,285 @@
+"""A look at the node as the Summary of the kubelet's stats/v1alpha1 API. Pure.
+
+What is not known is left out, as there; numbers are never negative.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from .host import Host, Interface
+from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample
+from .usage import Psi, Usage
+
+Json = dict[str, Any]
+
+
+def summary(sample: Sample, node_name: str, *, only_cpu_and_memory: bool = False) -> Json:
+    """The whole document."""
+    node = _node(sample, node_name, only_cpu_and_memory)
+    pods = [_pod(sample, pod, only_cpu_and_memory) for pod in sample.pods]
+    return {"node": node, "pods": pods}
+
+
+def rfc3339(seconds: float) -> str:
+    """Seconds since 1970, to the second, as the API writes times."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# -- the node -----------------------------------------------------------------------------------------------------
+def _node(sample: Sample, node_name: str, small: bool) -> Json:
+    host = sample.host
+    found = {
+        "nodeName": node_name,
+        "systemContainers": _system(sample),
+        "startTime": rfc3339(host.boot),
+        "cpu": _cpu(sample.root, host.psi),
+        "memory": _node_memory(sample),
+    }
+    if small:
+        return _known(found)
+    return _known(
+        found
+        | {
+            "io": _io(sample.at, host.psi),
+            "network": _network(sample.at, Network(host.interfaces, host.default_interface)),
+            "fs": _fs(sample.disks_at, sample.node_fs),
+            "runtime": _known(
+                {
+                    "imageFs": _fs(sample.disks_at, sample.image_fs),
+                    "containerFs": _fs(sample.disks_at, sample.container_fs),
+                }
+            ),
+            "rlimit": _known({"time": rfc3339(sample.at), "maxpid": host.max_pid, "curproc": host.processes}),
+            "swap": _node_swap(host, sample.at),
+        }
+    )
+
+
+def _system(sample: Sample) -> list[Json]:
+    measured = dict(sample.system)
+    if sample.tiers:
+        measured["pods"] = sample.tiers[0]
+    return [
+        _known({"name": name, "startTime": rfc3339(sample.host.boot), "cpu": _cpu(one), "memory": _memory(one.usage)})
+        for name, one in measured.items()
+    ]
+
+
+def _node_memory(sample: Sample) -> Json | None:
+    """The root cgroup of v2 has no memory files: then by /proc/meminfo, which is what they would say."""
+    usage, memory = sample.root.usage, sample.host.memory
+    total = memory.get("MemTotal")
+    if total is None:
+        return _memory(usage)
+    used, working = usage.memory_bytes, usage.working_set_bytes
+    if used is None:
+        used = max(0, total - memory.get("MemFree", 0))
+        working = max(0, used - memory.get("Inactive(file)", 0))
+    return _known(
+        {
+            "time": rfc3339(usage.at),
+            "availableBytes": max(0, total - (working or 0)),
+            "usageBytes": used,
+            "workingSetBytes": working,
+            "rssBytes": usage.rss_bytes if usage.rss_bytes is not None else memory.get("AnonPages"),
+            "pageFaults": usage.page_faults,
+            "majorPageFaults": usage.major_page_faults,
+            "psi": _psi(sample.host.psi.get("memory")),
+        }
+    )
+
+
+def node_working_set(sample: Sample) -> int | None:
+    """Bytes; as in the summary."""
+    return (_node_memory(sample) or {}).get("workingSetBytes")
+
+
+def node_swap_used(host: Host) -> int | None:
+    """Bytes; None: the kernel does not tell."""
+    total, free = host.memory.get("SwapTotal"), host.memory.get("SwapFree")
+    return None if total is None or free is None else max(0, total - free)
+
+
+def _node_swap(host: Host, at: float) -> Json:
+    return _known(
+        {
+            "time": rfc3339(at),
+            "swapAvailableBytes": host.memory.get("SwapFree"),
+            "swapUsageBytes": node_swap_used(host),
+        }
+    )
+
+
+# -- pods and containers ------------------------------------------------------------------------------------------
+def _pod(sample: Sample, pod: PodSample, small: bool) -> Json:
+    box = pod.sandbox
+    found = {
+        "podRef": {"name": box.pod_name, "namespace": box.pod_namespace, "uid": box.pod_uid},
+        "startTime": rfc3339(box.created_ns / 1e9),
+        "containers": [_container(sample, pod, one, small) for one in pod.containers],
+        "cpu": _cpu(pod.measured) if pod.measured else None,
+        "memory": _memory(pod.measured.usage) if pod.measured else None,
+    }
+    if small:
+        return _known(found)
+    disk = sample.disks.get(box.pod_uid, {})
+    usage = pod.measured.usage if pod.measured else None
+    return _known(
+        found
+        | {
+            "io": _io(usage.at, usage.psi) if usage else None,
+            "network": _network(sample.at, pod.network) if pod.network else None,
+            "volume": [_volume(sample, name, volume) for name, volume in disk.get("volumes", {}).items()],
+            "ephemeral-storage": _ephemeral(sample, pod, disk),
+            "process_stats": _known({"process_count": usage.processes if usage else None}),
+            "swap": _swap(usage) if usage else None,
+        }
+    )
+
+
+def _container(sample: Sample, pod: PodSample, one: ContainerSample, small: bool) -> Json:
+    usage = one.measured.usage
+    found = {
+        "name": one.container.name,
+        "startTime": rfc3339((one.container.started_ns or one.container.created_ns) / 1e9),
+        "cpu": _cpu(one.measured),
+        "memory": _memory(usage),
+    }
+    if small:
+        return _known(found)
+    logs = sample.disks.get(pod.sandbox.pod_uid, {}).get("logs", {}).get(one.container.name)
+    return _known(
+        found
+        | {
+            "io": _io(usage.at, usage.psi),
+            "rootfs": _rootfs(sample, one),
+            "logs": _fs(sample.disks_at, {**_file_system(sample.node_fs), **logs}) if logs else None,
+            "swap": _swap(usage),
+        }
+    )
+
+
+def _rootfs(sample: Sample, one: ContainerSample) -> Json | None:
+    if one.layer is None:
+        return None
+    used: Disk = {"used_bytes": one.layer.used_bytes, "inodes_used": one.layer.inodes_used}
+    return _fs(one.layer.at_ns / 1e9, {**_file_system(sample.container_fs), **used})
+
+
+def _volume(sample: Sample, name: str, volume: Disk) -> Json:
+    return {"name": name, **(_fs(sample.disks_at, volume) or {})}
+
+
+def _ephemeral(sample: Sample, pod: PodSample, disk: Disk) -> Json | None:
+    """What the pod has on the node's own disk: layers, logs, local volumes and what the agent wrote for it."""
+    if not disk:
+        return None
+    local = [one for one in disk["volumes"].values() if one.get("device") == sample.node_fs.get("device")]
+    layers = [
+        {"used_bytes": one.layer.used_bytes or 0, "inodes_used": one.layer.inodes_used or 0}
+        for one in pod.containers
+        if one.layer is not None
+    ]
+    parts: list[Disk] = [*local, *layers, *disk["logs"].values(), disk["own"]]
+    used = {key: sum(part[key] for part in parts) for key in ("used_bytes", "inodes_used")}
+    return _fs(sample.disks_at, {**_file_system(sample.node_fs), **used})
+
+
+# -- groups of fields ---------------------------------------------------------------------------------------------
+def _cpu(measured: Measured, psi: dict[str, Psi] | None = None) -> Json | None:
+    usage = measured.usage
+    if usage.cpu_ns is None:
+        return None
+    return _known(
+        {
+            "time": rfc3339(usage.at),
+            "usageNanoCores": measured.nano_cores,
+            "usageCoreNanoSeconds": usage.cpu_ns,
+            "psi": _psi((psi or usage.psi).get("cpu")),
+        }
+    )
+
+
+def _memory(usage: Usage) -> Json | None:
+    if usage.memory_bytes is None and usage.working_set_bytes is None:
+        return None
+    limit = usage.memory_limit_bytes
+    return _known(
+        {
+            "time": rfc3339(usage.at),
+            "availableBytes": None if limit is None else max(0, limit - (usage.working_set_bytes or 0)),
+            "usageBytes": usage.memory_bytes,
+            "workingSetBytes": usage.working_set_bytes,
+            "rssBytes": usage.rss_bytes,
+            "pageFaults": usage.page_faults,
+            "majorPageFaults": usage.major_page_faults,
+            "psi": _psi(usage.psi.get("memory")),
+        }
+    )
+
+
+def _swap(usage: Usage) -> Json | None:
+    if usage.swap_bytes is None:
+        return None
+    limit = usage.swap_limit_bytes
+    available = None if limit is None else max(0, limit - usage.swap_bytes)
+    return _known({"time": rfc3339(usage.at), "swapAvailableBytes": available, "swapUsageBytes": usage.swap_bytes})
+
+
+def _io(at: float, psi: dict[str, Psi]) -> Json | None:
+    found = _psi(psi.get("io"))
+    return None if found is None else {"time": rfc3339(at), "psi": found}
+
+
+def _psi(psi: Psi | None) -> Json | None:
+    if psi is None:
+        return None
+    return {
+        kind: {"total": line.total_us, "avg10": line.avg10, "avg60": line.avg60, "avg300": line.avg300}
+        for kind, line in (("full", psi.full), ("some", psi.some))
+    }
+
+
+def _fs(at: float, disk: Disk) -> Json | None:
+    if not disk:
+        return None
+    return _known(
+        {
+            "time": rfc3339(at),
+            "availableBytes": disk.get("available_bytes"),
+            "capacityBytes": disk.get("capacity_bytes"),
+            "usedBytes": disk.get("used_bytes"),
+            "inodesFree": disk.get("inodes_free"),
+            "inodes": disk.get("inodes"),
+            "inodesUsed": disk.get("inodes_used"),
+        }
+    )
+
+
+def _file_system(disk: Disk) -> Disk:
+    """Without what is used: whose use it is differs."""
+    return {key: value for key, value in disk.items() if key not in {"used_bytes", "inodes_used"}}
+
+
+def _network(at: float, network: Network) -> Json:
+    found: Json = {"time": rfc3339(at)}
+    for one in network.interfaces:
+        if one.name == network.default:
+            found |= _interface(one)
+    return found | {"interfaces": [_interface(one) for one in network.interfaces]}
+
+
+def _interface(one: Interface) -> Json:
+    return {
+        "name": one.name,
+        "rxBytes": one.rx_bytes,
+        "rxErrors": one.rx_errors,
+        "txBytes": one.tx_bytes,
+        "txErrors": one.tx_errors,
+    }
+
+
+def _known(found: Json) -> Json:
+    return {key: value for key, value in found.items() if value is not None}

@@ -1,0 +1,103 @@
+"""What the node server says of use: Summary and metrics pages of a node with real pods, through the API server."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.joined import NODE, Joined, container, pod
+
+SPINS = (
+    "trap 'exit 0' TERM; dd if=/dev/zero of=/data/file bs=1M count=3 2>/dev/null; echo some log; while :; do :; done"
+)
+
+
+@pytest.fixture(scope="module")
+def node(site: Joined) -> Iterator[Joined]:
+    volumes = [{"name": "data", "emptyDir": {}}]
+    main = container("main", "sh", "-c", SPINS, volumeMounts=[{"name": "data", "mountPath": "/data"}])
+    main["resources"] = {"limits": {"cpu": "200m", "memory": "64Mi"}}
+    site.create(pod("busy", main, volumes=volumes, terminationGracePeriodSeconds=0))
+    site.wait_pods_ready("busy")
+    time.sleep(1)  # for the container to write its file
+    yield site
+    site.delete("busy")
+    site.wait_no_pod("busy")
+
+
+def page(node: Joined, path: str) -> str:
+    return node.kubectl("get", "--raw", f"/api/v1/nodes/{NODE}/proxy{path}")
+
+
+def busy(summary: dict[str, Any]) -> dict[str, Any]:
+    return next(one for one in summary["pods"] if one["podRef"]["name"] == "busy")
+
+
+def test_the_summary_has_what_the_node_and_its_pods_use(node: Joined) -> None:
+    found = json.loads(page(node, "/stats/summary"))
+    whole, one = found["node"], busy(found)
+    assert whole["nodeName"] == NODE
+    assert whole["cpu"]["usageCoreNanoSeconds"] > 0
+    assert whole["cpu"]["usageNanoCores"] > 0
+    assert 0 < whole["memory"]["workingSetBytes"] < whole["memory"]["usageBytes"] + 1
+    assert 0 < whole["fs"]["usedBytes"] < whole["fs"]["capacityBytes"]
+    assert whole["runtime"]["imageFs"]["capacityBytes"] > 0
+    assert whole["runtime"]["containerFs"]["inodes"] > 0
+    assert whole["rlimit"]["maxpid"] > whole["rlimit"]["curproc"] > 0
+    assert "pods" in [system["name"] for system in whole["systemContainers"]]
+    (main,) = one["containers"]
+    # 200m of a core, and it takes all it gets
+    assert 0.05e9 < main["cpu"]["usageNanoCores"] < 0.4e9
+    assert main["memory"]["availableBytes"] < 64 << 20
+    assert main["memory"]["workingSetBytes"] > 0
+    assert one["memory"]["usageBytes"] >= main["memory"]["usageBytes"]
+    assert main["logs"]["usedBytes"] > 0
+    assert main["rootfs"]["capacityBytes"] > 0
+    (data,) = [volume for volume in one["volume"] if volume["name"] == "data"]
+    assert 3 << 20 <= data["usedBytes"] < 4 << 20
+    assert data["inodesUsed"] == 2
+    assert one["ephemeral-storage"]["usedBytes"] >= data["usedBytes"]
+    assert one["process_stats"].get("process_count", 1) >= 1
+    assert one["network"]["name"] == "eth0"
+    assert one["network"]["rxBytes"] >= 0
+
+
+def test_the_small_form_has_cpu_and_memory_only(node: Joined) -> None:
+    found = json.loads(page(node, "/stats/summary?only_cpu_and_memory=true"))
+    assert set(busy(found)) == {"podRef", "startTime", "containers", "cpu", "memory"}
+    assert set(busy(found)["containers"][0]) == {"name", "startTime", "cpu", "memory"}
+    assert not set(found["node"]) & {"fs", "network", "runtime"}
+
+
+def test_resource_metrics_go_up_with_what_is_used(node: Joined) -> None:
+    def seconds() -> float:
+        text = page(node, "/metrics/resource")
+        assert "\nresource_scrape_error 0" in text
+        found = re.search(r'^container_cpu_usage_seconds_total\{container="main",.*pod="busy"\} (\S+) \d+$', text, re.M)
+        assert found
+        assert re.search(r'^pod_memory_working_set_bytes\{.*pod="busy"\} [1-9]', text, re.M)
+        assert re.search(r"^node_memory_working_set_bytes [1-9]", text, re.M)
+        return float(found[1])
+
+    before = seconds()
+    time.sleep(2.1)
+    assert 0.1 < seconds() - before < 1.0
+
+
+def test_cadvisor_metrics_have_the_labels_that_dashboards_use(node: Joined) -> None:
+    text = page(node, "/metrics/cadvisor")
+    for series in ("container_cpu_usage_seconds_total", "container_memory_working_set_bytes", "container_memory_rss"):
+        (row,) = re.findall(rf'^{series}\{{container="main",.*pod="busy".*\}} (\S+) \d+$', text, re.M)
+        assert float(row) > 0
+    labels = r'container="main",.*id="/[^"]+",image="[^"]+",name="[0-9a-f]{64}",namespace="[^"]+",pod="busy"'
+    assert re.search(rf"^container_spec_memory_limit_bytes\{{{labels}\}} {64 << 20} ", text, re.M)
+    assert re.search(r'^container_network_receive_bytes_total\{.*interface="eth0"\} \d+', text, re.M)
+    assert re.search(r"^machine_cpu_cores\{.*\} [1-9]", text, re.M)
+    assert "\ncontainer_scrape_error 0\n" in text
+    names = re.findall(r"^# TYPE (\S+)", text, re.M)
+    assert len(names) == len(set(names))
