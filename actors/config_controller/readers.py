@@ -22,7 +22,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "address", "port", "tlsCipherSuites", "tlsCurvePreferences", "tlsMinVersion", "authentication", "authorization",
         "streamingConnectionIdleTimeout", "enableDebuggingHandlers", "enableContentionProfiling",
         "enableProfilingHandler", "enableDebugFlagsHandler", "enableSystemLogHandler", "enableSystemLogQuery",
-        "runtimeRequestTimeout",
+        "runtimeRequestTimeout", "volumeStatsAggPeriod",
     ),
     "http_servers/read_only_server": ("address", "readOnlyPort"),
     "http_servers/healthz_server": ("healthzPort", "healthzBindAddress"),
@@ -31,11 +31,11 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "tlsCertFile", "tlsPrivateKeyFile", "rotateCertificates", "serverTLSBootstrap", "authentication",
     ),
     "pod_config": ("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
-    _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "contentType", "configMapAndSecretChangeDetectionStrategy"),
-    _EVENTS: ("eventRecordQPS", "eventBurst", "contentType"),
+    _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy"),
+    _EVENTS: ("eventRecordQPS", "eventBurst"),
     _HEARTBEAT: (
         "nodeLeaseDurationSeconds", "nodeStatusUpdateFrequency", "nodeStatusReportFrequency", "nodeStatusMaxImages",
-        "contentType", "enableControllerAttachDetach", "localStorageCapacityIsolation", "port", "providerID",
+        "enableControllerAttachDetach", "localStorageCapacityIsolation", "port", "providerID",
     ),
     "status_manager": (),
     _WORKERS: (
@@ -76,7 +76,8 @@ ENGINE: Final = frozenset({"logging"})
 """Fields that every process acts on, by order of the stage: they change at any time."""
 
 UNREAD: Final = frozenset({
-    "apiVersion", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "podCIDR", "runOnce",
+    "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "podCIDR",
+    "runOnce",
 })  # fmt: skip
 """Fields that nobody reads."""
 
