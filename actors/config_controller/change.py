@@ -16,9 +16,7 @@ def differing(one: KubeletConfiguration, other: KubeletConfiguration) -> tuple[s
     return tuple(field for field in one.__struct_fields__ if getattr(one, field) != getattr(other, field))
 
 
-def step(
-    running: KubeletConfiguration, wanted: KubeletConfiguration
-) -> tuple[KubeletConfiguration, tuple[str, ...]]:
+def step(running: KubeletConfiguration, wanted: KubeletConfiguration) -> tuple[KubeletConfiguration, tuple[str, ...]]:
     """From what runs towards what is wanted, as far as that goes without a restart; with the fields that changed."""
     changed = tuple(field for field in differing(running, wanted) if can_change(field))
     return msgspec.structs.replace(running, **{field: getattr(wanted, field) for field in changed}), changed
