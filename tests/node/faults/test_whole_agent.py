@@ -167,7 +167,10 @@ def test_an_orderly_stop_leaves_containers_and_no_process(node):
     assert node.running() == before
     for port in ports:
         with socket.socket() as sock:
+            # connections that have ended may still be remembered by the system; a listener may not be there
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(("127.0.0.1", port))
+            sock.listen()
     node.start()
     node.wait_whole()
     assert node.running() == before
