@@ -46,6 +46,7 @@ PRELOAD_JOINED: Final = (
     "actors.api.client",
     "actors.api.kubeconfig",
     "actors.api.reflector",
+    "actors.cert_manager.client_certificate",
 )
 """The same, for an agent that joins a cluster: three clients and the certificate manager use them."""
 
