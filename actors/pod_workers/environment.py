@@ -19,6 +19,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import find_container
 from actors.kube.quantity import ceil, parse
 
+from . import env_files
 from .errors import ConfigError
 from .expansion import expand
 from .objects import Objects
@@ -36,6 +37,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     pod_ips: list[str] = []
     allocatable: dict[str, int] = {}
     """Of the node: cpu in thousandths, the rest in bytes; a missing limit becomes this."""
+    files: env_files.Files = {}
+    """Of the pod's volumes, that variables name."""
 
 
 class Environment(msgspec.Struct, frozen=True):
@@ -113,6 +116,8 @@ def _value(
         return resource_field(pod, container, source.resourceFieldRef, place)
     if source.configMapKeyRef is not None or source.secretKeyRef is not None:
         return _key(pod, source, objects)
+    if source.fileKeyRef is not None:
+        return env_files.value(source.fileKeyRef, place.files)
     raise ConfigError(f"env {variable.name}: this kind of valueFrom is not supported")
 
 

@@ -62,11 +62,14 @@ def _texts(ref: ObjectRef, body: bytes) -> dict[str, str]:
     return {key: value.decode(errors="surrogateescape") for key, value in secret_data(body).items()}
 
 
-async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef]) -> Objects:
-    """Ask for these objects of the pod's namespace, and for its services. Raises ConfigError.
+async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef], *, joined: bool) -> Objects | None:
+    """Ask for these objects of the pod's namespace, and for its services. None: there is no API server. Raises
+    ConfigError.
 
     A static pod does not wait for services, which may never come.
     """
+    if not joined:
+        return None
     namespace = pod.metadata.namespace
     whole = [msgspec.structs.replace(ref, namespace=namespace) for ref in refs]
     links, required = pod.spec.enableServiceLinks is not False, not is_static(pod)

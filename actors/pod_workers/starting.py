@@ -25,7 +25,7 @@ from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
 from supervision.message import Message
 
-from . import dns, files, images
+from . import dns, env_files, files, images
 from .actions import Start
 from .container_config import Parts, container_config
 from .environment import Place, environment, references
@@ -186,10 +186,17 @@ class Maker:
 
     async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], place: PodPlace) -> Parts:
         agent, container = self._agent, start.container
-        own_ips = await host_ips(self._actor, agent)
+        own_ips, objects = await asyncio.gather(
+            host_ips(self._actor, agent), fetch(self._actor, pod, references(container), joined=not agent.standalone)
+        )
         pod_ips = own_ips if pod.spec.hostNetwork else ips
-        around = Place(node_name=agent.node_name, host_ips=own_ips, pod_ips=pod_ips, allocatable=self.allocatable)
-        objects = None if agent.standalone else await fetch(self._actor, pod, references(container))
+        around = Place(
+            node_name=agent.node_name,
+            host_ips=own_ips,
+            pod_ips=pod_ips,
+            allocatable=self.allocatable,
+            files=env_files.read(env_files.selectors(container), place.volumes),
+        )
         found = environment(pod, container, around, objects)
         for text in found.skipped:
             told = pod_event(pod, "Warning", "InvalidEnvironmentVariableNames", text, container.name)
