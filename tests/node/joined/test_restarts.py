@@ -10,7 +10,8 @@ from tests.support.joined import NODE, Joined, condition, container, pod, status
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
 MANY = 50
-CURRENT_SECONDS = 3.0
+CURRENT_SECONDS = 6.0
+"""Twice the bar, as a test shares its machine; `make bench` has that."""
 ACTORS = (
     "config_controller",
     "cert_manager",
