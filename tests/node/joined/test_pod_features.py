@@ -134,6 +134,18 @@ def test_an_exit_can_restart_all_containers_in_place(site: Joined) -> None:
     gone(site, "anew")
 
 
+def test_a_variable_comes_from_a_file_that_an_init_container_wrote(site: Joined) -> None:
+    mounts = [{"name": "data", "mountPath": "/data"}]
+    writes = container("writes", "sh", "-c", "echo \"A='one two'\" > /data/env", volumeMounts=mounts)
+    one = {"name": "X", "valueFrom": {"fileKeyRef": {"volumeName": "data", "path": "env", "key": "A"}}}
+    site.create(
+        pod("reader", container("main", env=[one]), initContainers=[writes], volumes=[{"name": "data", "emptyDir": {}}])
+    )
+    site.wait_pods_ready("reader")
+    assert run(site, "reader", "sh", "-c", "echo $X") == "one two\n"
+    gone(site, "reader")
+
+
 def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_path: Path) -> None:
     claims = f"{BASE}/persistentvolumeclaims"
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}
