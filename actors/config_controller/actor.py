@@ -21,7 +21,7 @@ from actors.config.flagz import flags_in_force
 from actors.config.log_settings import set_logging
 from actors.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import STAGE, GetTree, Hello, Renew, Shutdown, Tree
+from supervision.protocol import STAGE, Done, GetTree, Hello, Renew, Shutdown, Tree
 from supervision.spec import SetPolicies
 
 from . import change, session, trial
@@ -61,6 +61,7 @@ class ConfigController(Actor):
         self._agent = cast(Agent, self.context)
         self._booted = self._running = self._wanted = self._agent.config
         self._listeners: set[str] = set()
+        self._owed: tuple[str, ...] = ()
         self._documents: dict[str, list[Document]] = {}
         self._error = ""
         self._supervisors: dict[str, int] = {}
@@ -81,6 +82,7 @@ class ConfigController(Actor):
         self._read()
         self._step(trial.Booted(session.boot(), self._agent.config_hash))
         self._repeat_policies()
+        self.start_task(self._renew(), "renew")
         self.follow()
         if self._agent.gate("DynamicKubeletConfig") and not self._agent.standalone:
             # which then says what ConfigMap the node's annotation names
@@ -115,7 +117,7 @@ class ConfigController(Actor):
         """Who says Hello takes changes while it runs; what changed since the agent was started is told at once."""
         if name not in self._listeners:
             self._listeners.add(name)
-            session.remember(self._session_file, self._running, self._listeners)
+            self._remember()
         fields = change.told(change.differing(self._booted, self._running), [name]).get(name)
         if fields:
             self.tell(name, ConfigChanged(to_json(self._running), fields))
@@ -145,7 +147,7 @@ class ConfigController(Actor):
         """What the runtime says is what is in force, and so what /configz shows."""
         self._running = msgspec.structs.replace(self._running, cgroupDriver=message.driver)
         self._wanted = msgspec.structs.replace(self._wanted, cgroupDriver=message.driver)
-        session.remember(self._session_file, self._running, self._listeners)
+        self._remember()
 
     @on(ConfigMapAssigned)
     def on_config_map(self, message: ConfigMapAssigned, sender: Address) -> None:
@@ -275,17 +277,35 @@ class ConfigController(Actor):
     def _advance(self) -> tuple[str, ...]:
         """Go towards what is wanted as far as that goes without a restart. The fields that changed."""
         self._running, changed = change.step(self._running, self._wanted)
+        renewed = change.renewed(changed, self._listeners, self._agent.workers)
+        self._owed = tuple(dict.fromkeys((*self._owed, *renewed)))
         # before anybody is renewed, who then begins with what is written here
-        session.remember(self._session_file, self._running, self._listeners)
+        self._remember()
         if "logging" in changed:
             self.tell(STAGE, set_logging(self._running.logging))
         for name, fields in change.told(changed, self._listeners).items():
             self.tell(name, ConfigChanged(to_json(self._running), fields))
-        renewed = change.renewed(changed, self._listeners, self._agent.workers)
         if renewed:
             self.log.info("a changed configuration is for %s, which begin anew with it", ", ".join(renewed))
-            self.tell(STAGE, Renew(renewed))
+            self.start_task(self._renew(), "renew")
         return changed
+
+    async def _renew(self) -> None:
+        """Have those begin anew who are owed it; the next incarnation does it where this one does not come to it."""
+        owed = self._owed
+        if not owed:
+            return
+        try:
+            await self.ask(STAGE, Renew(owed), Done, timeout=5.0)
+        except AskError as error:
+            self.log.warning("asking again for %s to begin anew: %s", ", ".join(owed), error)
+            self.after(1.0, self._renew)
+        else:
+            self._owed = tuple(name for name in self._owed if name not in owed)
+            self._remember()
+
+    def _remember(self) -> None:
+        session.remember(self._session_file, self._running, self._listeners, self._owed)
 
     def _save(self) -> None:
         """Keep what is in force on disk. A disk that cannot be written to costs the memory of it, not the agent."""
@@ -306,6 +326,7 @@ class ConfigController(Actor):
         """Go on where the incarnation before left off."""
         known = session.recall(self._session_file)
         self._taken_up = known is not None
+        self._owed = known.owed if known is not None else ()
         if known is not None:
             self._running = self._wanted = known.configuration()
             self._listeners = set(known.listeners)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """The effective configuration, JSON."""
     listeners: tuple[str, ...]
     """Actors that take changes while they run."""
+    owed: tuple[str, ...] = ()
+    """Actors that are to begin anew with it, and for which the stage has not taken the order yet."""
 
     def configuration(self) -> KubeletConfiguration:
         return from_json(bytes(self.running))
@@ -57,9 +60,10 @@ def refreshed(agent: Agent) -> Agent:
     return agent if known is None else agent.with_configuration(known.configuration())
 
 
-def remember(path: Path, running: KubeletConfiguration, listeners: set[str]) -> None:
+def remember(path: Path, running: KubeletConfiguration, listeners: Iterable[str], owed: tuple[str, ...] = ()) -> None:
     """Replace the session. One that cannot be written is done without: the controller then knows no listeners."""
-    session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), listeners=tuple(sorted(listeners)))
+    known = tuple(sorted(listeners))
+    session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), listeners=known, owed=owed)
     temporary = path.with_suffix(".new")
     with suppress(OSError):
         temporary.write_bytes(msgspec.json.encode(session))

@@ -145,6 +145,7 @@ def test_a_node_joins_by_what_kubeadm_writes_and_comes_back_without_the_bootstra
         with node.start() as agent:
             agent.wait_ready()
             lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1"
+            agent.until(lambda: api.find(lease) is not None, "its lease")
             before = (api.find(lease) or {})["spec"]["renewTime"]
             agent.until(lambda: (api.find(lease) or {})["spec"]["renewTime"] > before, "its lease is renewed", 30)
             assert agent.stop() == 0

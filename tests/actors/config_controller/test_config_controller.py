@@ -28,7 +28,7 @@ from actors.config_controller.messages import (
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
 from supervision.harness import Harness, VirtualClock
-from supervision.protocol import STAGE, ActorState, GetTree, Hello, Renew, SetLogging, Shutdown, Tree
+from supervision.protocol import STAGE, ActorState, Done, GetTree, Hello, Renew, SetLogging, Shutdown, Tree
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -40,6 +40,7 @@ class Node:
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
         self.restarts, self.incident = 0, "exit 1s ago"
         self.flags = []
+        self.renewed, self.stage_answer = [], Done()
         (directory / "conf.d").mkdir()
 
     def write(self, text, name="kubelet.yaml"):
@@ -52,6 +53,10 @@ class Node:
     def load(self):
         around = Surroundings(hostname="n", directory=str(self.directory), situation=Situation())
         return load(["--config=kubelet.yaml", "--config-dir=conf.d", "--root-dir=root", *self.flags], around)
+
+    def renew(self, order):
+        self.renewed.append(order.names)
+        return self.stage_answer
 
     def tree(self, question):
         root = ActorState(name="root", parent=STAGE, kind="supervisor", state="running", restarts=0)
@@ -75,6 +80,7 @@ class Node:
             clock=self.clock,
         )
         harness.answer(GetTree, self.tree)
+        harness.answer(Renew, self.renew)
         async with harness:
             for name in listeners:
                 await harness.deliver(Hello(name, 1))
@@ -196,12 +202,31 @@ def test_who_reads_what_changed_and_does_not_listen_begins_anew_with_it_and_nobo
             assert (await effective(harness))["maxPods"] == 20
             assert (await status(harness)).pending == ("oomScoreAdj",)
             assert [message.fields for message in harness.sent(ConfigChanged, "pleg")] == [("runtimeRequestTimeout",)]
-            (order,) = harness.sent(Renew, STAGE)
+            (names,) = node.renewed
             workers = [f"pod_workers/worker/{number}" for number in range(node.load().workers)]
             others = ["container_manager", "http_servers/node_server", "image_manager", "prober"]
-            assert sorted(order.names) == sorted([*others, *workers])
+            assert sorted(names) == sorted([*others, *workers])
             begun = refreshed(node.load())
             assert (begun.config.maxPods, begun.config.oomScoreAdj) == (20, -999)
+
+    run(test())
+
+
+def test_who_is_owed_a_new_beginning_gets_it_from_the_next_incarnation_too(node):
+    async def test():
+        node.stage_answer = GetConfigz()  # no answer that counts
+        async with node.running(orderly=False):
+            node.write("maxPods: 20\n")
+            async with node.running(orderly=False) as harness:
+                await harness.advance(1.0)
+        count = len(node.renewed)
+        node.stage_answer = Done()
+        async with node.running(orderly=False) as harness:
+            await harness.advance(0.1)
+            assert node.renewed[count:] == [("container_manager",)]
+        async with node.running() as harness:
+            await harness.advance(0.1)
+            assert len(node.renewed) == count + 1
 
     run(test())
 
@@ -223,7 +248,7 @@ def test_what_the_engine_does_itself_renews_nobody(node):
         async with node.running() as harness:
             node.write("maxPods: 10\nlogging: {format: json, verbosity: 3}\n")
             await changed(harness)
-            assert harness.sent(Renew, STAGE) == []
+            assert node.renewed == []
             (order,) = harness.sent(SetLogging, STAGE)
             assert (order.form, order.verbosity) == ("json", 3)
 
