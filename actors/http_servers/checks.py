@@ -21,11 +21,16 @@ def syncloop(tree: Tree | None) -> str:
     return f"not running: {', '.join(bad)}" if bad else ""
 
 
-def report(results: dict[str, str], excluded: Iterable[str], *, verbose: bool) -> tuple[bool, str]:
-    """Whether all is well, and the text, as the reference writes it; `results` is name to failure ('' is well)."""
+def results(tree: Tree | None) -> dict[str, str]:
+    """Each check by its name with its failure, '' when it is well."""
+    return {"ping": "", "log": "", "syncloop": syncloop(tree)}
+
+
+def report(found: dict[str, str], excluded: Iterable[str], *, verbose: bool) -> tuple[bool, str]:
+    """Whether all is well, and the text, as the reference writes it; `found` is name to failure ('' is well)."""
     left_out = set(excluded)
     lines, well = [], True
-    for name, failure in results.items():
+    for name, failure in found.items():
         if name in left_out:
             lines.append(f"[+]{name} excluded: ok")
         elif failure:

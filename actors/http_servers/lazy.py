@@ -16,6 +16,7 @@ class LazyHandler(Handler):
 
     where: ClassVar[str] = ""
     method: ClassVar[str] = "GET"
+    other: ClassVar[str] = ""
 
     async def get(self, *parts: str) -> None:
         await self._answer("GET", parts)
@@ -26,15 +27,19 @@ class LazyHandler(Handler):
     async def put(self, *parts: str) -> None:
         await self._answer("PUT", parts)
 
+    async def delete(self, *parts: str) -> None:
+        await self._answer("DELETE", parts)
+
     async def _answer(self, method: str, parts: tuple[str, ...]) -> None:
-        if method != self.method:
+        if method != self.method and not (self.other and method == "DELETE"):
             self.send_error(405)
             return
-        module, _, function = self.where.partition(":")
+        module, _, function = (self.where if method == self.method else self.other).partition(":")
         page = cast(Page, getattr(import_module(module), function))
         await page(self, *parts)
 
 
-def lazily(where: str, method: str = "GET") -> type[Handler]:
-    """`where`: `module:function`, the module below this package."""
-    return type("Lazy", (LazyHandler,), {"where": f"{__package__}.{where}", "method": method})
+def lazily(where: str, method: str = "GET", *, delete: str = "") -> type[Handler]:
+    """`where`, and `delete` for that method: `module:function`, the module below this package."""
+    other = f"{__package__}.{delete}" if delete else ""
+    return type("Lazy", (LazyHandler,), {"where": f"{__package__}.{where}", "method": method, "other": other})

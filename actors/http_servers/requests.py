@@ -98,8 +98,8 @@ class Healthz(Handler):
             await super().prepare()
 
     async def get(self, name: str | None = None) -> None:
-        tree = await _tree(self.actor)
-        results = {"ping": "", "log": "", "syncloop": checks.syncloop(tree)}
+        tree = await find_tree(self.actor)
+        results = checks.results(tree)
         if name is not None and name not in results:
             self.refuse(404, "404 page not found")
             return
@@ -154,7 +154,7 @@ async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:
     """Ask every running actor at once for its numbers."""
     import asyncio
 
-    tree = await _tree(actor)
+    tree = await find_tree(actor)
     if tree is None:
         return list(numbers.samples())
     names = [
@@ -174,11 +174,24 @@ async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:
     return [*numbers.samples(), *exposition.tree_samples(tree)]
 
 
-async def _tree(actor: Actor) -> Tree | None:
+async def find_tree(actor: Actor) -> Tree | None:
+    """None: the stage does not answer."""
     try:
         return await actor.ask(STAGE, GetTree(), Tree, timeout=SCRAPE_SECONDS)
     except AskError:
         return None
+
+
+async def find_pod(actor: Actor, namespace: str, name: str) -> tuple[Pod, PodStatus]:
+    """Raises LogRefused, AskError."""
+    question = GetPodStatus(namespace=namespace, name=name)
+    found = await actor.ask("status_manager", question, PodStatusFound, timeout=ASK_SECONDS)
+    if not found.pod:
+        raise LogRefused(404, f'pod "{name}" does not exist')
+    try:
+        return decode(found.pod, Pod), decode(found.status or b"{}", PodStatus)
+    except ObjectError as error:
+        raise LogRefused(500, str(error)) from None
 
 
 class ContainerLogs(Handler):
@@ -190,7 +203,7 @@ class ContainerLogs(Handler):
             values.setdefault("tailLines", values["tail"])
         try:
             query = parse_query(values, time.time())
-            pod, status = await self._pod(namespace, name)
+            pod, status = await find_pod(self.actor, namespace, name)
             where = find_log(pod, status, container, previous=query.previous)
         except QueryError as error:
             self.refuse(422, str(error))
@@ -203,16 +216,6 @@ class ContainerLogs(Handler):
             return
         await self._stream(pod, where, query)
 
-    async def _pod(self, namespace: str, name: str) -> tuple[Pod, PodStatus]:
-        question = GetPodStatus(namespace=namespace, name=name)
-        found = await self.actor.ask("status_manager", question, PodStatusFound, timeout=ASK_SECONDS)
-        if not found.pod:
-            raise LogRefused(404, f'pod "{name}" does not exist')
-        try:
-            return decode(found.pod, Pod), decode(found.status or b"{}", PodStatus)
-        except ObjectError as error:
-            raise LogRefused(500, str(error)) from None
-
     async def _stream(self, pod: Pod, where: LogPlace, query: LogQuery) -> None:
         directory = self.actor.context.pod_logs_dir
 
@@ -220,7 +223,7 @@ class ContainerLogs(Handler):
             if self._gone:
                 raise StreamClosedError
             try:
-                _, status = await self._pod(pod.metadata.namespace, pod.metadata.name)
+                _, status = await find_pod(self.actor, pod.metadata.namespace, pod.metadata.name)
             except AskError:
                 return True  # the status manager is being replaced: a stream outlives that
             except LogRefused:

@@ -7,10 +7,10 @@ from typing import cast
 import msgspec
 
 from actors.config.agent import Agent
-from actors.cri.client import CriClient
 from actors.cri.errors import CriError
 from actors.http_servers.prometheus_text import CONTENT_TYPE, Row, simple
 from actors.http_servers.requests import Handler
+from actors.http_servers.runtime import client_of
 
 from . import cadvisor_metrics, host, resource_metrics
 from .collecting import KEPT_SECONDS, Collector
@@ -79,10 +79,10 @@ def _collector(handler: Handler) -> Collector:
     settings = handler.application.settings
     found = settings.get("collector")
     if found is None:
-        agent = _agent(handler)
-        runtime = CriClient(agent.runtime_endpoint, request_seconds=agent.config.runtimeRequestTimeout)
         disposable = handler.actor.disposable
         found = settings["collector"] = Collector(
-            agent, runtime, lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline)
+            _agent(handler),
+            client_of(handler),
+            lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
         )
     return cast(Collector, found)

@@ -101,3 +101,26 @@ def test_cadvisor_metrics_have_the_labels_that_dashboards_use(node: Joined) -> N
     assert "\ncontainer_scrape_error 0\n" in text
     names = re.findall(r"^# TYPE (\S+)", text, re.M)
     assert len(names) == len(set(names))
+
+
+def test_running_pods_are_what_the_runtime_runs(node: Joined) -> None:
+    found = json.loads(page(node, "/runningpods/"))
+    assert found["kind"] == "PodList"
+    names = {one["metadata"]["name"]: [inner["name"] for inner in one["spec"]["containers"]] for one in found["items"]}
+    assert names["busy"] == ["main"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/metrics/slis", 'kubernetes_healthcheck{name="syncloop",type="healthz"} 1'),
+        ("/metrics/probes", "process_start_time_seconds 1"),
+        ("/flagz", "\nhostname-override=bench"),
+        ("/statusz", "\nBinary version: v1.36"),
+        ("/debug/pprof/", "goroutine"),
+        ("/debug/pprof/goroutine", "Process.run"),
+        ("/debug/pprof/heap", " function"),
+    ],
+)
+def test_pages_for_whoever_looks_into_the_node(node: Joined, path: str, expected: str) -> None:
+    assert expected in page(node, path)

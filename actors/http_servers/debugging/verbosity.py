@@ -1,0 +1,30 @@
+"""PUT /debug/flags/v: how much is logged, from now on, by every actor."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from actors.config.agent import Agent
+from actors.config.log_settings import set_logging
+from actors.http_servers.requests import ASK_SECONDS, Handler
+from supervision.actor import AskError
+from supervision.protocol import STAGE, Done
+
+_MOST = 100
+
+
+async def page(handler: Handler) -> None:
+    """The body is a whole number."""
+    text = handler.request.body.decode("utf-8", "replace").strip()
+    if not text.isascii() or not text.isdigit() or int(text) > _MOST:
+        handler.refuse(400, f'failed to set logging.verbosity: "{text[:20]}" is no verbosity')
+        return
+    order = msgspec.structs.replace(set_logging(cast(Agent, handler.actor.context).config.logging), verbosity=int(text))
+    try:
+        await handler.actor.ask(STAGE, order, Done, timeout=ASK_SECONDS)
+    except AskError as error:
+        handler.refuse(500, f"the stage: {error}")
+        return
+    await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")

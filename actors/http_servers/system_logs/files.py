@@ -1,0 +1,92 @@
+"""Files and listings below /var/log, as Go's http.FileServer shows them.
+
+Whoever may read the node's logs may read those only: a link that leads out of the directory is not followed, as pods
+with a hostPath volume write there (KHV002).
+"""
+
+from __future__ import annotations
+
+import errno
+import html
+import os
+import stat
+from email.utils import formatdate
+from typing import BinaryIO, Final
+from urllib.parse import quote
+
+import msgspec
+
+from actors.linux.beneath import UnsafePathError, clean_relative, open_beneath
+
+_PLAIN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+_NOT_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXIO}
+
+
+class NotServed(Exception):
+    """HTTP status and text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Directory(msgspec.Struct, frozen=True):
+    """`names` as they are listed: those of directories end with a slash."""
+
+    names: list[str]
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A file to read: so many bytes of it."""
+
+    file: BinaryIO
+    size: int
+    modified: str
+    """As HTTP writes times."""
+
+
+def look(root: str, path: str) -> Directory | Opened:
+    """`path` relative to the root, '' for the root itself. Raises NotServed."""
+    try:
+        top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        raise NotServed(404, "404 page not found") from None
+    try:
+        opened = open_beneath(top, "/".join(clean_relative(path.strip("/"))), flags=_PLAIN, links=True)
+    except UnsafePathError:
+        raise NotServed(404, "404 page not found") from None
+    except ValueError:
+        raise NotServed(400, "invalid URL path") from None
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            raise NotServed(404, "404 page not found") from None
+        raise NotServed(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden") from None
+    finally:
+        os.close(top)
+    return _what(opened)
+
+
+def _what(opened: int) -> Directory | Opened:
+    """Closes it, but for a file's."""
+    found = os.fstat(opened)
+    if stat.S_ISREG(found.st_mode):
+        return Opened(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
+    try:
+        if not stat.S_ISDIR(found.st_mode):
+            raise NotServed(404, "404 page not found")  # a pipe or a device gives no answer, or never ends
+        with os.scandir(opened) as entries:
+            names = [entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in entries]
+    finally:
+        os.close(opened)
+    return Directory(sorted(names))
+
+
+def listing(directory: Directory) -> str:
+    """HTML. Names may be anything: they are written so that they stay names."""
+    lines = []
+    for name in directory.names:
+        shown = name.encode("utf-8", "surrogateescape")
+        link = quote(shown, safe="/~!$&'()*,=@-._")
+        lines.append(f'<a href="{html.escape(link)}">{html.escape(shown.decode("utf-8", "replace"))}</a>\n')
+    head = '<!doctype html>\n<meta name="viewport" content="width=device-width">\n'
+    return head + "<pre>\n" + "".join(lines) + "</pre>\n"

@@ -1,0 +1,128 @@
+"""Answers /logs/ and /logs/{path}, and with a query what journalctl says of a service."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import shutil
+from typing import BinaryIO, Final, cast
+
+from tornado.iostream import StreamClosedError
+
+from actors.http_servers.requests import Handler
+
+from .files import Directory, NotServed, Opened, listing, look
+from .query import LogQuery, QueryError, command, parse
+
+ROOT: Final = "/var/log"
+BLOCK_BYTES: Final = 64 << 10
+JOURNAL_SECONDS: Final = 30.0
+"""Without a byte of it."""
+
+
+async def page(handler: Handler, path: str | None = None) -> None:
+    """The answer to GET without queries."""
+    if path is None:
+        handler.redirect(f"{handler.request.path}/", permanent=True)
+        return
+    try:
+        found = look(handler.application.settings.get("logs_root", ROOT), path)
+    except NotServed as error:
+        handler.refuse(error.status, str(error))
+        return
+    if isinstance(found, Directory):
+        await _directory(handler, found, path)
+    elif path.endswith("/"):
+        found.file.close()
+        handler.redirect(f"../{path.rstrip('/').rpartition('/')[2]}", permanent=True)
+    else:
+        await _file(handler, found, path)
+
+
+async def with_query(handler: Handler, path: str | None = None) -> None:
+    """The answer to GET where queries are allowed."""
+    if "query" not in handler.request.query_arguments:
+        await page(handler, path)
+        return
+    values = {key: handler.get_query_arguments(key) for key in handler.request.query_arguments}
+    try:
+        query = parse(values)
+    except QueryError as error:
+        handler.refuse(error.status, str(error))
+        return
+    if query.file:
+        await page(handler, query.file)
+    else:
+        await _services(handler, query)
+
+
+async def _directory(handler: Handler, found: Directory, path: str) -> None:
+    if path and not path.endswith("/"):
+        handler.redirect(f"{path.rpartition('/')[2]}/", permanent=True)
+        return
+    handler.set_header("Content-Type", "text/html; charset=utf-8")
+    await handler.finish(listing(found))
+
+
+async def _file(handler: Handler, found: Opened, path: str) -> None:
+    kind = mimetypes.guess_type(path)[0] or "text/plain; charset=utf-8"
+    # a log is text, or bytes: never something that a browser runs
+    handler.set_header("Content-Type", kind if kind.startswith("application/") else "text/plain; charset=utf-8")
+    handler.set_header("Content-Length", str(found.size))
+    handler.set_header("Last-Modified", found.modified)
+    with found.file as file:
+        await _send(handler, file, found.size)
+
+
+async def _send(handler: Handler, file: BinaryIO, left: int) -> None:
+    """What was there when it was opened; a file that was cut meanwhile ends the connection."""
+    try:
+        while left > 0:
+            block = file.read(min(BLOCK_BYTES, left))
+            if not block:
+                handler.detach().close()
+                return
+            left -= len(block)
+            handler.write(block)
+            await handler.flush()
+        handler.finish()
+    except StreamClosedError:
+        return
+
+
+async def _services(handler: Handler, query: LogQuery) -> None:
+    if shutil.which("journalctl") is None:
+        await _service_files(handler, query)
+        return
+    process = await asyncio.create_subprocess_exec(
+        "journalctl", *command(query), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output = cast(asyncio.StreamReader, process.stdout)
+    try:
+        while block := await asyncio.wait_for(output.read(BLOCK_BYTES), JOURNAL_SECONDS):
+            handler.write(block)
+            await handler.flush()
+        await handler.finish()
+    except TimeoutError:
+        await handler.finish("\njournalctl does not answer\n")
+    except StreamClosedError:
+        pass
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _service_files(handler: Handler, query: LogQuery) -> None:
+    """Where there is no journal: the file that a service of that name is likely to have."""
+    root = handler.application.settings.get("logs_root", ROOT)
+    for name in query.services:
+        for path in (name, f"{name}.log", f"{name}/{name}.log"):
+            try:
+                found = look(root, path)
+            except NotServed:
+                continue
+            if isinstance(found, Opened):
+                await _file(handler, found, path)
+                return
+    handler.refuse(404, f"there are no logs of {', '.join(query.services)}")

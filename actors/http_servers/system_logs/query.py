@@ -1,0 +1,137 @@
+"""What a node log query asks (KEP-2258): query parameters to the command line of journalctl(1). Pure.
+
+Services, up to four; or one file below /var/log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+Query = Mapping[str, Sequence[str]]
+MOST_SERVICES: Final = 4
+MOST_NAME: Final = 256
+MOST_LINES: Final = 100_000
+_SERVICE: Final = re.compile(r"[a-zA-Z0-9@._:\\-]+")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+
+
+class QueryError(ValueError):
+    """`status` 400: it cannot be read; 406: it makes no sense."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class LogQuery(msgspec.Struct, frozen=True):
+    """One of `services` and `file` is not empty."""
+
+    services: list[str]
+    file: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    tail_lines: int | None = None
+    boot: int | None = None
+    pattern: str = ""
+
+    @property
+    def only_file(self) -> bool:
+        """Nothing but the file is asked."""
+        return not (self.since or self.until or self.tail_lines is not None or self.boot is not None or self.pattern)
+
+
+def parse(query: Query) -> LogQuery:
+    """Raises QueryError."""
+    names = [name for name in query.get("query", ()) if name]
+    files = [name for name in names if "/" in name]
+    services = [name for name in names if "/" not in name]
+    found = LogQuery(
+        services,
+        files[0].lstrip("/") if files else "",
+        _time(query, "sinceTime"),
+        _time(query, "untilTime"),
+        _whole(query, "tailLines"),
+        _whole(query, "boot"),
+        _one(query, "pattern"),
+    )
+    _check(found, files)
+    return found
+
+
+def _check(found: LogQuery, files: list[str]) -> None:
+    if len(files) > 1 or (files and found.services):
+        raise QueryError(406, "query: specify either one file or services, not both")
+    if files and not found.only_file:
+        raise QueryError(406, "query: a file can be specified alone only")
+    if not files and not found.services:
+        raise QueryError(406, "query: cannot be empty")
+    if len(found.services) > MOST_SERVICES:
+        raise QueryError(406, f"query: at most {MOST_SERVICES} services")
+    for name in found.services:
+        if len(name) > MOST_NAME or not _SERVICE.fullmatch(name) or name.startswith("-"):
+            raise QueryError(406, f"query: {name[:40]!r} is no name of a service")
+    if found.tail_lines is not None and not 0 <= found.tail_lines <= MOST_LINES:
+        raise QueryError(406, f"tailLines: must be from 0 to {MOST_LINES}")
+    if found.boot is not None and found.boot > 0:
+        raise QueryError(406, "boot: must be 0 or less")
+    if found.boot is not None and (found.since or found.until):
+        raise QueryError(406, "boot: cannot be specified with sinceTime or untilTime")
+    if found.since and found.until and found.until < found.since:
+        raise QueryError(406, "untilTime: must be after sinceTime")
+    try:
+        re.compile(found.pattern)
+    except re.error as error:
+        raise QueryError(406, f"pattern: {error}") from None
+
+
+def command(query: LogQuery) -> list[str]:
+    """journalctl's arguments; what callers chose follows its own option, so that it is never an option itself."""
+    found = ["--utc", "--no-pager", "--output=short-precise"]
+    if query.since is not None:
+        found.append(f"--since={_stamp(query.since)}")
+    if query.until is not None:
+        found.append(f"--until={_stamp(query.until)}")
+    if query.tail_lines is not None:
+        found.append(f"--lines={query.tail_lines}")
+    found += [f"--unit={name}" for name in query.services]
+    if query.pattern:
+        found += [f"--grep={query.pattern}", "--case-sensitive=false"]
+    if query.boot is not None:
+        found.append(f"--boot={query.boot}")
+    return found
+
+
+def _stamp(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+
+
+def _one(query: Query, name: str) -> str:
+    values = query.get(name, ())
+    return values[0] if values else ""
+
+
+def _time(query: Query, name: str) -> datetime | None:
+    text = _one(query, name)
+    if not text:
+        return None
+    try:
+        if not _TIME.fullmatch(text):
+            raise ValueError
+        return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
+    except ValueError:
+        raise QueryError(400, f"{name}: {text[:40]!r} is no time as RFC 3339 writes it") from None
+
+
+def _whole(query: Query, name: str) -> int | None:
+    text = _one(query, name)
+    if not text:
+        return None
+    if not _INTEGER.fullmatch(text):
+        raise QueryError(400, f"{name}: {text[:40]!r} is no whole number")
+    return int(text)

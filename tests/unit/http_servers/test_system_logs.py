@@ -1,0 +1,130 @@
+"""/logs/: files, listings, and what a query asks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.http_servers.system_logs.files import Directory, NotServed, Opened, listing, look
+from actors.http_servers.system_logs.query import QueryError, command, parse
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    root = tmp_path / "log"
+    (root / "pods").mkdir(parents=True)
+    (root / "syslog").write_text("a line\n")
+    (root / "pods" / "0.log").write_text("of a pod\n")
+    (root / "inner").symlink_to("pods/0.log")
+    (root / "outer").symlink_to("/etc/passwd")
+    (root / "climbs").symlink_to("../secret")
+    (tmp_path / "secret").write_text("secret")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+def text(found: Directory | Opened) -> str:
+    assert isinstance(found, Opened)
+    with found.file as file:
+        return file.read().decode()
+
+
+def test_files_and_links_that_stay_inside_are_served(logs):
+    assert text(look(str(logs), "syslog")) == "a line\n"
+    assert text(look(str(logs), "pods/0.log")) == "of a pod\n"
+    assert text(look(str(logs), "inner")) == "of a pod\n"
+
+
+@pytest.mark.parametrize(
+    "path", ["outer", "climbs", "../secret", "pods/../../secret", "pipe", "nowhere", "syslog/x", "a\0b", "x" * 5000]
+)
+def test_what_leads_out_or_is_no_file_is_not_there(logs, path):
+    with pytest.raises(NotServed) as refused:
+        look(str(logs), path)
+    assert refused.value.status == 404
+
+
+@given(st.text(max_size=60))
+def test_no_path_reads_outside(path):
+    root = Path(__file__).parent
+    try:
+        found = look(str(root), path)
+    except NotServed:
+        return
+    if isinstance(found, Opened):
+        with found.file as file:
+            assert os.readlink(f"/proc/self/fd/{file.fileno()}").startswith(f"{root}/")
+
+
+def test_a_directory_is_listed_as_html_whatever_its_names(logs):
+    (logs / 'a"<b>:c').write_text("")
+    found = look(str(logs), "")
+    assert isinstance(found, Directory)
+    assert found.names == sorted(['a"<b>:c', "climbs", "inner", "outer", "pipe", "pods/", "syslog"])
+    page = listing(found)
+    assert '<a href="pods/">pods/</a>\n' in page
+    assert '<a href="a%22%3Cb%3E%3Ac">a&quot;&lt;b&gt;:c</a>\n' in page
+
+
+def test_a_query_becomes_a_command_line():
+    asked = {
+        "query": ["kubelet", "containerd"],
+        "sinceTime": ["2026-11-21T08:00:00.123456789+01:00"],
+        "tailLines": ["10"],
+        "pattern": ["--output=export"],
+    }
+    assert command(parse(asked)) == [
+        "--utc",
+        "--no-pager",
+        "--output=short-precise",
+        "--since=2026-11-21 07:00:00.123456 UTC",
+        "--lines=10",
+        "--unit=kubelet",
+        "--unit=containerd",
+        "--grep=--output=export",
+        "--case-sensitive=false",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({"query": ["a", "b", "c", "d", "e"]}, 406),
+        ({"query": ["a", "/b"]}, 406),
+        ({"query": ["/b"], "tailLines": ["1"]}, 406),
+        ({"query": [""]}, 406),
+        ({"query": ["-x"]}, 406),
+        ({"query": ["a b"]}, 406),
+        ({"query": ["a" * 257]}, 406),
+        ({"query": ["a"], "tailLines": ["100001"]}, 406),
+        ({"query": ["a"], "tailLines": ["ten"]}, 400),
+        ({"query": ["a"], "boot": ["1"]}, 406),
+        ({"query": ["a"], "boot": ["0"], "sinceTime": ["2026-11-21T08:00:00Z"]}, 406),
+        ({"query": ["a"], "sinceTime": ["yesterday"]}, 400),
+        ({"query": ["a"], "sinceTime": ["2026-13-21T08:00:00Z"]}, 400),
+        ({"query": ["a"], "sinceTime": ["2026-11-21T08:00:00Z"], "untilTime": ["2026-11-21T07:00:00Z"]}, 406),
+        ({"query": ["a"], "pattern": ["("]}, 406),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_refused(asked, status):
+    with pytest.raises(QueryError) as refused:
+        parse(asked)
+    assert refused.value.status == status
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["query", "sinceTime", "untilTime", "tailLines", "boot", "pattern"]),
+        st.lists(st.text(max_size=20), max_size=3),
+    )
+)
+def test_any_query_is_a_command_of_options_or_refused(asked):
+    try:
+        found = parse(asked)
+    except QueryError:
+        return
+    assert all(word.startswith("--") for word in command(found))
