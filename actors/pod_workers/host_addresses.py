@@ -9,11 +9,17 @@ import msgspec
 
 from actors.api_clients.messages import ObjectRef
 from actors.config.agent import Agent
+from actors.kube.container import Container
+from actors.kube.pod import Pod
 from supervision.actor import Actor
 
 from .objects import state_of
 
 _FAR = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+
+
+_OWN = {"status.hostIP", "status.hostIPs"}
+_OF_POD = {"status.podIP", "status.podIPs"}
 
 
 class _Address(msgspec.Struct, frozen=True):
@@ -29,8 +35,17 @@ class _Node(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
-async def host_ips(actor: Actor, agent: Agent) -> list[str]:
-    """One of each family: --node-ip, else those of the node object, else where default routes leave from."""
+def wanted(pod: Pod, container: Container) -> bool:
+    """Whether the container's environment tells of them. Pure."""
+    paths = {one.valueFrom.fieldRef.fieldPath for one in container.env if one.valueFrom and one.valueFrom.fieldRef}
+    return bool(paths & _OWN or (pod.spec.hostNetwork and paths & _OF_POD))
+
+
+async def host_ips(actor: Actor, agent: Agent, pod: Pod, container: Container) -> list[str]:
+    """One of each family: --node-ip, else those of the node object, else where default routes leave from. None where
+    nobody asks for them."""
+    if not wanted(pod, container):
+        return []
     given = [ip.strip() for ip in agent.node_ip.split(",") if ip.strip()]
     usable = [ip for ip in given if not ipaddress.ip_address(ip).is_unspecified]
     if usable:

@@ -187,7 +187,8 @@ class Maker:
     async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], place: PodPlace) -> Parts:
         agent, container = self._agent, start.container
         own_ips, objects = await asyncio.gather(
-            host_ips(self._actor, agent), fetch(self._actor, pod, references(container), joined=not agent.standalone)
+            host_ips(self._actor, agent, pod, container),
+            fetch(self._actor, pod, references(container), joined=not agent.standalone),
         )
         pod_ips = own_ips if pod.spec.hostNetwork else ips
         around = Place(

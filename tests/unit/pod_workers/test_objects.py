@@ -12,7 +12,7 @@ from actors.kube.codec import decode_pod, encode
 from actors.pod_workers.container_config import expand_all
 from actors.pod_workers.environment import Environment, Place, environment, references
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.host_addresses import internal_ips
+from actors.pod_workers.host_addresses import internal_ips, wanted
 from actors.pod_workers.objects import Objects
 from actors.pod_workers.service_links import service_environment
 
@@ -194,3 +194,19 @@ def test_the_node_object_tells_one_address_of_each_family():
     ]
     assert internal_ips(json.dumps({"status": {"addresses": addresses}}).encode()) == ["10.0.0.1", "fd00::1"]
     assert internal_ips(b"") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "host_network", "wants"),
+    [
+        ("status.hostIP", False, True),
+        ("status.podIP", False, False),
+        ("status.podIPs", True, True),
+        ("metadata.name", True, False),
+    ],
+)
+def test_the_nodes_addresses_are_asked_for_only_where_somebody_wants_them(path, host_network, wants):
+    entry = {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+    spec = {"hostNetwork": host_network, "containers": [{"name": "c", "env": [entry]}]}
+    whole = decode_pod(encode({"metadata": {"name": "p"}, "spec": spec}))
+    assert wanted(whole, whole.spec.containers[0]) is wants
