@@ -55,7 +55,7 @@ class Figure(msgspec.Struct, frozen=True):
         text = BARS.get(self.key)
         if text is None:
             return None
-        if self.floor is None:
+        if self.floor is None or "floor" not in text:
             return float(text.split()[0])
         return self.floor + 0.045 if "+" in text else self.floor * float(text.split()[0])
 
