@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from actors.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 
-from .certificate import BadCertificate, Certificate
+from .certificate import Certificate
 from .decide import Verdict, judge, subject_names
 from .rotation import ended
-from .store import load_pair
 
 WORK_SECONDS: Final = 20.0
 
@@ -29,7 +30,7 @@ class OwnServing:
 
     async def settle(self) -> bool:
         """Make, keep, or complain. False: there is none that can be used (said once; tried again at the next look)."""
-        agent, (pair, reason) = self._agent, self._load()
+        agent, (pair, reason) = self._agent, await self._load()
         names = subject_names(agent.node_name, agent.node_ip, _addresses())
         verdict = judge(pair, given=agent.serving_cert_given, wanted=names, now=self._wall())
         if verdict is Verdict.BROKEN:
@@ -41,7 +42,7 @@ class OwnServing:
             except DisposableError as error:
                 return self._complain(f"cannot make a serving certificate in {agent.cert_dir}: {error}")
             self._actor.log.info("made a self-signed serving certificate in %s", agent.cert_dir)
-            pair, reason = self._load()
+            pair, reason = await self._load()
         self.certificate, self._complaint = pair, ""
         if pair is not None and ended(pair, self._wall()):
             self._actor.log.warning(
@@ -53,11 +54,14 @@ class OwnServing:
     def complains(self) -> bool:
         return bool(self._complaint)
 
-    def _load(self) -> tuple[Certificate | None, str]:
+    async def _load(self) -> tuple[Certificate | None, str]:
+        """In a process of its own: what OpenSSL makes for a first look at a key would stay with this one."""
+        order = {"cert_file": self.files[0], "key_file": self.files[1]}
         try:
-            return load_pair(*self.files).certificate, ""
-        except (OSError, BadCertificate) as error:
-            return None, str(error)
+            found = await self._actor.disposable("actors.cert_manager.store:look_at_pair", order, deadline=WORK_SECONDS)
+        except DisposableError as error:
+            return None, error.text
+        return msgspec.convert(found, Certificate), ""
 
     def _complain(self, text: str) -> bool:
         if text != self._complaint:

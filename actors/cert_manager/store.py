@@ -10,7 +10,7 @@ import os
 import ssl
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -142,6 +142,12 @@ def load_pair(cert_file: str, key_file: str) -> Pair:
         reason = getattr(error, "reason", None) or str(error)
         raise BadCertificate(f"certificate and key cannot be used together: {reason}") from None
     return Pair(cert_file, key_file, certificate)
+
+
+def look_at_pair(cert_file: str, key_file: str) -> dict[str, Any]:
+    """For a disposable process: the fields of Certificate. Raises OSError, BadCertificate."""
+    found: dict[str, Any] = msgspec.to_builtins(load_pair(cert_file, key_file).certificate)
+    return found
 
 
 def _no_password() -> str:

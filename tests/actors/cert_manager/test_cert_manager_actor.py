@@ -103,7 +103,7 @@ def test_files_of_the_operator_are_read_again_when_they_change_unless_a_gate_is_
     run(story())
 
 
-def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_runs_no_other_process(tmp_path):
+def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_only_looks_at_it(tmp_path):
     async def start(**config: object) -> Harness:
         harness = Harness(CertManager, name="cert_manager", context=agent(tmp_path, **config))
         async with harness:
@@ -112,5 +112,5 @@ def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_runs_no_oth
 
     run(start())
     again = run(start(serverTLSBootstrap=True, rotateCertificates=True))
-    assert again.disposed == []
+    assert [function for function, _ in again.disposed] == ["actors.cert_manager.store:look_at_pair"]
     assert {type(message) for _, message in again.outbox} == {ServingCertificate}
