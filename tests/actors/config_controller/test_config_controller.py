@@ -1,99 +1,24 @@
 """The config controller with faked neighbours, real files and time in the test's hand."""
 
-import asyncio
-import json
 import os
-from contextlib import asynccontextmanager
 
 import pytest
 
-from actors.config.checkpoints import Store
 from actors.config.effective import from_json
-from actors.config.loading import load
-from actors.config.rule_kinds import Situation
-from actors.config.surroundings import Surroundings
 from actors.config_controller.actor import ConfigController
 from actors.config_controller.messages import (
     CgroupDriverLearnt,
     ConfigChanged,
     ConfigMapAssigned,
-    ConfigStatus,
-    Configz,
     Flagz,
-    GetConfigStatus,
     GetConfigz,
     GetFlagz,
     RollBack,
 )
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
-from supervision.harness import Harness, VirtualClock
-from supervision.protocol import STAGE, ActorState, Done, GetTree, Hello, Renew, SetLogging, Shutdown, Tree
-
-HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-
-
-class Node:
-    """Files and clock of a node whose agent is started, restarted and watched."""
-
-    def __init__(self, directory):
-        self.directory, self.clock = directory, VirtualClock(1_000_000.0)
-        self.restarts, self.incident = 0, "exit 1s ago"
-        self.flags = []
-        self.renewed, self.stage_answer = [], Done()
-        (directory / "conf.d").mkdir()
-
-    def write(self, text, name="kubelet.yaml"):
-        """As an editor does it: another file, renamed."""
-        path = self.directory / name
-        temporary = path.with_suffix(".tmp")
-        temporary.write_text(HEADER + text)
-        temporary.replace(path)
-
-    def load(self):
-        around = Surroundings(hostname="n", directory=str(self.directory), situation=Situation())
-        return load(["--config=kubelet.yaml", "--config-dir=conf.d", "--root-dir=root", *self.flags], around)
-
-    def renew(self, order):
-        self.renewed.append(order.names)
-        return self.stage_answer
-
-    def tree(self, question):
-        root = ActorState(name="root", parent=STAGE, kind="supervisor", state="running", restarts=0)
-        workers = ActorState(
-            name="pod_workers",
-            parent="root",
-            kind="supervisor",
-            state="running",
-            restarts=self.restarts,
-            last_incident=self.incident,
-        )
-        return Tree(pid=1, uptime=1.0, state="ready", actors=[root, workers])
-
-    @asynccontextmanager
-    async def running(self, *listeners, orderly=True):
-        harness = Harness(
-            ConfigController,
-            name="config_controller",
-            context=self.load(),
-            arguments={"clock": self.clock},
-            clock=self.clock,
-        )
-        harness.answer(GetTree, self.tree)
-        harness.answer(Renew, self.renew)
-        async with harness:
-            for name in listeners:
-                await harness.deliver(Hello(name, 1))
-            yield harness
-            if orderly:
-                await harness.stop()
-            else:
-                asyncio.get_running_loop().remove_reader(harness.actor._watcher.fileno())
-                harness.actor._watcher.close()
-
-    @property
-    def store(self):
-        return Store(str(self.directory / "root/troupelet/config"))
+from supervision.protocol import STAGE, Done, Hello, SetLogging, Shutdown
+from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 
 @pytest.fixture
@@ -101,30 +26,6 @@ def node(tmp_path):
     node = Node(tmp_path)
     node.write("maxPods: 10\n")
     return node
-
-
-async def effective(harness):
-    answer = await harness.deliver(GetConfigz())
-    assert isinstance(answer, Configz)
-    return json.loads(answer.body)["kubeletconfig"]
-
-
-async def status(harness):
-    answer = await harness.deliver(GetConfigStatus())
-    assert isinstance(answer, ConfigStatus)
-    return answer
-
-
-async def changed(harness):
-    """Let the events of the kernel in, and the settling time pass."""
-    actor = harness.actor
-    await harness.wait(lambda: actor._settle is not None or not actor._watcher, "an event on the files")
-    await harness.advance(1.0)
-    actor._settle = None
-
-
-def run(test):
-    asyncio.run(asyncio.wait_for(test, 30))
 
 
 def test_configz_is_the_effective_configuration(node):
