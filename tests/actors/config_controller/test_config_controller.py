@@ -1,5 +1,6 @@
 """The config controller with faked neighbours, real files and time in the test's hand."""
 
+import asyncio
 import os
 
 import pytest
@@ -17,7 +18,8 @@ from actors.config_controller.messages import (
 )
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
-from supervision.protocol import STAGE, Done, Hello, SetLogging, Shutdown
+from supervision.harness import Harness
+from supervision.protocol import STAGE, Done, GetTree, Hello, SetLogging, Shutdown
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 
