@@ -7,6 +7,7 @@ processes; measured with 22 actors, they save ten times that.
 
 from __future__ import annotations
 
+import ctypes
 from bisect import bisect_right
 from typing import Final
 
@@ -17,6 +18,19 @@ _EMPTY_BYTES: Final = b"".__sizeof__()
 _ENOUGH: Final = 2
 """So many of a size on new pages in a row: there was no place left on the old ones."""
 _MOST: Final = 500_000
+
+
+_M_ARENA_MAX: Final = -8
+
+
+def one_heap() -> None:
+    """Have the threads of a process share its heap: a library's eight threads would take pages of eight.
+
+    mallopt(3); other C libraries than GNU's have no such heaps.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_M_ARENA_MAX, 1)
 
 
 def fill() -> list[bytes]:

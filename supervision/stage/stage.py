@@ -111,6 +111,7 @@ class Stage:
     def _prepare_to_fork(self) -> None:
         """Leave as little as can be for each process to write to what it shares with the others."""
         rehearse(self.names, self.board, [load(name) for name in self._application.prepare])
+        gaps.one_heap()
         self.clean_pages = CleanPages()
         gc.collect()
         self._fillers = gaps.fill()
