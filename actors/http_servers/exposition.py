@@ -6,9 +6,11 @@ that a series never goes backwards; gauges are those of the incarnation that liv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from supervision.protocol import MetricsSnapshot, Sample, Tree
+
+from .prometheus_text import family, number, simple
 
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -78,30 +80,23 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
 
 def text(samples: Iterable[Sample]) -> bytes:
     """Prometheus text format 0.0.4 of these samples."""
-    from prometheus_client import CollectorRegistry, generate_latest
-    from prometheus_client.core import Metric
-    from prometheus_client.registry import Collector
-
-    families: dict[str, Metric] = {}
+    families: dict[str, list[Sample]] = {}
     for sample in merged(samples):
-        name = sample.name.removesuffix("_total") if sample.kind == "counter" else sample.name
-        family = families.get(name)
-        if family is None:
-            family = families[name] = Metric(name, sample.name.replace("_", " "), sample.kind)
-        if sample.kind == "histogram":
-            running = 0
-            for bound, count in zip([*map(repr, sample.bounds), "+Inf"], sample.counts, strict=True):
-                running += count
-                family.add_sample(f"{name}_bucket", {**sample.labels, "le": bound.removesuffix(".0")}, running)
-            family.add_sample(f"{name}_count", sample.labels, running)
-            family.add_sample(f"{name}_sum", sample.labels, sample.value)
-        else:
-            family.add_sample(sample.name if sample.kind == "gauge" else f"{name}_total", sample.labels, sample.value)
+        name = sample.name.removesuffix("_total") + "_total" if sample.kind == "counter" else sample.name
+        families.setdefault(name, []).append(sample)
+    return "".join(_family(name, found) for name, found in families.items()).encode()
 
-    class Families(Collector):  # type: ignore[misc]
-        def collect(self) -> Iterable[Metric]:
-            return families.values()
 
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(Families())
-    return bytes(generate_latest(registry))
+def _family(name: str, samples: list[Sample]) -> str:
+    kind = samples[0].kind
+    about = name.removesuffix("_total").replace("_", " ")
+    if kind != "histogram":
+        return simple(name, kind, about, [(sample.labels, sample.value) for sample in samples])
+    rows: list[tuple[str, Mapping[str, str], float]] = []
+    for sample in samples:
+        running = 0
+        for bound, count in zip([*sample.bounds, float("inf")], sample.counts, strict=True):
+            running += count
+            rows.append((f"{name}_bucket", {**sample.labels, "le": number(bound)}, running))
+        rows += [(f"{name}_sum", sample.labels, sample.value), (f"{name}_count", sample.labels, running)]
+    return family(name, kind, about, rows)

@@ -11,7 +11,6 @@ import asyncio
 import ssl
 from typing import Any, cast
 
-from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
@@ -23,19 +22,12 @@ from supervision.actor import Actor, AskError, on
 from . import pages
 from .access.gates import Anybody, ByApiServer, ByCertificate, Gate
 from .access.reviews import Reviews
+from .bounded import BoundedServer
 from .requests import application
 from .streaming import handlers
 from .tls import ServerContext, server_context
 
 RETRY_SECONDS = 5.0
-LIMITS: dict[str, Any] = {
-    "idle_connection_timeout": 90,
-    "max_header_size": 1024 * 1024,
-    "max_body_size": 1024 * 1024,
-    "body_timeout": 60,
-    "no_keep_alive": False,
-}
-"""Seconds and bytes; those of the reference where it has them."""
 
 
 class _Server(Actor):
@@ -43,7 +35,7 @@ class _Server(Actor):
 
     def __init__(self) -> None:
         super().__init__()
-        self.server: HTTPServer | None = None
+        self.server: BoundedServer | None = None
 
     @property
     def agent(self) -> Agent:
@@ -111,7 +103,7 @@ class NodeServer(_Server):
             more=[*handlers.routes(), *pages.debugging(config)],
             runtime=handlers.Runtime(self._runtime, config.streamingConnectionIdleTimeout),
         )
-        self.server = HTTPServer(paths, ssl_options=context, **LIMITS)
+        self.server = paths.settings["server"] = BoundedServer(paths, ssl_options=context)
         await self._listen(config.port)
 
     def _runtime(self) -> CriClient:
@@ -149,5 +141,5 @@ class ReadOnlyServer(_Server):
         config = self.agent.config
         if config.readOnlyPort:
             paths = application(self, Anybody(), main=False, debugging=False, both=pages.harmless())
-            self.server = HTTPServer(paths, **LIMITS)
+            self.server = paths.settings["server"] = BoundedServer(paths)
             await self._listen(config.readOnlyPort)

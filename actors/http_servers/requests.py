@@ -6,9 +6,10 @@ found to name a pod that this node has.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
@@ -25,6 +26,7 @@ from .access.gates import Gate
 from .container_logs.query import LogQuery, QueryError, parse_query
 from .container_logs.reader import LogUnavailable, open_beneath, read_log
 from .container_logs.where import LogPlace, LogRefused, find_log
+from .counting import Counting
 
 ASK_SECONDS = 5.0
 SCRAPE_SECONDS = 1.0
@@ -54,6 +56,24 @@ class Handler(RequestHandler):
         refusal = await self.gate.check(self.request)
         if refusal is not None and not self._gone:
             self.refuse(refusal.status, refusal.text)
+        server = self.application.settings.get("server")
+        if refusal is None and server is not None and self.request.connection is not None:
+            server.known(cast(Any, self.request.connection).stream)
+
+    async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
+        """tornado's; ends with the answer, and where the connection becomes a stream with that."""
+        counting: Counting = self.application.settings["counting"]
+        labels = counting.labels(self.request.method or "", self.request.path)
+        counting.begin(labels)
+        try:
+            await super()._execute(transforms, *args, **kwargs)
+        finally:
+            seconds = self.request.request_time()
+            counting.end(labels, seconds)
+            # the query is not logged: it may hold a command
+            self.actor.log.debug(
+                "%s %s %d %.1f ms", labels["method"], labels["path"], self._status_code, 1000 * seconds
+            )
 
     def refuse(self, status: int, text: str) -> None:
         self.set_status(status)
@@ -274,16 +294,26 @@ def application(
         ]
     else:
         paths += [(rf"/{prefix}/.*", DebuggingOff, given) for prefix in DEBUGGING_PREFIXES]
+    words = {_words(path) for path, *_ in paths}
     return Application(
         paths,
         default_handler_class=NotFound,
         default_handler_args=given,
-        log_function=lambda handler: log_request(actor, handler),
+        log_function=lambda handler: None,
+        counting=Counting(actor.metrics, "readwrite" if main else "readonly", words),
         numbers=exposition.Numbers(),
         **settings,
     )
 
 
+def _words(pattern: str) -> str:
+    """The plain words that a path begins with: `metrics/cadvisor` of `/metrics/cadvisor/?`."""
+    words = _PLAIN.match(pattern)
+    found = words[0].strip("/") if words else ""
+    return found if found.startswith("metrics/") else found.partition("/")[0]
+
+
+_PLAIN = re.compile(r"[A-Za-z/]*")
 DEBUGGING_PREFIXES: Sequence[str] = (
     "run",
     "exec",
@@ -294,14 +324,3 @@ DEBUGGING_PREFIXES: Sequence[str] = (
     "debug/pprof",
     "logs",
 )
-
-
-def log_request(actor: Actor, handler: RequestHandler) -> None:
-    """Counts a request; the address is logged, the query is not (it may hold a command)."""
-    status, request = handler.get_status(), handler.request
-    path = "/" + request.path.split("/", 2)[1][:40]
-    known = path if type(handler) is not NotFound else "other"
-    actor.metrics.count("kubelet_http_requests_total", method=request.method or "", path=known)
-    seconds = request.request_time()
-    actor.metrics.observe("kubelet_http_requests_duration_seconds", seconds, method=request.method or "", path=known)
-    actor.log.debug("%s %s %d %.1f ms", request.method, request.path, status, 1000 * seconds)

@@ -193,7 +193,8 @@ def psi_of(text: str) -> Psi | None:
     """`some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, and the same for `full`; None: it is not that."""
     found: dict[str, Pressure] = {}
     for line in text.splitlines():
-        kind, *pairs = line.split()
+        kind, _, rest = line.partition(" ")
+        pairs = rest.split()
         values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
         try:
             averages = [float(values[name]) for name in ("avg10", "avg60", "avg300")]

@@ -228,9 +228,9 @@ def test_metrics_show_every_actor_and_the_tree(tmp_path):
         node.answer(GetMetrics, lambda _: MetricsSnapshot("pleg", 1, [sample]))
         code, text = await node.fetch("/metrics")
         assert code == 200
-        assert 'troupelet_actor_restarts_total{actor="pod_workers/worker/0"} 2.0' in text
-        assert 'kubelet_pleg_relist_duration_seconds_bucket{le="1"} 2.0' in text
-        assert "kubelet_pleg_relist_duration_seconds_count 2.0" in text
+        assert 'troupelet_actor_restarts_total{actor="pod_workers/worker/0"} 2\n' in text
+        assert 'kubelet_pleg_relist_duration_seconds_bucket{le="1"} 2\n' in text
+        assert "kubelet_pleg_relist_duration_seconds_count 2\n" in text
 
     serve(Node(tmp_path), story)
 

@@ -1,0 +1,188 @@
+"""What callers send, and how many there are: the server with bounds, without actors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+
+from actors.http_servers.access.gates import Anybody
+from actors.http_servers.bounded import BoundedServer
+from actors.http_servers.requests import application
+from supervision.metrics import Metrics
+
+
+class Knows(RequestHandler):
+    """/in gets in, anything else does not."""
+
+    def get(self) -> None:
+        if self.request.path == "/in":
+            self.settings["server"].known(self.request.connection.stream)  # type: ignore[union-attr]
+        self.finish("ok")
+
+
+@contextlib.asynccontextmanager
+async def serving(paths: Application, **bounds: Any) -> AsyncIterator[tuple[BoundedServer, int]]:
+    server = paths.settings["server"] = BoundedServer(paths, **bounds)
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    try:
+        yield server, sockets[0].getsockname()[1]
+    finally:
+        server.stop()
+        await server.close_all_connections()
+
+
+async def is_open(reader: asyncio.StreamReader) -> bool:
+    """Whether nothing ends it within a moment."""
+    try:
+        return bool(await asyncio.wait_for(reader.read(1), 0.3))
+    except TimeoutError:
+        return True
+    except ConnectionError:
+        return False
+
+
+async def ask(port: int, path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: n\r\n\r\n".encode())
+    head = await asyncio.wait_for(reader.readuntil(b"ok"), 5)
+    assert head.startswith(b"HTTP/1.1 200")
+    return reader, writer
+
+
+async def test_silent_callers_keep_nobody_out() -> None:
+    async with serving(Application([(".*", Knows)]), most_unknown=3) as (_, port):
+        first = await ask(port, "/in")
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+        later = await ask(port, "/out")
+        states = [await is_open(reader) for reader, _ in silent]
+        assert states == [False, False, False, True, True]
+        assert await is_open(first[0])
+        for _, writer in [first, later, *silent]:
+            writer.close()
+
+
+async def test_connections_are_bounded_whoever_they_are() -> None:
+    async with serving(Application([(".*", Knows)]), most=3) as (_, port):
+        known = [await ask(port, "/in") for _ in range(3)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert not await is_open(reader)
+        known[0][1].close()
+        await asyncio.sleep(0.1)
+        again = await ask(port, "/in")
+        for one in (writer, again[1], *(writer for _, writer in known)):
+            one.close()
+
+
+class Exhausted:
+    """A listening socket whose accept has no descriptors for a while."""
+
+    def __init__(self, sock: socket.socket, times: int) -> None:
+        self._sock, self.times, self.tried = sock, times, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+    def accept(self) -> Any:
+        self.tried += 1
+        if self.tried <= self.times:
+            raise OSError(errno.EMFILE, "too many open files")
+        return self._sock.accept()
+
+
+async def test_without_descriptors_the_server_waits_and_goes_on() -> None:
+    paths = Application([(".*", Knows)])
+    server = paths.settings["server"] = BoundedServer(paths)
+    (sock,) = bind_sockets(0, "127.0.0.1")
+    exhausted = Exhausted(sock, 3)
+    server.add_sockets([exhausted])  # type: ignore[list-item]
+    _, writer = await ask(sock.getsockname()[1], "/in")
+    assert 3 < exhausted.tried < 8
+    writer.close()
+    server.stop()
+
+
+class Silent:
+    """All that a page needs of its actor here."""
+
+    name, incarnation, log = "http_servers/node_server", 1, logging.getLogger("test")
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+
+    async def ask(self, *_: Any, **__: Any) -> Any:
+        from supervision.actor import AskError
+
+        raise AskError("nobody is there")
+
+
+async def answered(requests: list[bytes]) -> tuple[list[bytes], Metrics]:
+    actor = Silent()
+    paths = application(actor, Anybody(), main=True, debugging=True)  # type: ignore[arg-type]
+    heads = []
+    async with serving(paths) as (_, port):
+        for request in requests:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            heads.append(await asyncio.wait_for(reader.read(), 5))
+            writer.close()
+    return heads, actor.metrics
+
+
+ODD = [
+    b"*",
+    b"?x",
+    b"foo",
+    b"x:1",
+    b"//",
+    b"/%ff",
+    b"/%00",
+    b"/../etc",
+    b"/healthz/%2e%2e",
+    b"/pods?%",
+    b"/metrics/x/y",
+]
+
+
+@pytest.mark.parametrize("target", ODD)
+def test_an_odd_target_is_answered_and_counted(target, caplog):
+    with caplog.at_level(logging.ERROR):
+        (head,), metrics = asyncio.run(
+            answered([b"GET " + target + b" HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n"])
+        )
+    assert head.startswith(b"HTTP/1.1 ")
+    assert 200 <= int(head[9:12]) < 600
+    assert "Traceback" not in caplog.text
+    assert any(sample.name == "kubelet_http_requests_total" for sample in metrics.snapshot("a", 1).samples)
+
+
+token = st.text(alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZ", min_size=1, max_size=9).map(str.encode)
+printable = st.binary(max_size=40).map(lambda raw: bytes(byte for byte in raw if 32 < byte < 256))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(token, printable), max_size=20))
+def test_no_request_line_makes_an_exception_or_a_new_series(lines):
+    requests = [
+        method + b" /" + target + b" HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n" for method, target in lines
+    ]
+    heads, metrics = asyncio.run(answered(requests))
+    for head in heads:
+        assert not head or head.startswith(b"HTTP/1.1 ")
+    methods = {sample.labels["method"] for sample in metrics.snapshot("a", 1).samples}
+    assert methods <= {"GET", "HEAD", "POST", "DELETE", "PATCH", "PUT", "OPTIONS", "other"}
+    paths = {sample.labels["path"] for sample in metrics.snapshot("a", 1).samples}
+    assert paths <= {"healthz", "pods", "metrics", "configz", "containerLogs", "other"}
+    inflight = [sample.value for sample in metrics.snapshot("a", 1).samples if "inflight" in sample.name]
+    assert not any(inflight)

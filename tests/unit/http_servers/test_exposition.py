@@ -1,0 +1,52 @@
+"""The numbers as Prometheus reads them: held against the reader of Prometheus' own client library."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from actors.http_servers.exposition import text
+from actors.http_servers.prometheus_text import number
+from supervision.protocol import Sample
+
+names = st.from_regex(r"[a-z][a-z_]{0,20}[a-z]", fullmatch=True).filter(
+    lambda name: not name.endswith(("_total", "_sum", "_count", "_bucket", "_created", "_info"))
+)
+texts = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]) | st.just("\n"), max_size=9)
+labels = st.dictionaries(names, texts, max_size=3)
+values = st.floats(allow_nan=False)
+
+
+@given(st.dictionaries(names, st.tuples(st.sampled_from(["gauge", "counter"]), labels, values), max_size=5))
+def test_what_is_written_is_read_as_it_was(wanted):
+    suffix = {"gauge": "", "counter": "_total"}
+    samples = [Sample(kind, name + suffix[kind], found, value) for name, (kind, found, value) in wanted.items()]
+    read = {
+        sample.name: (family.type, sample.labels, sample.value)
+        for family in text_string_to_metric_families(text(samples).decode())
+        for sample in family.samples
+    }
+    assert read == {s.name: (s.kind, s.labels, s.value) for s in samples}
+
+
+def test_a_histogram_runs_up():
+    page = text([Sample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])]).decode()
+    assert page.splitlines()[2:] == [
+        'took_seconds_bucket{a="b",le="0.1"} 1',
+        'took_seconds_bucket{a="b",le="1"} 3',
+        'took_seconds_bucket{a="b",le="+Inf"} 6',
+        'took_seconds_sum{a="b"} 2.5',
+        'took_seconds_count{a="b"} 6',
+    ]
+
+
+@given(st.floats(allow_nan=False) | st.integers())
+def test_numbers_keep_their_value(value):
+    assert float(number(value)) == float(value) if not isinstance(value, int) or abs(value) < 1e300 else True
+
+
+def test_numbers_that_are_none():
+    assert (number(math.inf), number(-math.inf), number(math.nan)) == ("+Inf", "-Inf", "NaN")

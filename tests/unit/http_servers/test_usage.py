@@ -1,0 +1,125 @@
+"""What a cgroup's files say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.http_servers.stats import disk, host, places
+from actors.http_servers.stats.usage import Pressure, psi_of, read
+from actors.linux.cgroup_tree import CgroupTree, Hierarchy
+
+PSI = "some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12"
+V2 = {
+    "cpu.stat": "usage_usec 5000\nuser_usec 3000\nsystem_usec 2000\nnr_periods 7\nnr_throttled 2\nthrottled_usec 9",
+    "cpu.max": "20000 100000",
+    "cpu.weight": "8",
+    "memory.current": "1000000",
+    "memory.stat": "anon 300000\nfile 500000\ninactive_file 400000\nactive_file 100000\npgfault 11\npgmajfault 1",
+    "memory.events": "low 0\nmax 3\noom 1\noom_kill 1",
+    "memory.max": "max",
+    "memory.swap.max": "4096",
+    "memory.swap.current": "0",
+    "pids.current": "4",
+    "pids.max": "max",
+    "memory.pressure": PSI,
+}
+V1 = {
+    "cpuacct.usage": "5000000",
+    "cpuacct.stat": "user 300\nsystem 200",
+    "cpu.stat": "nr_periods 7\nnr_throttled 2\nthrottled_time 9000",
+    "cpu.shares": "204",
+    "cpu.cfs_quota_us": "-1",
+    "cpu.cfs_period_us": "100000",
+    "memory.usage_in_bytes": "1000000",
+    "memory.limit_in_bytes": "2000000",
+    "memory.memsw.limit_in_bytes": "2500000",
+    "memory.stat": "rss 1\ntotal_rss 300000\ntotal_inactive_file 400000\ntotal_swap 8\ntotal_pgfault 11",
+    "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5",
+}
+CONTROLLERS = frozenset({"cpu", "cpuacct", "memory", "pids", "io"})
+
+
+def tree(root: Path, files: dict[str, str], *, unified: bool) -> CgroupTree:
+    (root / "c").mkdir()
+    for name, text in files.items():
+        (root / "c" / name).write_text(text + "\n")
+    return CgroupTree((Hierarchy(str(root), CONTROLLERS, unified),))
+
+
+def test_v2(tmp_path):
+    found = read(tree(tmp_path, V2, unified=True), "/c", lambda: 5.0)
+    assert (found.at, found.cpu_ns, found.user_ns, found.system_ns) == (5.0, 5_000_000, 3_000_000, 2_000_000)
+    assert (found.periods, found.throttled_periods, found.throttled_ns) == (7, 2, 9000)
+    assert (found.cpu_quota_us, found.cpu_period_us, found.cpu_shares) == (20000, 100000, 185)
+    assert (found.memory_bytes, found.working_set_bytes, found.rss_bytes) == (1_000_000, 600_000, 300_000)
+    assert (found.memory_limit_bytes, found.swap_limit_bytes, found.failures, found.oom_kills) == (None, 4096, 3, 1)
+    assert (found.processes, found.tasks_limit) == (4, None)
+    assert found.psi["memory"].some == Pressure(1234, 1.5, 0.25, 0.0)
+
+
+def test_v1(tmp_path):
+    found = read(tree(tmp_path, V1, unified=False), "/c", lambda: 5.0)
+    assert (found.cpu_ns, found.user_ns, found.system_ns) == (5_000_000, 3_000_000_000, 2_000_000_000)
+    assert (found.throttled_ns, found.cpu_shares, found.cpu_quota_us) == (9000, 204, None)
+    assert (found.working_set_bytes, found.rss_bytes, found.swap_bytes) == (600_000, 300_000, 8)
+    assert (found.memory_limit_bytes, found.swap_limit_bytes, found.oom_kills) == (2_000_000, 500_000, 5)
+
+
+@pytest.mark.parametrize("unified", [True, False])
+def test_a_cgroup_that_is_gone_has_nothing_known(tmp_path, unified):
+    found = read(tree(tmp_path, {}, unified=unified), "/gone", lambda: 5.0)
+    assert (found.cpu_ns, found.memory_bytes, found.working_set_bytes, found.psi) == (None, None, None, {})
+
+
+@given(st.text(alphabet="sofmeull avg10=.-nit\n", max_size=80))
+def test_any_text_is_pressure_or_none(text):
+    assert psi_of(text) is None or text.strip()
+
+
+def test_cgroups_of_pods_are_found_whichever_driver_made_them(tmp_path):
+    ids = ["0123456789abcdef" * 4, "fedcba9876543210" * 4]
+    (tmp_path / f"kubepods/burstable/pod1-a/{ids[0]}").mkdir(parents=True)
+    (tmp_path / "kubepods/pod2").mkdir()
+    slices = "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod3_b.slice"
+    (tmp_path / f"{slices}/cri-containerd-{ids[1]}.scope").mkdir(parents=True)
+    found = places.find(CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),)), "")
+    assert sorted(found.pods) == ["1-a", "2", "3-b"]
+    assert found.pods["1-a"].containers == {ids[0]: f"/kubepods/burstable/pod1-a/{ids[0]}"}
+    assert found.pods["3-b"].containers == {ids[1]: f"/{slices}/cri-containerd-{ids[1]}.scope"}
+    assert found.tiers == [
+        "/kubepods",
+        "/kubepods/burstable",
+        "/kubepods.slice",
+        "/kubepods.slice/kubepods-besteffort.slice",
+    ]
+
+
+def test_a_disk_is_measured_with_each_file_once(tmp_path):
+    data = tmp_path / "pods/u/volumes/kubernetes.io~empty-dir/data"
+    data.mkdir(parents=True)
+    (data / "one").write_bytes(b"x" * 10000)
+    (data / "two").hardlink_to(data / "one")
+    (data / "out").symlink_to("/")
+    (tmp_path / "logs/main").mkdir(parents=True)
+    (tmp_path / "logs/main/0.log").write_text("log\n" * 2000)
+    found = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")], ["v", "/nowhere", "/nowhere"]])
+    volume = found["u"]["volumes"]["data"]
+    assert volume["inodes_used"] == 3
+    assert 10000 <= volume["used_bytes"] < 30000
+    assert volume["capacity_bytes"] > volume["available_bytes"] > 0
+    assert found["u"]["logs"]["main"]["used_bytes"] >= 8000
+    assert found["v"]["volumes"] == {}
+
+
+def test_interfaces_and_the_one_that_leads_out():
+    text = "Inter-| Receive\n face |bytes\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n"
+    text += "  eth0: 100 2 3 4 5 6 7 8 900 10 11 12 13 14 15 16\n  bad: x\n"
+    (found,) = host.interfaces(text)
+    assert (found.name, found.rx_bytes, found.rx_drops, found.tx_bytes, found.tx_errors) == ("eth0", 100, 4, 900, 11)
+    routes = "Iface\tDestination\tGateway\neth1\t0000000A\t0\neth0\t00000000\t0102A8C0\n"
+    assert host.default_interface(routes) == "eth0"
+    assert host.default_interface("") == ""
