@@ -33,10 +33,11 @@ PRELOAD: Final = (
     "actors.prober.actor",
     "actors.status_manager.actor",
     "actors.http_servers.healthz_server",
+    "actors.http_servers.node_server",
     "supervision.supervisor",
 )
-"""Imported once by the stage before the first fork, so that every process shares the pages. What only one actor needs
-(the HTTPS library, cryptography) stays out of it."""
+"""Imported once by the stage before the first fork, so that every process shares the pages. What is needed rarely
+(cryptography) stays out of it."""
 
 PRELOAD_JOINED: Final = (
     "ssl",
