@@ -22,7 +22,7 @@ from actors.config_controller.messages import Configz, GetConfigz
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.harness import Harness
-from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Sample, Tree
+from supervision.protocol import ActorState, Done, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
 from tests.support.certificates import Authority
 
 POD = {"metadata": {"name": "p", "namespace": "d", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
@@ -93,7 +93,7 @@ class Node:
         missing = PodStatusFound("", b"", b"")
         self.answer(GetPodStatus, lambda question: found if question.name == "p" else missing)
 
-    def _fetch(self, path: str, client: tuple[str, str] | None, method: str) -> tuple[int, str]:
+    def _fetch(self, path: str, client: tuple[str, str] | None, method: str, body: bytes) -> tuple[int, str]:
         connection: http.client.HTTPConnection
         if self.plain:
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
@@ -103,15 +103,17 @@ class Node:
                 context.load_cert_chain(*client)
             connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=5)
         try:
-            connection.request(method, path)
+            connection.request(method, path, body)
             response = connection.getresponse()
             return response.status, response.read().decode()
         finally:
             connection.close()
 
-    async def fetch(self, path: str, *, client: Any = "admin", method: str = "GET") -> tuple[int, str]:
+    async def fetch(
+        self, path: str, *, client: Any = "admin", method: str = "GET", body: bytes = b""
+    ) -> tuple[int, str]:
         pair = self.authority.client("admin", "system:masters") if client == "admin" else client
-        return await asyncio.to_thread(self._fetch, path, pair, method)
+        return await asyncio.to_thread(self._fetch, path, pair, method, body)
 
     async def up(self) -> None:
         async with asyncio.timeout(10):
@@ -282,3 +284,75 @@ def test_an_actor_that_does_not_answer_costs_only_its_own_page(tmp_path):
         assert (await node.fetch("/configz"))[0] == 200
 
     serve(Node(tmp_path), story)
+
+
+@pytest.mark.parametrize(
+    ("switches", "path", "method", "code"),
+    [
+        ({}, "/debug/pprof/heap", "GET", 200),
+        ({}, "/debug/pprof/nothing", "GET", 404),
+        ({}, "/debug/pprof/heap", "POST", 405),
+        ({"enableProfilingHandler": False}, "/debug/pprof/heap", "GET", 405),
+        ({}, "/logs/", "GET", 200),
+        ({}, "/logs", "GET", 301),
+        ({}, "/logs/..%2f..%2fetc%2fpasswd", "GET", 404),
+        ({"enableSystemLogHandler": False}, "/logs/", "GET", 405),
+        ({"enableDebugFlagsHandler": False}, "/debug/flags/v", "PUT", 405),
+        ({}, "/debug/flags/v", "PUT", 400),
+        ({"enableSystemLogQuery": True}, "/logs/?query=a&query=/b", "GET", 406),
+        ({}, "/logs/?query=a&query=/b", "GET", 200),
+        ({}, "/checkpoint/d/q/c", "POST", 404),
+        ({}, "/checkpoint/d/p/z", "POST", 404),
+        ({}, "/checkpoint/d/p/c?timeout=x", "POST", 404),
+        ({"featureGates": {"ContainerCheckpoint": False}}, "/checkpoint/d/p/c", "POST", 404),
+        ({"featureGates": {"ComponentFlagz": False}}, "/flagz", "GET", 404),
+        ({"enableDebuggingHandlers": False}, "/runningpods/", "GET", 405),
+        ({"enableDebuggingHandlers": False}, "/logs/", "GET", 405),
+        ({"enableDebuggingHandlers": False}, "/flagz", "GET", 404),
+        ({"enableDebuggingHandlers": False}, "/metrics/slis", "GET", 200),
+    ],
+)
+def test_debugging_paths_are_there_by_their_switches(tmp_path, switches, path, method, code):
+    async def story(node: Node) -> None:
+        assert (await node.fetch(path, method=method))[0] == code
+
+    serve(Node(tmp_path, **switches), story)
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [("/metrics/slis", 200), ("/metrics/probes", 200), ("/logs/", 405), ("/flagz", 404)]
+)
+def test_the_read_only_server_has_the_harmless_paths(tmp_path, path, code):
+    async def story(node: Node) -> None:
+        node.answer(GetMetrics, lambda _: MetricsSnapshot("prober", 1, []))
+        assert (await node.fetch(path))[0] == code
+
+    serve(Node(tmp_path, actor=ReadOnlyServer), story)
+
+
+def test_a_verbosity_is_an_order_to_the_stage(tmp_path):
+    async def story(node: Node) -> None:
+        heard = []
+
+        def set_logging(order: SetLogging) -> Done:
+            heard.append(order.verbosity)
+            return Done()
+
+        node.answer(SetLogging, set_logging)
+        assert await node.fetch("/debug/flags/v", method="PUT", body=b"4") == (
+            200,
+            "successfully set klog.logging.verbosity to 4",
+        )
+        assert heard == [4]
+
+    serve(Node(tmp_path), story)
+
+
+def test_stats_without_a_runtime_are_an_error_and_say_so_in_the_metrics(tmp_path):
+    async def story(node: Node) -> None:
+        code, text = await node.fetch("/stats/summary")
+        assert (code, "runtime" in text) == (500, True)
+        code, text = await node.fetch("/metrics/resource")
+        assert (code, "\nresource_scrape_error 1\n" in text) == (200, True)
+
+    serve(Node(tmp_path, runtimeRequestTimeout=1), story)
