@@ -87,6 +87,7 @@ def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined
 
 def test_the_lease_is_kept_while_every_other_actor_is_wedged(own: Joined) -> None:
     own.node.wait_whole()
+    own.nodes.until(lambda: own.api.find(LEASE), "a lease", 15)
     before = own.api.call("GET", LEASE)["spec"]["renewTime"]
     seen, end, renewed = len(own.nodes.told), time.monotonic() + 25, before
     while renewed == before and time.monotonic() < end:
