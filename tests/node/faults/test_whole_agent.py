@@ -55,7 +55,8 @@ def wait_no_process(node: FaultyNode, seconds: float = 10.0) -> None:
 
 def refused(node: FaultyNode, *flags: str) -> str:
     """What a start with these flags as well says before it ends with 1."""
-    arguments = [f"--root-dir={node.home}/refused", f"--config={node.home}/config.json", *flags]
+    own = [f"--root-dir={node.home}/refused", f"--config={node.home}/config.json", "--set-kernel-tunables=false"]
+    arguments = [*own, *flags]
     done = subprocess.run(
         [sys.executable, "-m", "actors.command", "start", *arguments], capture_output=True, text=True, timeout=60
     )
@@ -202,7 +203,7 @@ def test_a_pod_that_was_withdrawn_while_the_agent_was_down_is_ended(node):
 
 
 def test_a_second_agent_on_the_same_directory_is_refused_and_the_first_goes_on(node):
-    arguments = [f"--root-dir={node.home}/root", f"--config={node.home}/config.json"]
+    arguments = [f"--root-dir={node.home}/root", f"--config={node.home}/config.json", "--set-kernel-tunables=false"]
     second = subprocess.run(
         [sys.executable, "-m", "actors.command", "start", *arguments], capture_output=True, text=True, timeout=60
     )
