@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.support.incident_file import incidents
@@ -111,12 +112,16 @@ def test_the_stage_answers_while_every_actor_is_stopped(tmp_path: Path) -> None:
 
 
 def test_what_is_told_while_an_actor_is_replaced_reaches_the_new_one(tmp_path: Path) -> None:
+    from tests.support.tree_actors import GetSeen, Seen, Tell
+
     with stage_running(SMALL, tmp_path / "run") as stage:
         stage.ask(Say("warm"), Said, "echo")
-        stage.kill("listener")
-        from tests.support.tree_actors import GetSeen, Seen, Tell
-
+        # stopped first: a process that is only killed may still take a message while it dies
+        listener = psutil.Process(stage.pid("listener"))
+        listener.suspend()
+        stage.wait(lambda: listener.status() == psutil.STATUS_STOPPED, "the listener stands still")
         stage.ask(Tell("listener", 50), Said, "echo")
+        listener.kill()
         stage.wait(lambda: stage.ask(GetSeen(), Seen, "listener").numbers == list(range(50)), "all 50 came")
 
 
