@@ -18,7 +18,7 @@ from typing import Protocol
 
 from .channel import Channel, Flusher
 from .mailbox import Entry, Outbox
-from .names import Names, NoSuchActor, PeerRefused
+from .names import Names, NoSuchActor, PeerRefused, is_ending
 from .wire import Ack, Frame, WireError, is_large
 
 log = logging.getLogger(__name__)
@@ -118,6 +118,11 @@ class Link:
             log.warning("no connection to %s: %s", self.name, error)
             self._retry()
         else:
+            if self._returned and pid == self._pid and is_ending(pid):
+                # it has not refused anything: it dies, and its name still means it
+                sock.close()
+                self._retry()
+                return
             self._take_returned(same_process=pid == self._pid)
             self._pid = pid
             opening = self._owner.loop.create_unix_connection(lambda: Channel(self, self._owner.flusher), sock=sock)

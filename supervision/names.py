@@ -147,3 +147,18 @@ class Names:
             return stat.S_ISREG(os.stat(file_of(name), dir_fd=self.fd).st_mode)
         except FileNotFoundError:
             return False
+
+
+_PF_EXITING = 0x4
+_FLAGS = 6
+"""Place of the kernel's flags in /proc/PID/stat after the name (proc(5): field 9)."""
+
+
+def is_ending(pid: int) -> bool:
+    """Whether a process is gone or on its way: its sockets are closed one by one, so the last still answers."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return True
+    return fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)

@@ -2,11 +2,13 @@
 
 import os
 import stat
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from supervision.names import Names, NoSuchActor, PeerRefused, file_of
+from supervision.names import Names, NoSuchActor, PeerRefused, file_of, is_ending
 
 
 @pytest.fixture
@@ -73,3 +75,14 @@ def test_long_names_are_different_files_of_bounded_length() -> None:
     assert len(files) == 100
     assert all(len(file) <= 72 for file in files)
     assert file_of("pod_workers/worker/1") == "pod_workers~worker~1"
+
+
+def test_a_process_that_has_ended_or_is_not_there_is_ending_and_a_live_one_is_not() -> None:
+    assert not is_ending(os.getpid())
+    child = subprocess.Popen(["true"])
+    deadline = time.monotonic() + 5
+    while not is_ending(child.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    child.wait()
+    assert is_ending(child.pid)
