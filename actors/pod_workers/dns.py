@@ -11,6 +11,8 @@ import msgspec
 
 from actors.kube.pod import HostAlias, Pod
 
+from .names import label
+
 MAX_SERVERS, MAX_SEARCHES, MAX_SEARCH_CHARACTERS = 3, 32, 2048
 
 
@@ -25,8 +27,10 @@ NO_HOST_FILE = Dns(servers=["127.0.0.1"], searches=["."])
 
 
 def parse_resolv_conf(text: str) -> Dns:
-    """What a resolv.conf says (resolv.conf(5)); the last `search` and `options` of each count."""
-    servers, searches, options = [], [], []
+    """What a resolv.conf says (resolv.conf(5)): of `search` lines the last one counts, `options` lines add up."""
+    servers: list[str] = []
+    searches: list[str] = []
+    options: dict[str, str] = {}
     for line in text.splitlines():
         words = line.split("#")[0].split(";")[0].split()
         if len(words) < 2:
@@ -36,8 +40,8 @@ def parse_resolv_conf(text: str) -> Dns:
         elif words[0] == "search":
             searches = [word.rstrip(".") or "." for word in words[1:]]
         elif words[0] == "options":
-            options = words[1:]
-    return Dns(servers=servers, searches=searches, options=options)
+            options |= {word.partition(":")[0]: word for word in words[1:]}
+    return Dns(servers=servers, searches=searches, options=list(options.values()))
 
 
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
@@ -50,16 +54,17 @@ def complaints(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_doma
     """Reason and message of the events that users are told: what the pod does not get of what it asked for."""
     policy, found = policy_of(pod), []
     if policy == "ClusterFirst" and not cluster_servers:
-        text = f'no clusterDNS is configured, the pod\'s policy "{pod.spec.dnsPolicy}" falls back to "Default"'
+        text = "kubelet does not have ClusterDNS IP configured and cannot create Pod using"
+        text = f'pod: "{label(pod)}". {text} "ClusterFirst" policy. Falling back to "Default" policy.'
         found.append(("MissingClusterDNS", text))
     whole = _whole(pod, policy, host, cluster_servers, cluster_domain)
     cut = _cut(whole)
-    for what, before, after in (
-        ("Search Line", whole.searches, cut.searches),
-        ("Nameserver", whole.servers, cut.servers),
+    for begin, line, before, after in (
+        ("Search Line limits were exceeded, some search paths", "search line", whole.searches, cut.searches),
+        ("Nameserver limits were exceeded, some nameservers", "nameserver line", whole.servers, cut.servers),
     ):
         if before != after:
-            text = f"{what} limits were exceeded, some have been omitted; applied are: {' '.join(after)}"
+            text = f"{begin} have been omitted, the applied {line} is: {' '.join(after)}"
             found.append(("DNSConfigForming", text))
     return found
 

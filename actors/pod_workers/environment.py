@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 
 import msgspec
 
@@ -17,7 +16,8 @@ from actors.kube.container import Container, EnvVar, EnvVarSource
 from actors.kube.meta import ResourceFieldSelector
 from actors.kube.pod import Pod
 from actors.kube.pods import find_container
-from actors.kube.quantity import ceil, parse
+from actors.kube.quantity import QuantityError
+from actors.kube.resource_fields import ResourceFieldError, resource_field
 
 from . import env_files
 from .errors import ConfigError
@@ -113,7 +113,7 @@ def _value(
     if source.fieldRef is not None:
         return field(pod, source.fieldRef.fieldPath, place)
     if source.resourceFieldRef is not None:
-        return resource_field(pod, container, source.resourceFieldRef, place)
+        return _resource(pod, container, source.resourceFieldRef, place)
     if source.configMapKeyRef is not None or source.secretKeyRef is not None:
         return _key(pod, source, objects)
     if source.fileKeyRef is not None:
@@ -156,23 +156,12 @@ def field(pod: Pod, path: str, place: Place) -> str:
     return values[path]
 
 
-def resource_field(pod: Pod, container: Container, selector: ResourceFieldSelector, place: Place) -> str:
-    """A request or limit divided by the divisor and rounded up; a missing limit is what the node has."""
+def _resource(pod: Pod, container: Container, selector: ResourceFieldSelector, place: Place) -> str:
+    """Raises ConfigError."""
     target = find_container(pod, selector.containerName) if selector.containerName else container
     if target is None:
         raise ConfigError(f"resourceFieldRef: container {selector.containerName} not found")
-    kind, _, resource = selector.resource.partition(".")
-    if kind not in ("limits", "requests") or not resource:
-        raise ConfigError(f"unsupported container resource: {selector.resource}")
-    limits, requests = target.resources.limits, target.resources.requests
-    quantity = (requests if kind == "requests" else limits).get(resource)
-    if quantity is None and kind == "requests":
-        quantity = limits.get(resource)
-    if quantity is not None:
-        value = parse(quantity)
-    elif kind == "limits":
-        value = Fraction(place.allocatable.get(resource, 0), 1000 if resource == "cpu" else 1)
-    else:
-        value = Fraction(0)
-    divisor = parse(selector.divisor) if selector.divisor else Fraction(1)
-    return str(ceil(value / (divisor or Fraction(1))))
+    try:
+        return resource_field(pod, target, selector, place.allocatable)
+    except (ResourceFieldError, QuantityError) as error:
+        raise ConfigError(str(error)) from None

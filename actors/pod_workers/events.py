@@ -25,11 +25,6 @@ def pod_event(pod: Pod, kind: Literal["Normal", "Warning"], reason: str, text: s
     )
 
 
-def label(pod: Pod) -> str:
-    """The pod as texts for users name it."""
-    return f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
-
-
 def field_of(pod: Pod, container: str) -> str:
     """Where in the pod the container is."""
     if any(one.name == container for one in pod.spec.initContainers):

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
     """`$(NAME)` becomes its value, an unknown one stays as it is, `$$` is one `$`."""
+    return _replaced(text, lambda name: values.get(name, f"$({name})"))
+
+
+def expand_all(texts: Iterable[str], values: Mapping[str, str]) -> list[str]:
+    return [expand(text, values) for text in texts]
+
+
+def named(text: str) -> list[str]:
+    """The variables that the text names, in order."""
+    found: list[str] = []
+
+    def note(name: str) -> str:
+        found.append(name)
+        return ""
+
+    _replaced(text, note)
+    return found
+
+
+def _replaced(text: str, value_of: Callable[[str], str]) -> str:
     if "$" not in text:
         return text
     out, at = [], 0
@@ -20,14 +40,9 @@ def expand(text: str, values: Mapping[str, str]) -> str:
             out.append("$")
             at += 2
         elif following == "(" and (end := text.find(")", at + 2)) >= 0:
-            name = text[at + 2 : end]
-            out.append(values.get(name, f"$({name})"))
+            out.append(value_of(text[at + 2 : end]))
             at = end + 1
         else:
             out.append("$" + following)
             at += 2
     return "".join(out)
-
-
-def expand_all(texts: Iterable[str], values: Mapping[str, str]) -> list[str]:
-    return [expand(text, values) for text in texts]

@@ -11,7 +11,7 @@ from actors.kube.pod import Pod
 from proto import cri_pb2 as cri
 
 from .errors import ConfigError
-from .expansion import expand
+from .expansion import expand, named
 
 _PROPAGATION = {
     None: cri.PROPAGATION_PRIVATE,
@@ -31,16 +31,39 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     """Host path by place in volumeMounts."""
     images: Mapping[str, str] = {}
     """Image by volume that is one."""
+    read_only: frozenset[str] = frozenset()
+    """Volumes that no container may write to."""
     recursive_read_only: bool = False
     """The runtime can make what is mounted below a mount read-only, too."""
 
 
-def expanded_subpath(pod_name: str, mount: VolumeMount, environment: dict[str, str]) -> str:
-    """The sub path of a volume mount, expanded; '' for none. Raises ConfigError for one that leaves the volume."""
-    path = expand(mount.subPathExpr, environment) if mount.subPathExpr else mount.subPath
-    if path.startswith("/") or ".." in path.split("/") or (mount.subPathExpr and "$(" in path):
-        raise ConfigError(f"subPath of {pod_name}: {path!r} must be relative, without '..', every variable known")
+def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
+    """The sub path of a volume mount, expanded; '' for none. Raises ConfigError for one that leaves the volume, and
+    for a variable that has no value."""
+    path = mount.subPath
+    if mount.subPathExpr:
+        missing = sorted({name for name in named(mount.subPathExpr) if not environment.get(name)})
+        if missing:
+            raise ConfigError(f"missing value for {', '.join(missing)}")
+        path = expand(mount.subPathExpr, environment)
+    if path.startswith("/"):
+        raise ConfigError(f"error SubPath `{path}` must not be an absolute path")
+    if ".." in path.split("/"):
+        raise ConfigError(f"unable to provision SubPath `{path}`: must not contain '..'")
     return path
+
+
+def read_only_volumes(pod: Pod) -> frozenset[str]:
+    """Those that the agent keeps up to date, and claims that ask for it: whatever a volume mount says."""
+    return frozenset(
+        volume.name
+        for volume in pod.spec.volumes
+        if volume.secret
+        or volume.configMap
+        or volume.downwardAPI
+        or volume.projected
+        or (volume.persistentVolumeClaim and volume.persistentVolumeClaim.readOnly)
+    )
 
 
 def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
@@ -61,7 +84,7 @@ def volume_mounts(container: Container, sources: Sources) -> list[cri.Mount]:
 def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
     made = cri.Mount(
         container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
-        readonly=mount.readOnly,
+        readonly=mount.readOnly or mount.name in sources.read_only,
         recursive_read_only=_recursive(mount, sources),
         propagation=_PROPAGATION.get(mount.mountPropagation, cri.PROPAGATION_PRIVATE),
     )

@@ -11,6 +11,11 @@ MAX_KERNEL_NAME = 64
 MAX_LINK_NAME = 255
 
 
+def label(pod: Pod) -> str:
+    """The pod as texts for users name it."""
+    return f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
+
+
 def log_directory(logs_dir: str, namespace: str, name: str, uid: str) -> str:
     return f"{logs_dir}/{namespace}_{name}_{uid}"
 

@@ -10,6 +10,7 @@ from actors.kube.pod import Pod
 from proto import cri_pb2 as cri
 
 from .errors import ConfigError
+from .names import label
 
 MASKED_PATHS: Final = (
     "/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
@@ -67,7 +68,7 @@ def container_context(
     group = own.runAsGroup if own.runAsGroup is not None else whole.runAsGroup
     non_root = own.runAsNonRoot if own.runAsNonRoot is not None else whole.runAsNonRoot
     if non_root:
-        refuse_root(user, image_user)
+        refuse_root(user, image_user, f'(pod: "{label(pod)}", container: {container.name})')
     context = cri.LinuxContainerSecurityContext(
         privileged=privileged(container),
         namespace_options=namespaces(pod),
@@ -102,19 +103,18 @@ def container_context(
     return context
 
 
-def refuse_root(user: int | None, image_user: tuple[int | None, str]) -> None:
+def refuse_root(user: int | None, image_user: tuple[int | None, str], where: str) -> None:
     """runAsNonRoot: what is not known not to be root is refused. Raises ConfigError."""
     if user == 0:
-        raise ConfigError("container's runAsUser breaks non-root policy")
+        raise ConfigError(f"container's runAsUser breaks non-root policy {where}")
     if user is not None:
         return
     uid, name = image_user
     if uid == 0 or (uid is None and not name):
-        raise ConfigError("container has runAsNonRoot and image will run as root")
+        raise ConfigError(f"container has runAsNonRoot and image will run as root {where}")
     if uid is None:
-        raise ConfigError(
-            f"container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
-        )
+        text = f"container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
+        raise ConfigError(f"{text} {where}")
 
 
 def privileged(container: Container) -> bool:

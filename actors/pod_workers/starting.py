@@ -34,7 +34,7 @@ from .events import EVENT_CLIENT, pod_event
 from .hooks import HookFailed, run_hook
 from .host_addresses import host_ips
 from .machine import thermal_throttles, this_machine
-from .mounts import Sources, expanded_subpath, image_volumes, volume_mounts
+from .mounts import Sources, expanded_subpath, image_volumes, read_only_volumes, volume_mounts
 from .names import domain, hostname, log_path
 from .node_support import beyond_us
 from .objects import fetch, runtime_handler
@@ -234,6 +234,7 @@ class Maker:
             paths=place.volumes,
             subpaths=await self._subpaths(pod, container, values, place),
             images={name: await self._image_id(reference) for name, reference in images_of.items()},
+            read_only=read_only_volumes(pod),
             recursive_read_only=await self._recursive_read_only(pod, container),
         )
         mounts = volume_mounts(container, sources)
@@ -276,7 +277,7 @@ class Maker:
             SubPath(mount.name, path, index, mount.readOnly)
             for index, mount in enumerate(container.volumeMounts)
             if mount.name in place.volumes
-            if (path := expanded_subpath(pod.metadata.name, mount, values))
+            if (path := expanded_subpath(mount, values))
         ]
         if not items:
             return {}

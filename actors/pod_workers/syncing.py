@@ -20,7 +20,8 @@ from .actions import Actions, Backoff, Start, compute, earliest
 from .departure import collect, stop_all
 from .ending import alive, end_all, plan
 from .errors import StartFailed
-from .events import label, of_failed_start
+from .events import of_failed_start
+from .names import label
 from .restarts import next_row
 from .starting import Turn
 from .table import Event

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Final
 
 import msgspec
 
-from actors.kube import quantity
 from actors.kube.meta import ObjectFieldSelector, ResourceFieldSelector
 from actors.kube.pod import Pod
 from actors.kube.pods import find_container
+from actors.kube.resource_fields import ResourceFieldError, resource_field
 from actors.kube.volumes import DownwardAPIVolumeSource
 
 DEFAULT_MODE: Final = 0o644
@@ -72,17 +71,12 @@ def lines(pairs: Mapping[str, str]) -> str:
 def resource(pod: Pod, selector: ResourceFieldSelector, allocatable: Mapping[str, int]) -> str:
     """A container's limit or request, in units of the divisor, rounded up. Raises DownwardError."""
     container = find_container(pod, selector.containerName)
-    kind, _, name = selector.resource.partition(".")
-    if container is None or kind not in {"limits", "requests"} or not name:
+    if container is None:
         raise DownwardError(f"no resource {selector.resource!r} of container {selector.containerName!r}")
-    amounts = container.resources.limits if kind == "limits" else container.resources.requests
-    if name in amounts:
-        value = quantity.parse(amounts[name])
-    else:
-        node = allocatable.get(name, 0) if kind == "limits" else 0
-        value = Fraction(node, 1000 if name == "cpu" else 1)
-    divisor = quantity.parse(selector.divisor) if selector.divisor not in {"", "0", 0} else Fraction(1)
-    return str(quantity.ceil(value / divisor))
+    try:
+        return resource_field(pod, container, selector, allocatable)
+    except ResourceFieldError as error:
+        raise DownwardError(str(error)) from None
 
 
 def _quoted(text: str) -> str:

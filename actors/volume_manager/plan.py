@@ -135,7 +135,9 @@ def claimed(pod: Pod, volume: str, found: Found | str) -> Step:
     if isinstance(found, str):
         return Unready(volume, found)
     whole = pod.spec.securityContext
-    group = whole.fsGroup if found.group else None
+    claims = (one.persistentVolumeClaim for one in pod.spec.volumes if one.name == volume)
+    read_only = any(claim is not None and claim.readOnly for claim in claims)
+    group = whole.fsGroup if found.group and not read_only else None
     return Local(volume, found.path, found.type, group, whole.fsGroupChangePolicy == "OnRootMismatch")
 
 

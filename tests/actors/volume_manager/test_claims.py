@@ -91,6 +91,13 @@ async def test_the_files_of_a_local_volume_are_given_to_the_pods_group(node: Nod
     assert (tmp_path / "disk").stat().st_mode & 0o2770 == 0o2770
 
 
+async def test_what_is_only_read_is_given_to_nobody(node: Node, tmp_path: Path) -> None:
+    claim = {"persistentVolumeClaim": {"claimName": "disk", "readOnly": True}}
+    async with node.harness:
+        await node.mount(claim, securityContext={"fsGroup": os.getgid()})
+    assert (tmp_path / "disk").stat().st_mode & 0o2070 != 0o2070
+
+
 @pytest.mark.parametrize(
     ("claim", "volume", "text"),
     [

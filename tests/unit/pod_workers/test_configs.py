@@ -15,7 +15,7 @@ from actors.pod_workers.dns import Dns
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.hashing import container_hash
 from actors.pod_workers.machine import size_name
-from actors.pod_workers.mounts import Sources, expanded_subpath, volume_mounts
+from actors.pod_workers.mounts import Sources, expanded_subpath, read_only_volumes, volume_mounts
 from actors.pod_workers.names import kernel_hostname
 from actors.pod_workers.resources import Limits, Machine, limits, oom_score, quota, shares
 from actors.pod_workers.sandbox_config import Surroundings, sandbox_config
@@ -102,28 +102,40 @@ def test_limits_and_security_go_into_the_config():
     assert dict(config.linux.resources.unified) == {"memory.oom.group": "1"}
 
 
+def one_subpath(**mount):
+    (found,) = pod(
+        containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])]
+    ).spec.containers
+    return expanded_subpath(found.volumeMounts[0], {"NAME": "n", "EVIL": "../../etc", "ABSOLUTE": "/tmp", "EMPTY": ""})
+
+
 @pytest.mark.parametrize(
     ("mount", "expected"),
     [
         ({"subPath": "a/b"}, "a/b"),
+        ({"subPath": "$(NAME)"}, "$(NAME)"),
         ({"subPathExpr": "$(NAME)/x"}, "n/x"),
+        ({"subPathExpr": "$$(NAME)"}, "$(NAME)"),
         ({}, ""),
-        ({"subPath": "/etc"}, None),
-        ({"subPath": "a/../../etc"}, None),
-        ({"subPathExpr": "$(EVIL)"}, None),
-        ({"subPathExpr": "$(UNKNOWN)"}, None),
     ],
 )
-def test_a_sub_path_stays_in_its_volume(mount, expected):
-    (found,) = pod(
-        containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])]
-    ).spec.containers
-    environment = {"NAME": "n", "EVIL": "../../etc"}
-    if expected is None:
-        with pytest.raises(ConfigError):
-            expanded_subpath("p", found.volumeMounts[0], environment)
-    else:
-        assert expanded_subpath("p", found.volumeMounts[0], environment) == expected
+def test_a_sub_path_is_expanded_where_it_asks_for_that(mount, expected):
+    assert one_subpath(**mount) == expected
+
+
+@pytest.mark.parametrize(
+    ("mount", "text"),
+    [
+        ({"subPath": "/etc"}, "error SubPath `/etc` must not be an absolute path"),
+        ({"subPathExpr": "$(ABSOLUTE)"}, "error SubPath `/tmp` must not be an absolute path"),
+        ({"subPath": "a/../../etc"}, r"unable to provision SubPath `a/../../etc`: must not contain '\.\.'"),
+        ({"subPathExpr": "$(EVIL)"}, "unable to provision SubPath `../../etc`"),
+        ({"subPathExpr": "$(UNKNOWN)/$(EMPTY)"}, "missing value for EMPTY, UNKNOWN"),
+    ],
+)
+def test_a_sub_path_stays_in_its_volume(mount, text):
+    with pytest.raises(ConfigError, match=text):
+        one_subpath(**mount)
 
 
 def mounts(*mounts: dict[str, object]) -> list[cri.Mount]:
@@ -283,6 +295,25 @@ def test_what_lies_below_is_read_only_too_where_it_can_be(mount, supported, recu
 def test_what_is_insisted_on_and_cannot_be_is_refused(mount, supported, text):
     with pytest.raises(ConfigError, match=text):
         one_mount(supported, **mount)
+
+
+def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
+    claims = {"read": {"claimName": "c", "readOnly": True}, "write": {"claimName": "c"}}
+    given = pod(
+        volumes=[
+            {"name": "secret", "secret": {"secretName": "s"}},
+            {"name": "map", "configMap": {"name": "m"}},
+            {"name": "down", "downwardAPI": {}},
+            {"name": "all", "projected": {}},
+            {"name": "empty", "emptyDir": {}},
+            {"name": "host", "hostPath": {"path": "/x"}},
+            *({"name": name, "persistentVolumeClaim": claim} for name, claim in claims.items()),
+        ]
+    )
+    assert read_only_volumes(given) == {"secret", "map", "down", "all", "read"}
+    (found,) = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v"}])]).spec.containers
+    (made,) = volume_mounts(found, Sources(paths={"v": "/host/v"}, read_only=frozenset({"v"})))
+    assert made.readonly
 
 
 def test_an_image_is_mounted_by_the_runtime_and_read_only():

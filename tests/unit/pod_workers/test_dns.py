@@ -73,16 +73,19 @@ def test_resolvers_limits_are_kept(searches, servers):
 def test_users_are_told_what_their_pod_does_not_get():
     wanted = Pod(spec=PodSpec(dnsPolicy="ClusterFirst"))
     assert complaints(wanted, HOST, ["10.96.0.10"], "cluster.local") == []
-    assert [reason for reason, _ in complaints(wanted, HOST, [], "")] == ["MissingClusterDNS"]
+    ((reason, text),) = complaints(wanted, HOST, [], "")
+    assert reason == "MissingClusterDNS"
+    assert text.endswith('cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.')
     many = Dns(servers=["1", "2", "3", "4"], searches=[f"s{number}" for number in range(40)])
     told = complaints(Pod(spec=PodSpec(dnsPolicy="Default")), many, [], "")
     assert [reason for reason, _ in told] == ["DNSConfigForming"] * 2
-    assert told[1][1].endswith("applied are: 1 2 3")
+    assert told[1][1].endswith("some nameservers have been omitted, the applied nameserver line is: 1 2 3")
 
 
 def test_a_resolv_conf_is_read_as_resolvers_do():
     text = (
-        "# c\nnameserver 1.1.1.1\nsearch a b.\n; c\nnameserver ::1 # c\nsearch c .\noptions ndots:3 rotate\nnonsense\n"
+        "# c\nnameserver 1.1.1.1\nsearch a b.\n; c\nnameserver ::1 # c\nsearch c .\n"
+        "options ndots:9 rotate\noptions ndots:3\nn\n"
     )
     assert parse_resolv_conf(text) == Dns(
         servers=["1.1.1.1", "::1"], searches=["c", "."], options=["ndots:3", "rotate"]

@@ -16,10 +16,11 @@ PLACE = Place(
 )
 
 
-def env(*entries: dict, **container: object) -> dict[str, str]:
+def env(*entries: dict, spec: dict | None = None, **container: object) -> dict[str, str]:
     body = {"name": "c", "env": list(entries), **container}
     meta = {"name": "p", "namespace": "d", "uid": "u", "labels": {"app": "x"}, "annotations": {"a/b": "y"}}
-    pod = decode_pod(encode({"metadata": meta, "spec": {"containers": [body], "serviceAccountName": "sa"}}))
+    whole = {"containers": [body], "serviceAccountName": "sa", **(spec or {})}
+    pod = decode_pod(encode({"metadata": meta, "spec": whole}))
     return environment(pod, pod.spec.containers[0], PLACE).values
 
 
@@ -95,9 +96,23 @@ def test_a_missing_limit_is_what_the_node_has():
     assert env(resource("limits.cpu"), resource("limits.memory", "1Mi") | {"name": "M"}) == {"X": "2", "M": "1024"}
 
 
+def test_a_pods_own_limit_stands_in_for_a_containers_and_none_is_as_good_as_zero():
+    limits, zero = {"cpu": "1250m", "memory": "64Mi"}, {"limits": {"cpu": "0"}}
+    whole = {"resources": {"limits": limits}}
+    entries = [resource("limits.cpu"), resource("limits.memory", "1Mi") | {"name": "M"}]
+    assert env(*entries, spec=whole) == {"X": "2", "M": "64"}
+    assert env(resource("limits.cpu", "1m"), resources=zero) == {"X": "1500"}
+    assert env(resource("limits.hugepages-2Mi"), resources=zero) == {"X": "0"}
+
+
 @pytest.mark.parametrize(
     "entry",
-    [field("spec.secret"), resource("limits"), {"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+    [
+        field("spec.secret"),
+        resource("limits.nvidia.com/gpu"),
+        resource("limits"),
+        {"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+    ],
 )
 def test_what_cannot_be_had_is_an_error_of_the_configuration(entry):
     with pytest.raises(ConfigError):

@@ -1,0 +1,46 @@
+"""What the downward API tells of a container's resources (API doc, ResourceFieldSelector). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from .container import Container
+from .meta import ResourceFieldSelector
+from .pod import Pod
+from .quantity import ceil, parse
+
+_DEFAULTED: Final = ("cpu", "memory", "ephemeral-storage")
+"""Without a limit the node's own stands in; pages of other sizes (hugepages-*) are not had without asking."""
+
+
+class ResourceFieldError(ValueError):
+    """No such resource."""
+
+
+def resource_field(
+    pod: Pod, container: Container, selector: ResourceFieldSelector, allocatable: Mapping[str, int]
+) -> str:
+    """A request or limit of the container, in units of the divisor, rounded up. `allocatable`: of the node, cpu in
+    thousandths, the rest in bytes. Raises ResourceFieldError, QuantityError."""
+    kind, _, name = selector.resource.partition(".")
+    if kind not in ("limits", "requests") or not (name in _DEFAULTED or name.startswith("hugepages-")):
+        raise ResourceFieldError(f"unsupported container resource: {selector.resource}")
+    divisor = parse(selector.divisor) if selector.divisor else Fraction(0)
+    value = _limit(pod, container, name, allocatable) if kind == "limits" else _request(container, name)
+    return str(ceil(value / (divisor or Fraction(1))))
+
+
+def _request(container: Container, name: str) -> Fraction:
+    resources = container.resources
+    return parse(resources.requests.get(name, resources.limits.get(name, 0)))
+
+
+def _limit(pod: Pod, container: Container, name: str, allocatable: Mapping[str, int]) -> Fraction:
+    """Its own, else its pod's (KEP-2837), else what the node has; a limit of 0 is none."""
+    own = parse(container.resources.limits.get(name, 0))
+    if own or name not in _DEFAULTED:
+        return own
+    whole = parse(pod.spec.resources.limits.get(name, 0)) if pod.spec.resources is not None else Fraction(0)
+    return whole or Fraction(allocatable.get(name, 0), 1000 if name == "cpu" else 1)
