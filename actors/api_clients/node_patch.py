@@ -2,6 +2,7 @@
 
 Maps merge by key, null removes one. Of the lists of a Node `conditions` merge by type; `addresses` do in the server's
 schema, too, but have several of one type on a dual-stack node, so they are replaced as a whole; all others are atomic.
+What is empty in a status is as good as missing: the server leaves out some of it, and some not (Go's omitempty).
 """
 
 from __future__ import annotations
@@ -23,12 +24,20 @@ def node_patch(old: Json, new: Json) -> Json:
         changed = _map(_part(old, "metadata", field), _part(new, "metadata", field))
         if changed:
             metadata[field] = changed
-    status = _map(old.get("status") or {}, new.get("status") or {})
+    status = _map(without_empty(old.get("status") or {}), without_empty(new.get("status") or {}))
     if metadata:
         patch["metadata"] = metadata
     if status:
         patch["status"] = status
     return patch
+
+
+def without_empty(value: Any) -> Any:
+    """Of plain data: fields that are empty are left out at every depth; `false` says something, and stays."""
+    if isinstance(value, dict):
+        kept = {name: without_empty(field) for name, field in value.items()}
+        return {name: field for name, field in kept.items() if field or field is False}
+    return [without_empty(element) for element in value] if isinstance(value, list) else value
 
 
 def _part(node: Json, *path: str) -> Json:

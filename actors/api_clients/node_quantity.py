@@ -4,19 +4,25 @@ amount again is no change."""
 from __future__ import annotations
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 
 
 def written(resource: str, amount: int) -> str:
-    """`amount` in thousandths for cpu, else in bytes or units."""
+    """`amount` in thousandths for cpu, else in bytes or units.
+
+    A text without a binary suffix is decimal to the server, whatever was meant: of 4000 bytes it makes 4k.
+    """
     if resource == "cpu":
-        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+        return _scaled(amount // 1000, 1000, _DECIMAL) if amount % 1000 == 0 else f"{amount}m"
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        return _binary(amount)
-    return str(amount)
+        binary = _scaled(amount, 1024, _BINARY)
+        return binary if binary.endswith("i") else _scaled(amount, 1000, _DECIMAL)
+    return _scaled(amount, 1000, _DECIMAL)
 
 
-def _binary(amount: int) -> str:
+def _scaled(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
+    """With the largest suffix that leaves a whole number."""
     power = 0
-    while amount and amount % 1024 == 0 and power < len(_BINARY) - 1:
-        amount, power = amount // 1024, power + 1
-    return f"{amount}{_BINARY[power]}"
+    while amount and amount % base == 0 and power < len(suffixes) - 1:
+        amount, power = amount // base, power + 1
+    return f"{amount}{suffixes[power]}"

@@ -13,6 +13,7 @@ import msgspec
 
 from .node_conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
 from .node_facts import Facts, Image, Place
+from .node_patch import without_empty
 from .node_quantity import written
 
 Json = dict[str, Any]
@@ -144,4 +145,5 @@ def _conditions(status: Json, facts: Facts, place: Place, now: str, clock: float
 
 
 def _comparable(status: Json) -> Json:
-    return {**status, "conditions": without_heartbeats(status.get("conditions") or [])}
+    compared: Json = without_empty({**status, "conditions": without_heartbeats(status.get("conditions") or [])})
+    return compared

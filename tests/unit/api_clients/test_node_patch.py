@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.api_clients.node_patch import node_patch
+from actors.api_clients.node_patch import node_patch, without_empty
+from actors.api_clients.node_status import changed
 from tests.support.apiserver.strategic import strategic_merge
 
 TEXT = st.text("ab", max_size=2)
@@ -35,10 +36,9 @@ METADATA = st.fixed_dictionaries({}, optional={"labels": MAP, "annotations": MAP
 
 
 def wanted(node: dict[str, Any]) -> dict[str, Any]:
-    """Empty and missing are one; conditions are a map."""
-    status = {key: value for key, value in node.get("status", {}).items() if value}
+    """Empty and missing are one in a status; conditions are a map."""
+    status = without_empty(node.get("status", {}))
     status["conditions"] = {one["type"]: one for one in status.get("conditions", [])}
-    status["nodeInfo"] = {key: value for key, value in status.get("nodeInfo", {}).items() if value}
     return {"metadata": {key: value for key, value in node.get("metadata", {}).items() if value}, "status": status}
 
 
@@ -51,3 +51,26 @@ def test_the_old_node_with_the_patch_is_the_new_one(old_meta, new_meta, old_stat
     assert (old, new) == before
     assert wanted(merged) == wanted(new)
     assert node_patch(new, new) == {}
+
+
+def test_what_the_server_leaves_out_because_it_is_empty_is_not_written_again():
+    ours = {
+        "images": [{"names": ["a"], "sizeBytes": 0}],
+        "runtimeHandlers": [{"name": "", "features": {"userNamespaces": False}}],
+        "volumesInUse": [],
+        "nodeInfo": {"machineID": "", "bootID": "b"},
+    }
+    theirs = {
+        "images": [{"names": ["a"]}],
+        "runtimeHandlers": [{"features": {"userNamespaces": False}}],
+        "nodeInfo": {"bootID": "b"},
+    }
+    assert node_patch({"status": theirs}, {"status": ours}) == {}
+    assert not changed({"status": theirs}, {"status": ours})
+    told = {**theirs, "runtimeHandlers": [{}]}
+    assert node_patch({"status": told}, {"status": ours})["status"] == {"runtimeHandlers": theirs["runtimeHandlers"]}
+
+
+def test_a_label_without_a_value_is_a_label():
+    old, new = {"metadata": {"labels": {}}}, {"metadata": {"labels": {"node-role": ""}}}
+    assert node_patch(old, new) == {"metadata": {"labels": {"node-role": ""}}}

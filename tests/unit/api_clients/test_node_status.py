@@ -15,6 +15,7 @@ from actors.api_clients.node_patch import node_patch
 from actors.api_clients.node_quantity import written
 from actors.api_clients.node_status import changed, compute
 from actors.api_clients.runtime_state import RuntimeState
+from tests.support.apiserver.quantities import canonical
 
 PLACE = Place(name="n1", kubelet_version="v1.36.2+x", kubelet_port=10250)
 ADDRESSES = [{"type": "InternalIP", "address": "10.0.0.7"}, {"type": "Hostname", "address": "n1"}]
@@ -165,12 +166,17 @@ def test_a_condition_that_went_is_deleted_by_its_type():
         ("memory", 1536, "1536"),
         ("memory", 8340787200, "8145300Ki"),
         ("hugepages-2Mi", 4 << 20, "4Mi"),
+        ("memory", 8340787000, "8340787k"),
+        ("ephemeral-storage", 64_000_000, "62500Ki"),
+        ("ephemeral-storage", 59_000_001, "59000001"),
         ("pods", 1024, "1024"),
+        ("pods", 1000, "1k"),
+        ("cpu", 1_000_000, "1k"),
         ("example.com/gpu", 2, "2"),
     ],
 )
 def test_amounts_are_written_as_the_server_writes_them(resource, amount, text):
-    assert written(resource, amount) == text
+    assert written(resource, amount) == text == canonical(text)
 
 
 def test_images_have_one_order_whatever_the_runtimes_is():
