@@ -71,7 +71,9 @@ class VolumeManager(Actor):
         self._complained: set[str] = set()
         os.makedirs(self._agent.pods_dir, 0o750, exist_ok=True)
         self._self_bound = False
-        self._performing = Performing(self, self._clock, self._stamp)
+        self._performing = Performing(
+            self, self._clock, self._stamp, str(self._agent.flags.get("experimental-mounter-path") or "")
+        )
         self._claiming = Claiming(self)
         self._waiting: set[str] = set()
         """Pods whose worker was told that a volume could not be filled."""
@@ -160,7 +162,7 @@ class VolumeManager(Actor):
         pod_dir = self._agent.pod_dir(uid)
         claims = await self._claiming.find(pod, pod_dir) if joined else {}
         steps = [
-            plan.claimed(pod, step.volume, claims[step.volume]) if step.volume in claims else step
+            plan.claimed(pod, step.volume, claims[step.volume], pod_dir) if step.volume in claims else step
             for step in plan.plan(pod, pod_dir, memory, joined=joined)
         ]
         self._plans[uid] = {step.volume: step for step in steps}

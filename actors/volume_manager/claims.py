@@ -1,19 +1,26 @@
-"""PersistentVolumeClaims: which path of this node a claim stands for (PersistentVolumes of hostPath and local). Pure.
+"""PersistentVolumeClaims: which path of this node a claim stands for (PersistentVolumes of hostPath, local
+and nfs). Pure.
 
 Texts are the reference's. What needs a driver is refused.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
 
 from actors.kube.meta import Api, ObjectMeta
 from actors.kube.pod import Pod
-from actors.kube.volumes import HostPathVolumeSource, Volume
+from actors.kube.volumes import HostPathVolumeSource, NFSVolumeSource, Volume
+
+from .nfs import export_of, options_of
 
 BOUND: Final = "Bound"
+_OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
+"""The older way to name mountOptions."""
+_VOLUME_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 
 
 class ClaimError(Exception):
@@ -24,8 +31,13 @@ class Found(msgspec.Struct, frozen=True):
     """What a claim stands for. `group`: files are given to the pod's fsGroup (local volumes only)."""
 
     path: str
+    """Of this node; of an NFS volume what is mounted, server:/directory."""
     type: str = ""
     group: bool = False
+    nfs_volume: str = ""
+    """The PersistentVolume's name, for one of NFS."""
+    options: list[str] = []
+    """Of the mount."""
 
 
 class _ClaimSpec(Api, frozen=True):
@@ -56,7 +68,8 @@ class _VolumeSpec(Api, frozen=True):
     hostPath: HostPathVolumeSource | None = None
     local: _Local | None = None
     csi: msgspec.Raw = msgspec.Raw()
-    nfs: msgspec.Raw = msgspec.Raw()
+    nfs: NFSVolumeSource | None = None
+    mountOptions: list[str] = []
 
 
 class PersistentVolume(Api, frozen=True):
@@ -97,9 +110,23 @@ def judge_volume(claim: Claim, volume: PersistentVolume) -> Found:
         found = Found(path, kind)
     elif spec.local is not None:
         found = Found(spec.local.path, "Directory", group=True)
+    elif spec.nfs is not None:
+        return _nfs(volume, spec.nfs)
     else:
-        source = "csi" if spec.csi != msgspec.Raw() else "nfs" if spec.nfs != msgspec.Raw() else "its source"
-        raise ClaimError(f"PV {name}: {source} is not supported by this agent yet, only hostPath and local")
+        source = "csi" if spec.csi != msgspec.Raw() else "its source"
+        raise ClaimError(f"PV {name}: {source} is not supported by this agent yet, only hostPath, local and nfs")
     if not found.path.startswith("/") or ".." in found.path.split("/"):
         raise ClaimError(f"PV {name}: its path {found.path!r} must be absolute and without '..'")
     return found
+
+
+def _nfs(volume: PersistentVolume, source: NFSVolumeSource) -> Found:
+    name = volume.metadata.name
+    given = volume.metadata.annotations.get(_OPTIONS_ANNOTATION, "")
+    options = options_of([*given.split(","), *volume.spec.mountOptions], read_only=source.readOnly)
+    if not _VOLUME_NAME.match(name):
+        raise ClaimError(f"PV {name!r}: not a name")
+    try:
+        return Found(export_of(source.server, source.path), nfs_volume=name, options=options)
+    except ValueError as error:
+        raise ClaimError(f"PV {name}: nfs: {error}") from None

@@ -11,10 +11,12 @@ from actors.kube.quantity import QuantityError
 from actors.linux.memory import total_memory
 from supervision.actor import Actor, AskError, DisposableError, DisposableTimeout
 
-from . import atomic, downward, making, plan
+from . import atomic, downward, making, nfs, plan
 from .projecting import Projecting
 
 MOUNT_SECONDS: Final = 20.0
+PROGRAM_SECONDS: Final = MOUNT_SECONDS - 2.0
+"""So long a mount program has: it is killed before the process that waits for it."""
 OWNERSHIP_SECONDS: Final = 100.0
 """For a volume with many files."""
 HUNG_SECONDS: Final = 60.0
@@ -23,10 +25,11 @@ _MAKING: Final = "actors.volume_manager.making:"
 
 
 class Performing:
-    """For the volume manager. `stamp` gives a text that was never given before."""
+    """For the volume manager. `stamp` gives a text that was never given before; `mounter` is a program that is given
+    the command of mounts of the network, empty: none."""
 
-    def __init__(self, actor: Actor, clock: Callable[[], float], stamp: Callable[[], str]) -> None:
-        self._actor, self._clock, self._stamp = actor, clock, stamp
+    def __init__(self, actor: Actor, clock: Callable[[], float], stamp: Callable[[], str], mounter: str = "") -> None:
+        self._actor, self._clock, self._stamp, self._mounter = actor, clock, stamp, mounter
         self.projecting = Projecting(actor, self._mount_projected, self.node, stamp)
         self._hung: set[str] = set()
         self._allocatable: dict[str, int] = {}
@@ -67,9 +70,22 @@ class Performing:
                 arguments = {"path": step.path, "type": step.type}
                 error = await self.risk(step.path, _MAKING + "check_host_path", arguments, str)
                 return error or await self._give(step)
+            case nfs.Nfs():
+                return await self._mount_nfs(step)
             case plan.Unready():
                 return step.message
         return ""
+
+    async def _mount_nfs(self, step: nfs.Nfs) -> str:
+        arguments = {
+            "source": step.export,
+            "target": step.path,
+            "kind": "nfs",
+            "options": step.options,
+            "mounter": self._mounter,
+            "seconds": PROGRAM_SECONDS,
+        }
+        return await self.risk(step.path, "actors.volume_manager.mount_program:mount_by_program", arguments, str)
 
     async def _give(self, step: plan.HostPath | plan.Local) -> str:
         if not isinstance(step, plan.Local) or step.group is None:

@@ -14,6 +14,7 @@ from actors.kube.volumes import (
     DownwardAPIVolumeSource,
     EmptyDirVolumeSource,
     HostPathVolumeSource,
+    NFSVolumeSource,
     SecretProjection,
     Volume,
     VolumeProjection,
@@ -22,6 +23,7 @@ from actors.kube.volumes import (
 from .claims import Found
 from .downward import DEFAULT_MODE
 from .layout import CONFIG_MAP, DOWNWARD_API, EMPTY_DIR, PROJECTED, SECRET, is_name, volume_path
+from .nfs import Nfs, export_of, nfs_step, options_of
 from .sources import refusal
 
 HUGE_PAGES: Final = "HugePages"
@@ -115,7 +117,19 @@ class Refused(msgspec.Struct, frozen=True):
     message: str
 
 
-Step = Directory | MemoryDirectory | HugePages | HostPath | Local | Downward | Projected | ByRuntime | Unready | Refused
+Step = (
+    Directory
+    | MemoryDirectory
+    | HugePages
+    | HostPath
+    | Local
+    | Nfs
+    | Downward
+    | Projected
+    | ByRuntime
+    | Unready
+    | Refused
+)
 
 
 def plan(pod: Pod, pod_dir: str, memory: int, *, joined: bool = False) -> list[Step]:
@@ -130,13 +144,16 @@ def plan(pod: Pod, pod_dir: str, memory: int, *, joined: bool = False) -> list[S
     ]
 
 
-def claimed(pod: Pod, volume: str, found: Found | str) -> Step:
+def claimed(pod: Pod, volume: str, found: Found | str, pod_dir: str) -> Step:
     """For a volume that is a claim: what it stands for, or why it stands for nothing."""
     if isinstance(found, str):
         return Unready(volume, found)
     whole = pod.spec.securityContext
     claims = (one.persistentVolumeClaim for one in pod.spec.volumes if one.name == volume)
     read_only = any(claim is not None and claim.readOnly for claim in claims)
+    if found.nfs_volume:
+        options = options_of(found.options, read_only=read_only)
+        return nfs_step(pod_dir, volume, found.nfs_volume, found.path, options)
     group = whole.fsGroup if found.group and not read_only else None
     return Local(volume, found.path, found.type, group, whole.fsGroupChangePolicy == "OnRootMismatch")
 
@@ -177,6 +194,8 @@ def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int, *, joined: bool) 
         return _empty_dir(pod, volume.name, volume.emptyDir, volume_path(pod_dir, EMPTY_DIR, volume.name), memory)
     if volume.hostPath is not None:
         return _host_path(volume.name, volume.hostPath)
+    if volume.nfs is not None:
+        return _nfs(volume.name, volume.nfs, pod_dir)
     if volume.image is not None:
         return ByRuntime(volume.name)
     if volume.downwardAPI is not None:
@@ -241,3 +260,11 @@ def _host_path(name: str, source: HostPathVolumeSource) -> Step:
     if ".." in source.path.split("/"):
         return Refused(name, f"volume {name!r}: hostPath {source.path!r} must not contain '..'")
     return HostPath(name, source.path, kind)
+
+
+def _nfs(name: str, source: NFSVolumeSource, pod_dir: str) -> Step:
+    try:
+        export = export_of(source.server, source.path)
+    except ValueError as error:
+        return Refused(name, f"volume {name!r}: nfs: {error}")
+    return nfs_step(pod_dir, name, name, export, options_of([], read_only=source.readOnly))

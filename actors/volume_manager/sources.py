@@ -27,7 +27,7 @@ NEEDS_API: Final = {
     "persistentVolumeClaim": "a PersistentVolumeClaim",
     "ephemeral": "a PersistentVolumeClaim made from its template",
 }
-NOT_YET: Final = ("nfs", "csi", "iscsi", "fc", "flexVolume")
+NOT_YET: Final = ("csi", "iscsi", "fc", "flexVolume")
 
 
 def source_of(volume: Volume) -> str:

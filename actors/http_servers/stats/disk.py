@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 _BLOCK = 512
+_NFS = "kubernetes.io~nfs"
 
 
 def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
@@ -23,12 +24,17 @@ def _measure_pod(directory: str, logs: str) -> dict[str, Any]:
         for name in _names(f"{directory}/volumes/{plugin}"):
             path = f"{directory}/volumes/{plugin}/{name}"
             try:
-                volumes[name] = {**_walk(path), **file_system(path)}
+                volumes[name] = _measure_volume(plugin, path)
             except OSError:
                 continue  # unmounted meanwhile
     found: dict[str, Any] = {"volumes": volumes, "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)}}
     found["own"] = _of(f"{directory}/etc-hosts")
     return found
+
+
+def _measure_volume(plugin: str, path: str) -> dict[str, int]:
+    """A file system of a server may be huge, and is the volume's own: what is used there is all that is used."""
+    return file_system(path, whole=True) if plugin == _NFS else {**_walk(path), **file_system(path)}
 
 
 def _names(path: str) -> list[str]:

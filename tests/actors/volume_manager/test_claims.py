@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
@@ -98,6 +99,29 @@ async def test_what_is_only_read_is_given_to_nobody(node: Node, tmp_path: Path) 
     assert (tmp_path / "disk").stat().st_mode & 0o2070 != 0o2070
 
 
+async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_mounter_that_was_named(
+    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME] = persistent(nfs={"server": "s", "path": "/x"}, mountOptions=["nfsvers=4.1", "soft"])
+    node.objects[VOLUME]["metadata"]["annotations"] = {"volume.beta.kubernetes.io/mount-options": "soft,noatime"}
+    mounter, said = tmp_path / "mounter", tmp_path / "said"
+    mounter.write_text(f'#!/bin/sh\necho "$@" >>{said}\n')
+    mounter.chmod(0o755)
+    flags = {"experimental-mounter-path": str(mounter)}
+    node.harness.port.context = msgspec.structs.replace(node.harness.port.context, flags=flags)
+    at = f"{node.root}/pods/{UID}/volumes/kubernetes.io~nfs/pv"
+    async with node.harness:
+        claim = {"persistentVolumeClaim": {"claimName": "disk", "readOnly": True}}
+        assert await node.mount(claim) == VolumesMounted(UID, {"v": at})
+        assert said.read_text() == f"mount -t nfs -o ro,soft,noatime,nfsvers=4.1 s:/x {at}\n"
+        mounter.write_text("#!/bin/sh\necho no such server >&2\nexit 32\n")
+        answer = await node.mount(claim)
+    assert isinstance(answer, VolumesFailed)
+    assert "exit status 32: no such server" in answer.message
+    assert not os.path.exists(at)
+
+
 @pytest.mark.parametrize(
     ("claim", "volume", "text"),
     [
@@ -113,6 +137,7 @@ async def test_what_is_only_read_is_given_to_nobody(node: Node, tmp_path: Path) 
         ({}, {"claimRef": {"uid": "other"}, "local": {"path": "/"}}, "PV pv is not bound to PVC ns/disk"),
         ({}, {"csi": {"driver": "d"}}, "csi is not supported by this agent yet"),
         ({}, {"hostPath": {"path": "/a/../b"}}, "must be absolute and without '..'"),
+        ({}, {"nfs": {"server": "", "path": "/"}}, "PV pv: nfs: '' is not the name or address of a server"),
         ({}, {"local": {"path": "/not/there"}}, "/not/there does not exist"),
     ],
 )

@@ -85,6 +85,24 @@ async def memory_scenario(root):
     assert mounts(root) == []
 
 
+async def mounter_scenario(root):
+    """A mounter that mounts something else than NFS, which no server here has; undone as any mount is."""
+    mounter = root / "mounter"
+    mounter.write_text('#!/bin/sh\n[ "$1 $2 $3" = "mount -t nfs" ] && exec mount -t tmpfs "$4" "$5"\n')
+    mounter.chmod(0o755)
+    volume = {"name": "n", "nfs": {"server": "s", "path": "/x"}}
+    manager = start(root)
+    manager.port.context = Agent(root_dir=str(root), workers=1, flags={"experimental-mounter-path": str(mounter)})
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, pod(volume)))
+        path = answer.paths["n"]
+        assert await manager.deliver(MountVolumes(UID, pod(volume))) == answer
+        (found,) = [mount for mount in mountinfo.read() if mount.point == path]
+        assert found.source == "s:/x"
+        assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
+        assert mounts(root) == ["/pods"]
+
+
 async def default_size_scenario(root):
     volume = {"name": "mem", "emptyDir": {"medium": "Memory"}}
     manager = start(root)
@@ -224,6 +242,7 @@ while True:
     "scenario",
     [
         memory_scenario,
+        mounter_scenario,
         default_size_scenario,
         restart_scenario,
         orphan_scenario,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,15 @@ def test_interfaces_and_the_one_that_leads_out():
     routes = "Iface\tDestination\tGateway\neth1\t0000000A\t0\neth0\t00000000\t0102A8C0\n"
     assert host.default_interface(routes) == "eth0"
     assert host.default_interface("") == ""
+
+
+def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_at(tmp_path):
+    volume = tmp_path / "pods/u/volumes/kubernetes.io~nfs/n"
+    volume.mkdir(parents=True)
+    os.mkfifo(volume / "what")
+
+    (found,) = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["volumes"].values()
+
+    whole = os.statvfs(volume)
+    assert found["capacity_bytes"] == whole.f_blocks * whole.f_frsize
+    assert found["inodes_used"] > 2, "counted file by file"

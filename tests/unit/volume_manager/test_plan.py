@@ -6,6 +6,8 @@ from actors.kube.codec import decode_pod, encode
 from actors.kube.volumes import Volume
 from actors.volume_manager import plan
 from actors.volume_manager.layout import is_name, is_uid
+from actors.volume_manager.mount_program import command
+from actors.volume_manager.nfs import Nfs
 from actors.volume_manager.plan import ByRuntime, Directory, HostPath, HugePages, MemoryDirectory, Refused
 from actors.volume_manager.sources import CSI_DRIVERS, NEEDS_API, NOT_YET, REMOVED, refusal, source_of
 
@@ -34,14 +36,16 @@ def test_the_steps_are_in_the_order_of_the_volumes():
         {"name": "b", "hostPath": {"path": "/x", "type": "File"}},
         {"name": "c", "image": {"reference": "r"}},
         {"name": "d", "nfs": {"server": "s", "path": "/"}},
+        {"name": "e", "csi": {"driver": "d"}},
     )
 
-    assert found[:3] == [
+    assert found[:4] == [
         Directory("a", "/pods/u/volumes/kubernetes.io~empty-dir/a", None),
         HostPath("b", "/x", "File"),
         ByRuntime("c"),
+        Nfs("d", "/pods/u/volumes/kubernetes.io~nfs/d", "s:/", []),
     ]
-    assert isinstance(found[3], Refused)
+    assert isinstance(found[4], Refused)
 
 
 def test_memory_is_bounded_by_the_smallest_of_node_pod_and_volume():
@@ -90,7 +94,6 @@ def test_uids_of_the_api_and_of_static_pods_can_be_directories():
 
 def _with(source):
     bodies = {
-        "nfs": {"server": "s", "path": "/"},
         "persistentVolumeClaim": {"claimName": "c"},
         "csi": {"driver": "d"},
     }
@@ -108,7 +111,28 @@ def test_every_source_that_is_not_made_is_named_with_its_volume(source):
 
 
 def test_every_source_of_the_api_is_either_made_or_refused_by_name():
-    made = {"emptyDir", "hostPath", "image", "downwardAPI"}
+    made = {"emptyDir", "hostPath", "image", "downwardAPI", "nfs"}
     refused = {*CSI_DRIVERS, *REMOVED, *NEEDS_API, *NOT_YET, "gitRepo"}
 
     assert set(Volume.__struct_fields__) - {"name"} == made | refused
+
+
+def test_what_is_only_read_is_mounted_so_and_an_address_of_six_has_brackets():
+    source = {"server": "fd00::1", "path": "/export", "readOnly": True}
+
+    assert steps({"name": "d", "nfs": source}) == [
+        Nfs("d", "/pods/u/volumes/kubernetes.io~nfs/d", "[fd00::1]:/export", ["ro"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("server", "path"), [("", "/"), ("-o", "/"), ("a b", "/"), ("a/b", "/"), ("s", "x"), ("s", "")]
+)
+def test_what_mount_could_take_for_something_else_is_no_nfs_volume(server, path):
+    assert isinstance(steps({"name": "d", "nfs": {"server": server, "path": path}})[0], Refused)
+
+
+@pytest.mark.parametrize(("mounter", "begin"), [("", ["mount"]), ("/opt/mounter", ["/opt/mounter", "mount"])])
+def test_the_mounter_that_was_named_is_given_the_whole_command(mounter, begin):
+    assert command("s:/", "/at", "nfs", ["ro", "soft"], mounter) == [*begin, "-t", "nfs", "-o", "ro,soft", "s:/", "/at"]
+    assert command("s:/", "/at", "nfs", [], mounter) == [*begin, "-t", "nfs", "s:/", "/at"]

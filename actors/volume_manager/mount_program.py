@@ -1,0 +1,50 @@
+"""Mounting by the node's mount program, which knows how to find the helper of each file system (mount.nfs and so on).
+
+Runs in a disposable process: a server that is away holds it up for as long as it likes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Final
+
+from actors.linux import mountinfo
+
+PROGRAM: Final = "mount"
+_DIRECTORY_MODE: Final = 0o750
+_OUTPUT: Final = 2000
+"""Characters of what the program says that are passed on."""
+
+
+def command(source: str, target: str, kind: str, options: list[str], mounter: str) -> list[str]:
+    """`mounter` (--experimental-mounter-path) is given the whole command, as the reference does for NFS."""
+    by_options = ["-o", ",".join(options)] if options else []
+    return [*([mounter] if mounter else []), PROGRAM, "-t", kind, *by_options, source, target]
+
+
+def mount_by_program(source: str, target: str, kind: str, options: list[str], mounter: str, seconds: float) -> str:
+    """Mount, unless something is mounted there. '' or why not; then no directory is left. Raises OSError."""
+    real = os.path.realpath(target)
+    if any(mount.point == real for mount in mountinfo.read()):
+        return ""
+    os.makedirs(target, _DIRECTORY_MODE, exist_ok=True)
+    arguments = command(source, target, kind, options, mounter)
+    error = _run(arguments, seconds)
+    if error:
+        os.rmdir(target)
+        return f"mount failed: {error}\nMounting command: {arguments[0]}\nMounting arguments: {' '.join(arguments[1:])}"
+    return ""
+
+
+def _run(arguments: list[str], seconds: float) -> str:
+    try:
+        done = subprocess.run(arguments, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no end after {seconds:g} s"
+    except OSError as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    said = (done.stdout + done.stderr).strip()[:_OUTPUT]
+    return f"exit status {done.returncode}: {said}" if said else f"exit status {done.returncode}"
