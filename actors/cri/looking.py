@@ -13,10 +13,10 @@ from .errors import NotFound
 from .model import Container, PodRuntime, Sandbox
 
 
-async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.time) -> PodRuntime:
+async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.monotonic) -> PodRuntime:
     """Lists, then asks for the status of each sandbox and container; what goes meanwhile is left out. Raises CriError.
 
-    `at` is when it began: what is newer than that may be missing.
+    `at` is when it began, by `clock`: what is newer than that may be missing.
     """
     at, labels = clock(), {POD_UID_LABEL: uid}
     sandboxes, containers = await asyncio.gather(client.list_pod_sandboxes(labels), client.list_containers(labels))
@@ -29,7 +29,7 @@ async def look_at(
     uid: str,
     sandboxes: Iterable[str],
     containers: Mapping[str, str],
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] = time.monotonic,
 ) -> PodRuntime:
     """The same for who knows all ids: no lists. `containers`: the sandbox's id by the container's. Raises CriError."""
     return await _ask(client, uid, sandboxes, containers, clock())

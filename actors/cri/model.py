@@ -5,9 +5,13 @@ Times are nanoseconds since 1970, 0 for never, as in CRI.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import msgspec
+
+_COUNT = re.compile("[0-9]{1,9}")
+"""What goes into the attempt of a CRI message; anybody may have written an annotation."""
 
 
 class ContainerState(StrEnum):
@@ -86,11 +90,12 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     def restart_count(self) -> int:
         """From the annotation, as another incarnation (or the Go kubelet) wrote it; else the attempt."""
         text = self.annotations.get("io.kubernetes.container.restartCount", "")
-        return int(text) if text.isdigit() else self.attempt
+        return int(text) if _COUNT.fullmatch(text) else self.attempt
 
 
 class PodRuntime(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the runtime has of one pod, newest first, and when it was asked (seconds since 1970)."""
+    """All that the runtime has of one pod, newest first, and when it was asked: seconds of the monotonic clock, which
+    all processes of the node share, and which nobody sets."""
 
     uid: str
     name: str = ""

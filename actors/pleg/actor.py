@@ -95,7 +95,7 @@ class Pleg(Actor):
     # -- the look each second ---------------------------------------------------------------------------------------
     async def relist(self) -> None:
         """One look at everything. While the runtime is down nothing is reported, least of all as gone."""
-        began, at = time.monotonic(), time.time()
+        began = time.monotonic()
         try:
             sandboxes, containers = await asyncio.gather(
                 self.client.list_pod_sandboxes(), self.client.list_containers()
@@ -112,8 +112,8 @@ class Pleg(Actor):
         self._world = now
         happened = events(before, now)
         if happened or first:
-            await self._look(happened, at)
-        self._relisted_at = at
+            await self._look(happened, began)
+        self._relisted_at = began
         if not self._health.ready:
             await self.check_health()  # it is back
         if first:
@@ -121,7 +121,7 @@ class Pleg(Actor):
             for worker in self._workers():
                 self._tell_all(worker)
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
-        self.metrics.gauge("kubelet_pleg_last_seen_seconds", at)
+        self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
     async def _look(self, happened: list[Event], at: float) -> None:
         """Ask for the status of each pod that changed; at the first look for all, and wait for them, not for ever."""

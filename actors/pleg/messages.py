@@ -20,7 +20,7 @@ class GetRuntimePods(Message, frozen=True):
 
 
 class RuntimeSnapshot(Message, frozen=True):
-    """Everything the runtime has, as of the last relist (`at`, seconds since 1970; 0: none yet)."""
+    """Everything the runtime has, as of the last relist (`at`, by the monotonic clock; 0: none yet)."""
 
     pods: list[PodRuntime]
     at: float

@@ -207,8 +207,8 @@ class _Plan:
 
     def _all_anew(self, sources: list[Ran], attempt: int) -> Actions:
         """Now, or after the pause that is due to the container that keeps asking for it."""
-        last = max(sources, key=lambda ran: start_not_before(ran, self.maximum))
-        until = start_not_before(last, self.maximum)
+        last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
+        until = start_not_before(last, self.maximum, self.now)
         if until > self.now:
             return Actions(attempt=attempt, backoff=[Backoff(last.name, until, last)])
         return Actions(attempt=attempt, restart_all=sources)
@@ -325,7 +325,7 @@ class _Plan:
     def _start(self, container: Container) -> None:
         """Start it now, or say until when it has to wait."""
         last = self.runtime.newest(container.name)
-        until = start_not_before(last, self.maximum)
+        until = start_not_before(last, self.maximum, self.now)
         if last is not None and until > self.now:
             self.backoff.append(Backoff(container.name, until, last))
         else:

@@ -280,16 +280,17 @@ class Worker(Actor):
         """A running pod keeps the volumes that it has; its users are told."""
         driver = self.drivers.get(message.uid)
         if driver is not None:
-            self.event(driver, "Warning", "FailedMount", message.message)
+            for text in message.texts or [message.message]:
+                self.event(driver, "Warning", "FailedMount", text)
 
     # -- for the drivers ------------------------------------------------------------------------------------------
     async def look(self, uid: str) -> PodRuntime:
         """All that the runtime has of a pod, asked now. Raises CriError."""
-        return self._seen_now(await look(self.client, uid, self.clock))
+        return self._seen_now(await look(self.client, uid))
 
     async def look_at(self, uid: str, sandboxes: list[str], containers: dict[str, str]) -> PodRuntime:
         """The same where all ids are known: the sandboxes', and by each container's that of its sandbox."""
-        return self._seen_now(await look_at(self.client, uid, sandboxes, containers, self.clock))
+        return self._seen_now(await look_at(self.client, uid, sandboxes, containers))
 
     def _seen_now(self, runtime: PodRuntime) -> PodRuntime:
         driver = self.drivers.get(runtime.uid)

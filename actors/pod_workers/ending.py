@@ -8,6 +8,7 @@ the containers' annotations, so a pod that nobody remembers ends as well as any 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 
@@ -25,6 +26,7 @@ from actors.kube.pods import find_container, is_sidecar
 
 from .hooks import HookFailed, run_hook
 
+_SECONDS = re.compile("[0-9]{1,9}")
 MIN_GRACE_SECONDS = 2
 DEFAULT_GRACE_SECONDS = 30
 
@@ -64,7 +66,7 @@ def grace_of(ran: Ran, pod: Pod | None, override: int | None = None, probe: str 
         if pod.spec.terminationGracePeriodSeconds is not None:
             return pod.spec.terminationGracePeriodSeconds
     for text in (annotated, ran.annotations.get(known.POD_TERMINATION_GRACE_PERIOD, "")):
-        if text.isdigit():
+        if _SECONDS.fullmatch(text):
             return int(text)
     return DEFAULT_GRACE_SECONDS
 

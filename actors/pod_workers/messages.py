@@ -55,6 +55,7 @@ class RuntimePods(Message, frozen=True):
 
     pods: list[PodRuntime]
     at: float
+    """As PodRuntime.at."""
     unread: list[str] = []
     """UIDs of those that the runtime has and has told nothing more of yet; each follows as PodRuntimeChanged."""
     coalesce: ClassVar[tuple[str, ...]] = ()

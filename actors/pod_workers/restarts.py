@@ -6,6 +6,8 @@ after a restart of the agent. One that another agent made has its restart count 
 
 from __future__ import annotations
 
+import re
+
 from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState
 from actors.kube.container import Container
@@ -13,8 +15,11 @@ from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.kube.pod import Pod
 from actors.kube.pods import is_sidecar
 
+_ROW = re.compile("[0-9]{1,9}")
+
 RESTART, RESTART_ALL = "Restart", "RestartAllContainers"
 FIRST_SECONDS = 10.0
+SKEW_SECONDS = 5.0
 RESET_SECONDS = 600.0
 """A container that ran for longer begins anew (fixed, whatever the maximum is)."""
 
@@ -53,7 +58,7 @@ def row_of(last: Ran) -> int:
     if last.started_ns and last.finished_ns - last.started_ns > RESET_SECONDS * 1e9:
         return 0
     text = last.annotations.get(CONTAINER_RESTARTS_IN_A_ROW, "")
-    return int(text) if text.isdigit() else last.restart_count
+    return int(text) if _ROW.fullmatch(text) else last.restart_count
 
 
 def next_row(last: Ran) -> int:
@@ -61,10 +66,15 @@ def next_row(last: Ran) -> int:
     return row_of(last) + 1
 
 
-def start_not_before(last: Ran | None, maximum: float) -> float:
-    """Seconds since 1970 at which the instance after this one may start; 0: at once."""
+def start_not_before(last: Ran | None, maximum: float, now: float) -> float:
+    """Seconds since 1970 at which the instance after this one may start; 0: at once.
+
+    One that ends later than `now` ended before the clock was set back, by who knows how much: it has waited enough.
+    """
     if last is None or last.state is not ContainerState.EXITED:
         return 0.0
     pause = pause_after(row_of(last), maximum)
-    ended = last.finished_ns or last.created_ns
-    return ended / 1e9 + pause if pause else 0.0
+    ended = (last.finished_ns or last.created_ns) / 1e9
+    if not pause or ended > now + SKEW_SECONDS:
+        return 0.0
+    return ended + pause

@@ -33,6 +33,7 @@ RETRY_SECONDS = 1.0
 TOLD_SECONDS = 5.0
 """After a failed pull its reason stands for so long; then users are told that the next try waits."""
 PULLS_TOLD = 20
+MAX_HELD_SECONDS = 30.0
 ROUNDS = 20
 """More decisions than that in one go would be a loop: the rest waits for the next wake."""
 
@@ -66,7 +67,8 @@ def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
 def without_held(driver: PodDriver, actions: Actions) -> Actions:
     """The same without what failed a moment ago."""
     now = driver.worker.clock()
-    driver.held = {name: until for name, until in driver.held.items() if until > now}
+    # later than any pause is one of before the clock was set back
+    driver.held = {name: until for name, until in driver.held.items() if now < until <= now + MAX_HELD_SECONDS}
     if not driver.held:
         return actions
     driver.at(min(driver.held.values()))

@@ -134,13 +134,13 @@ class Driven:
     async def first_look(self) -> None:
         """What the PLEG says first: everything there is."""
         uids = {one.config.metadata.uid for one in self.fake.world.sandboxes.values()}
-        pods = [await look(self.fake.client(), uid, self.clock) for uid in sorted(uids)]
+        pods = [await look(self.fake.client(), uid) for uid in sorted(uids)]
         await self.harness.deliver(RuntimePods(pods, self.clock()))
 
     async def relist(self, uid: str = "u") -> None:
         """What the PLEG says when this pod changed."""
         await self.pass_time(TICK)
-        runtime = await look(self.fake.client(), uid, self.clock)
+        runtime = await look(self.fake.client(), uid)
         await self.harness.deliver(PodRuntimeChanged(uid, runtime))
         await self.settled()
 

@@ -16,6 +16,7 @@ from actors.cri.client import CriClient
 from actors.cri.errors import CriError
 from actors.cri.model import Container, ContainerState, Sandbox
 from actors.cri.stats import ContainerStats, FileSystem
+from actors.linux.cgroup_names import plain_path
 from actors.linux.cgroup_tree import CgroupTree
 from actors.linux.cgroup_tree import find as find_cgroups
 from supervision.actor import DisposableError, DisposableTimeout
@@ -55,7 +56,7 @@ class Collector:
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> Sample:
         """A look that is not older than `most_seconds`; without `disks` nothing waits for them. Raises CriError."""
         kept = self._kept
-        if kept is None or time.time() - kept.at > most_seconds:
+        if kept is None or not 0 <= time.time() - kept.at <= most_seconds:  # the clock may have been set back
             if self._looking is None or self._looking.done():
                 self._looking = asyncio.ensure_future(self._look())
             kept = await asyncio.shield(self._looking)
@@ -145,7 +146,7 @@ class Collector:
         }
         found = {}
         for name, given in wanted.items():
-            path = "/" + given.strip("/")
+            path = plain_path(given)
             if path != "/" and self.tree.anywhere(path):
                 found[name] = self._measured(path, self._read(path))
         return found
@@ -170,7 +171,7 @@ class Collector:
         return Measured(path, usage, self._rates.get(path))
 
     def _forget(self, now: float) -> None:
-        gone = [path for path, (at, _) in self._before.items() if now - at > RATE_SECONDS]
+        gone = [path for path, (at, _) in self._before.items() if not 0 <= now - at <= RATE_SECONDS]
         for path in gone:
             self._before.pop(path)
             self._rates.pop(path, None)
@@ -180,7 +181,7 @@ class Collector:
         """Measured anew when the last time is long ago; whoever finds old figures gets those, and does not wait."""
         period = float(self._agent.config.volumeStatsAggPeriod) or 60.0
         first = not self._disks_at
-        due = first or (period > 0 and time.time() - self._disks_at >= period)
+        due = first or (period > 0 and not 0 <= time.time() - self._disks_at < period)
         if due and (self._measuring is None or self._measuring.done()):
             self._measuring = asyncio.ensure_future(self._measure_now(sample, walk=period > 0))
         if first and self._measuring is not None:

@@ -313,3 +313,24 @@ def log_of(node: Driven, name: str, count: int) -> None:
     folder = next((node.home / "logs").iterdir()) / name
     folder.mkdir(exist_ok=True)
     (folder / f"{count}.log").touch()
+
+
+async def test_a_clock_that_is_set_back_makes_no_worker_deaf(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        node.worker.clock = lambda: node.clock() - 7200.0
+        await node.end("a", 1)
+        await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"))
+
+
+async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("CreateContainer", Fault(error="UNKNOWN", times=1))
+        await node.want(pod())
+        await node.until(lambda: node.asked("CreateContainer") == 1)
+        await node.settled()
+        node.worker.clock = lambda: node.clock() - 7200.0
+        await node.pass_time(2 * node.worker.sync_seconds)
+        assert node.running("a")

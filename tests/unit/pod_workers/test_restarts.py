@@ -10,6 +10,8 @@ from actors.cri.model import Container, ContainerState
 from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.pod_workers.restarts import next_row, pause_after, start_not_before
 
+NOW = 1500.0
+
 
 def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, row: int | None = None) -> Container:
     annotations = {"io.kubernetes.container.restartCount": str(count)}
@@ -38,17 +40,17 @@ def test_a_lower_maximum_lowers_the_first_pause_too():
 
 
 def test_the_pause_counts_from_the_end_of_the_last_run():
-    assert start_not_before(dead(2), 300.0) == 1020.0
+    assert start_not_before(dead(2), 300.0, NOW) == 1020.0
 
 
 def test_a_long_run_begins_anew():
     long = dead(9, ran_seconds=601, row=6)
-    assert start_not_before(long, 300.0) == 0.0
+    assert start_not_before(long, 300.0, NOW) == 0.0
     assert next_row(long) == 1
 
 
 def test_the_pause_goes_by_the_row_not_by_all_restarts_there_ever_were():
-    assert start_not_before(dead(9, row=1), 300.0) == 1010.0
+    assert start_not_before(dead(9, row=1), 300.0, NOW) == 1010.0
     assert next_row(dead(9, row=1)) == 2
 
 
@@ -57,11 +59,16 @@ def test_without_our_annotation_the_restart_count_stands_in():
 
 
 def test_nothing_dead_nothing_to_wait_for():
-    assert start_not_before(None, 300.0) == 0.0
+    assert start_not_before(None, 300.0, NOW) == 0.0
     running = Container(id="1", name="a", pod_uid="u", state=ContainerState.RUNNING)
-    assert start_not_before(running, 300.0) == 0.0
+    assert start_not_before(running, 300.0, NOW) == 0.0
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 300))
 def test_a_pause_is_never_over_the_maximum(count, maximum):
     assert 0 <= pause_after(count, maximum) <= maximum
+
+
+def test_one_that_ended_in_the_future_ended_before_the_clock_was_set_back():
+    assert start_not_before(dead(9), 300.0, 1000.0) > 1000.0
+    assert start_not_before(dead(9), 300.0, 1000.0 - 3600.0) == 0.0
