@@ -36,6 +36,7 @@ CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credentia
 ANSWER_SECONDS = 8.0
 """A caller is told `pulling` after so long: its own deadline is longer, and it asks again."""
 COLLECT_SECONDS = 300.0
+FAILURES_SAID = 3
 REASONS = ("RegistryUnavailable", "SignatureValidationFailed")
 """Reasons that a runtime gives as the first word of its error."""
 
@@ -48,7 +49,7 @@ class ImageManager(Actor):
         self._backoffs: dict[tuple[str, str], tuple[Backoff, float, str, str]] = {}
         self._records: dict[str, ImageRecord] = {}
         self._collect_failures = 0
-        self._began = time.time()
+        self._began = time.monotonic()
         self._plugins: Plugins | None = None
         self._told = Announcer(partial(self.tell, "api_clients/event_client"), time.monotonic)
 
@@ -206,24 +207,30 @@ class ImageManager(Actor):
     async def collect(self) -> None:
         """One round of image collection; what fails is said from the second time on, as in the reference."""
         try:
-            await self._collect()
+            failure = await self._collect()
         except CriError as error:
-            self._collect_failures += 1
-            self.log.log(40 if self._collect_failures > 1 else 30, "image collection failed: %s", error)
+            failure = str(error)
+        if not failure:
+            self._collect_failures = 0
             return
-        self._collect_failures = 0
+        self._collect_failures += 1
+        self.log.log(40 if self._collect_failures > 1 else 30, "image collection failed: %s", failure)
 
-    async def _collect(self) -> None:
+    async def _collect(self) -> str:
+        """What could not be removed and why, '' when all was. Raises CriError."""
         images, containers = await self.client.list_images(), await self.client.list_containers()
         in_use = used_images(images, {c.image_ref for c in containers} | {c.image for c in containers})
-        now = time.time()
+        now = time.monotonic()
         self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
-        disk = await self._disk()
-        collection = plan(self._records.values(), in_use, disk, self.thresholds, now, now - self._began)
-        for image_id in collection.remove:
-            await self.client.remove_image(image_id)
-            self.log.info("removed unused image %s", image_id)
-            self.metrics.count("kubelet_image_garbage_collected_total", reason="space")
+        left, failures = dict(self._records), []
+        while True:
+            disk = await self._disk()
+            collection = plan(left.values(), in_use, disk, self.thresholds, now, now - self._began)
+            failed = [text for image_id in collection.remove if (text := await self._remove(image_id))]
+            left = {image_id: record for image_id, record in left.items() if image_id not in collection.remove}
+            failures += failed
+            if not failed:  # else others go in the place of what stays
+                break
         if collection.wanted_bytes > collection.freeable_bytes:
             self.log.warning(
                 "the image disk is %d %% full; %d bytes are to be freed and unused images have %d",
@@ -231,6 +238,17 @@ class ImageManager(Actor):
                 collection.wanted_bytes,
                 collection.freeable_bytes,
             )
+        return "; ".join(failures[:FAILURES_SAID])
+
+    async def _remove(self, image_id: str) -> str:
+        """'' or why it stays."""
+        try:
+            await self.client.remove_image(image_id)
+        except CriError as error:
+            return f"{image_id}: {error}"
+        self.log.info("removed unused image %s", image_id)
+        self.metrics.count("kubelet_image_garbage_collected_total", reason="space")
+        return ""
 
     async def _disk(self) -> Disk:
         info = await self.client.image_fs_info()

@@ -12,7 +12,7 @@ import msgspec
 
 
 class ImageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one image. Times in seconds since 1970."""
+    """What is known of one image. Times in seconds of a clock that nobody sets."""
 
     id: str
     size_bytes: int

@@ -164,6 +164,22 @@ def test_a_full_disk_costs_unused_images_only(fake):
     tell(story, fake)
 
 
+def test_an_image_that_cannot_be_removed_does_not_keep_the_disk_full(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        add_image(fake, "docker.io/library/another:1")
+        await harness.ask(wanted())
+        harness.disposables["actors.image_manager.actor:disk_of"] = lambda path: [1000, 10]
+        harness.actor.thresholds = module.Thresholds(minimum_age=0.0)
+        fake.faults.add("RemoveImage", Fault(error="UNKNOWN", times=1))
+        before = len((await harness.deliver(GetImages())).images)
+        await harness.actor.collect()
+        assert len(fake.asked("RemoveImage")) == 2
+        assert len((await harness.deliver(GetImages())).images) == before - 1
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+
+
 # -- credentials and events -------------------------------------------------------------------------------------------
 def docker_config(host: str, *users: str) -> list[bytes]:
     entry = {"username": "", "password": "p"}
