@@ -6,17 +6,21 @@ All below the agent's own directories, made without following links that a pod m
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
 from actors.cri.model import Container as Ran
 from actors.kube.container import Container
 from actors.kube.pod import Pod
+from actors.linux.removal import remove_tree
 
 from .names import log_directory, log_link, pod_log_directory
 
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
+_COUNT = re.compile("[0-9]{1,9}")
+"""Longer ones are no restart counts: whoever may write to the directory of logs may have made such a file."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -80,15 +84,7 @@ def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, ui
                 link.unlink()
         except OSError:
             continue
-    if directory.is_dir() and not directory.is_symlink():
-        for folder in directory.iterdir():
-            if folder.is_dir() and not folder.is_symlink():
-                for file in folder.iterdir():
-                    file.unlink(missing_ok=True)
-                folder.rmdir()
-            else:
-                folder.unlink()
-        directory.rmdir()
+    remove_tree(str(directory))
 
 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
@@ -98,7 +94,7 @@ def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
     except OSError:
         return -1
     numbers = [name.partition(".")[0] for name in names if ".log" in name]
-    return max((int(number) for number in numbers if number.isdigit()), default=-1)
+    return max((int(number) for number in numbers if _COUNT.fullmatch(number)), default=-1)
 
 
 def termination_message(file: str, log: str, *, fallback: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 
 from actors.cri.client import CriClient
@@ -11,6 +12,8 @@ from actors.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
 
 REQUEST_SECONDS = 60.0
 MAX_HEAD_BYTES = 10 * 1024
+_STATUS = re.compile(rb"[1-9][0-9]{2}\s*")
+"""Of a line whose end a container chose: int() refuses one of thousands of digits."""
 
 
 class HookFailed(Exception):
@@ -64,8 +67,8 @@ async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
                 line = await reader.readline()
             finally:
                 writer.close()
-    except (OSError, TimeoutError, ValueError) as error:
+    except (OSError, TimeoutError, ValueError, OverflowError) as error:
         raise HookFailed(f"httpGet {host}:{port}{path}: {error or type(error).__name__}") from None
     words = line.split(b" ", 2)
-    if len(words) < 2 or not words[1].isdigit() or int(words[1]) >= 400:
+    if len(words) < 2 or not _STATUS.fullmatch(words[1]) or int(words[1]) >= 400:
         raise HookFailed(f"httpGet {host}:{port}{path}: {line[:100].decode(errors='replace').strip()}")

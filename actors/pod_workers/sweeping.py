@@ -35,15 +35,22 @@ def orphans(names: Iterable[str], known: Collection[str], worker: str, workers: 
 
 
 def sweep(agent: Agent, known: Collection[str], worker: str, now: float) -> list[str]:
-    """Remove them. Answers what was removed. Raises OSError."""
+    """Remove them. Answers what was removed. Raises OSError when that was nothing, though there was something."""
     logs = agent.pod_logs_dir
     if not ours(agent) or not os.path.isdir(logs):
         return []
-    removed = []
+    removed: list[str] = []
+    failed: OSError | None = None
     for namespace, name, uid in orphans(os.listdir(logs), known, worker, agent.workers):
         directory = Path(logs) / f"{namespace}_{name}_{uid}"
         if directory.is_symlink() or now - directory.lstat().st_mtime < MIN_AGE_SECONDS:
             continue
-        files.remove_pod_logs(agent.container_logs_dir, logs, namespace, name, uid)
+        try:
+            files.remove_pod_logs(agent.container_logs_dir, logs, namespace, name, uid)
+        except OSError as error:
+            failed = error
+            continue
         removed.append(str(directory))
+    if failed is not None and not removed:
+        raise failed
     return removed

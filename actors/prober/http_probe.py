@@ -52,7 +52,14 @@ async def probe_http(target: HttpTarget, timeout: float) -> Outcome:
             return await _follow(target)
     except TimeoutError:
         return failure(f'Get "{target.url}": {timed_out(timeout).text}')
-    except (OSError, _BadAnswer, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
+    except (
+        OSError,
+        _BadAnswer,
+        asyncio.IncompleteReadError,
+        asyncio.LimitOverrunError,
+        ValueError,
+        OverflowError,
+    ) as error:
         return failure(f'Get "{target.url}": {network_text(error)}')
 
 

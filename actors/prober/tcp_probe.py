@@ -16,7 +16,7 @@ async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
             _, writer = await asyncio.open_connection(host, port)
     except TimeoutError:
         return timed_out(timeout)
-    except OSError as error:
+    except (OSError, ValueError, OverflowError) as error:  # a host that is no name of one: nobody has checked it before
         return failure(f"dial tcp {joined(host, port)}: {network_text(error)}")
     writer.close()
     return success()

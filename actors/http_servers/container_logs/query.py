@@ -6,10 +6,12 @@ Names and errors are those of the API's PodLogOptions; several errors are told a
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 
 import msgspec
 
+_NUMBER = re.compile("-?[0-9]{1,18}")
 _TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False", ""}
 
 
@@ -63,7 +65,7 @@ def _number(values: Mapping[str, str], name: str, least: int, wrong: list[str]) 
     text = values.get(name, "")
     if not text:
         return None
-    if not text.lstrip("-").isascii() or not text.lstrip("-").isdigit() or len(text) > 19:
+    if not _NUMBER.fullmatch(text):
         wrong.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
         return None
     number = int(text)

@@ -74,3 +74,9 @@ def test_since_seconds_is_counted_from_now():
 def test_both_kinds_of_since_are_refused():
     with pytest.raises(QueryError, match="at most one"):
         parse_query({"sinceSeconds": "10", "sinceTime": T0}, 1e9)
+
+
+@pytest.mark.parametrize("text", ["--5", "-", "²", "1" * 30, "5-", " 5"])
+def test_a_number_that_is_none_is_refused_by_name(text):
+    with pytest.raises(QueryError, match="tailLines: Invalid value"):
+        parse_query({"tailLines": text}, 0.0)

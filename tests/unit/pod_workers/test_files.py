@@ -122,3 +122,26 @@ def test_a_link_name_is_no_longer_than_a_file_name_may_be(tmp_path):
 @pytest.mark.parametrize(("name", "expected"), [("web", "web"), ("a" * 70, "a" * 63), ("a" * 62 + "-.b", "a" * 62)])
 def test_a_host_name_has_at_most_63_characters_and_ends_well(name, expected):
     assert hostname(Pod(metadata=ObjectMeta(name=name))) == expected
+
+
+def test_the_logs_of_a_pod_go_with_whatever_was_planted_among_them(tmp_path):
+    links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
+    files.make_log_directory(logs, POD)
+    directory = pod_log_directory(logs, POD)
+    os.makedirs(f"{directory}/a/deeper/still")
+    os.mkfifo(f"{directory}/a/0.log")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    os.symlink(outside, f"{directory}/b")
+    files.remove_pod_logs(links, logs, "ns", "p", POD.metadata.uid)
+    assert not os.path.lexists(directory)
+    assert (outside / "kept").exists()
+
+
+def test_files_that_are_named_like_no_restart_count_are_not_one(tmp_path):
+    directory = f"{pod_log_directory(str(tmp_path), POD)}/a"
+    os.makedirs(directory)
+    for name in ("3.log", "²7.log", "99999999999999.log", "x.log", ".log"):
+        open(f"{directory}/{name}", "w").close()
+    assert files.highest_log_number(str(tmp_path), POD, "a") == 3

@@ -221,3 +221,9 @@ async def test_so_many_commands_at_once_and_those_who_wait_longest_first():
     await asyncio.gather(*(probes.probe((str(i),), str(i), ["brief"], 5) for i in range(20)))
     assert runtime.most == 3
     assert [call[0] for call in runtime.calls] == [str(i) for i in range(20)]
+
+
+@pytest.mark.parametrize(("host", "port"), [("a..b", 80), ("x" * 300, 80), ("a\0b", 80), ("127.0.0.1", 70_000)])
+async def test_a_host_that_is_none_fails_the_probe_and_nothing_worse(host, port):
+    assert (await probe_tcp(host, port, 1.0)).result == "failure"
+    assert (await probe_http(HttpTarget("http", host, port, "/"), 1.0)).result == "failure"
