@@ -31,11 +31,10 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
     """Put this process, and so all that it will fork, into kubeletCgroups. A warning when that is refused."""
     if not agent.config.kubeletCgroups:
         return
-    from actors.linux.cgroup_names import parse_root, path_of
+    from actors.linux.cgroup_names import plain_path
     from actors.linux.cgroup_tree import find
 
-    driver = agent.config.cgroupDriver
-    path = path_of(parse_root(agent.config.kubeletCgroups, driver), driver)
+    path = plain_path(agent.config.kubeletCgroups)
     try:
         cgroups = find()
         cgroups.create(path)

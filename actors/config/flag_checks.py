@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from . import names
 from .errors import Problem, shown
+from .node_checks import is_cgroup_name
 
 Values = Mapping[str, Any]
 
@@ -75,6 +76,10 @@ def _wrong_directory(values: Values, path: str) -> str:
     return ""
 
 
+def _wrong_cgroup(values: Values, name: str) -> str:
+    return "" if is_cgroup_name(name) else "must be the name of a cgroup, without .."
+
+
 def _negative(values: Values, value: float) -> str:
     return "must not be negative" if value < 0 else ""
 
@@ -90,6 +95,7 @@ _CHECKS: Final[dict[str, Callable[[Values, Any], str]]] = {
     "hostname-override": _wrong_host,
     "root-dir": _wrong_directory,
     "cert-dir": _wrong_directory,
+    "runtime-cgroups": _wrong_cgroup,
     "minimum-container-ttl-duration": _negative,
     "maximum-dead-containers-per-container": _negative,
     "workers": _wrong_workers,

@@ -25,7 +25,7 @@ def is_clean_absolute(path: str) -> bool:
 
 def is_cgroup_name(name: str) -> bool:
     """A path below the hierarchy that cannot climb out of it."""
-    return name.isprintable() and ".." not in name.split("/")
+    return name.isprintable() and not {".", ".."} & set(name.split("/"))
 
 
 def is_socket(endpoint: str) -> bool:

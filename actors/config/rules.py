@@ -102,7 +102,7 @@ RULES: Final[tuple[Rule, ...]] = (
     *(holds(field, "must be the name of a cgroup, without ..", node_checks.is_cgroup_name)
       for field in ("cgroupRoot", "kubeletCgroups", "systemCgroups", "systemReservedCgroup", "kubeReservedCgroup")),
     across("systemCgroups", "needs cgroupRoot and must not be /",
-           lambda c, _: not c.systemCgroups or (bool(c.cgroupRoot) and c.systemCgroups != "/")),
+           lambda c, _: not c.systemCgroups or (bool(c.cgroupRoot) and bool(c.systemCgroups.strip("/")))),
     between("cpuCFSQuotaPeriod", 0.001, 1),
     across("cpuCFSQuotaPeriod", "must be 100ms without the feature gate CustomCPUCFSQuotaPeriod",
            lambda c, _: c.cpuCFSQuotaPeriod == 0.1 or gate(c, "CustomCPUCFSQuotaPeriod")),

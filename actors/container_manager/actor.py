@@ -19,7 +19,7 @@ from actors.kube.pod import Pod
 from actors.kube.quantity import QuantityError
 from actors.linux import cgroup_tree, oom
 from actors.linux.cgroup_limits import UNLIMITED, Limits
-from actors.linux.cgroup_names import parse_root
+from actors.linux.cgroup_names import parse_root, plain_path
 from actors.linux.cgroup_tree import CgroupError
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, DisposableError, on
@@ -52,6 +52,8 @@ ENFORCE_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 0.02
 """Pods that come together change the burstable tier's shares once."""
 ORPHAN_SECONDS: Final = 10.0
+GATHER_SECONDS: Final = 60.0
+"""How often it is looked for processes that are in no cgroup."""
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
@@ -86,6 +88,22 @@ class ContainerManager(Actor):
         self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
         self.start_task(self._prepare(), "prepare")
         self.after(0.0, self._ask_workers)
+        if self._agent.config.systemCgroups:
+            self.after(0.0, self._gather)
+            self.every(GATHER_SECONDS, self._gather, jitter=0.1)
+
+    async def _gather(self) -> None:
+        """Put the host's processes that are in no cgroup into systemCgroups."""
+        cgroup = plain_path(self._agent.config.systemCgroups)
+        function = "actors.container_manager.system_cgroups:gather_host"
+        try:
+            left = await self.disposable(function, {"cgroup": cgroup, "host": self._host}, deadline=GATHER_SECONDS / 2)
+        except DisposableError as error:
+            left = [str(error)]
+        if left:
+            self._say("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): {'; '.join(left[:5])}")
+        else:
+            self._said.discard("gather")
 
     def _protect(self) -> None:
         score = self._agent.config.oomScoreAdj

@@ -32,6 +32,11 @@ def parse_root(text: str, driver: str) -> CgroupName:
     return join((), *parts)
 
 
+def plain_path(text: str) -> str:
+    """Of a cgroup that is named as it is, whichever the driver: kubeletCgroups, systemCgroups, --runtime-cgroups."""
+    return "/" + "/".join(join((), *(part for part in text.split("/") if part)))
+
+
 def path_of(name: CgroupName, driver: str) -> str:
     """Where the cgroup is below each hierarchy's mount point, beginning with a slash."""
     if driver != "systemd":

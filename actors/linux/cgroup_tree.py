@@ -76,6 +76,12 @@ class CgroupTree(msgspec.Struct, frozen=True):
         for hierarchy in self._limiting():
             _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
+    def enter_from_root(self, cgroup: str, pid: int) -> None:
+        """As `enter`, but only where the process is in the root cgroup. Raises CgroupError."""
+        for hierarchy in self._limiting():
+            if pid in _pids(f"{hierarchy.path}/cgroup.procs"):
+                _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
+
     def exists(self, cgroup: str) -> bool:
         """Whether it is there in each hierarchy that `create` makes it in."""
         return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting())
@@ -106,6 +112,13 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def processes(self, cgroup: str) -> set[int]:
         """Process ids in the cgroup and below it, in any hierarchy."""
         return {pid for file in self._process_files(cgroup) for pid in _pids(file)}
+
+    def in_root(self) -> set[int]:
+        """Process ids, kernel threads among them, of the root cgroup itself: on v1 that of devices, which is where
+        whoever places processes puts all of them."""
+        limiting = list(self._limiting())
+        by_devices = [hierarchy for hierarchy in limiting if "devices" in hierarchy.controllers] or limiting[:1]
+        return {pid for hierarchy in by_devices for pid in _pids(f"{hierarchy.path}/cgroup.procs")}
 
     def _process_files(self, cgroup: str) -> Iterator[str]:
         for hierarchy in self.hierarchies:

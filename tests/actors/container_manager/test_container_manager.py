@@ -433,3 +433,24 @@ async def test_that_the_limits_are_enforced_is_an_event_of_the_node_once(host, i
         await manager.advance(200)
         events = manager.sent(RecordEvent, "api_clients/event_client")
         assert [(event.name, event.reason) for event in events] == [("n1", "NodeAllocatableEnforced")] * said
+
+
+async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_is_said_once(host, caplog):
+    manager, asked = host.start(systemCgroups="/system/", cgroupRoot="/"), []
+    left = ["process 7: No space left on device"]
+    function = "actors.container_manager.system_cgroups:gather_host"
+    manager.disposables[function] = lambda **arguments: asked.append(arguments) or left
+    async with manager:
+        await manager.advance(0.1)
+        assert asked == [{"cgroup": "/system", "host": str(host.root)}]
+        await manager.advance(150)
+        assert len(asked) == 3
+    said = [line for line in caplog.messages if "process 7: No space left" in line]
+    assert len(said) == 1
+
+
+async def test_without_the_field_no_process_is_moved(host):
+    manager = host.start()
+    manager.disposables["actors.container_manager.system_cgroups:gather_host"] = lambda **_: 1 / 0
+    async with manager:
+        await manager.advance(150)

@@ -114,6 +114,7 @@ def test_a_managed_runtime_has_its_socket_beside_the_run_directory(around, tmp_p
         (["--node-labels=kubernetes.io/role=x"], "must not give itself"),
         (["--node-labels=foo.k8s.io/x=y"], "must not give itself"),
         (["--node-labels=-a=b"], "must be a name"),
+        (["--runtime-cgroups=/a/../b"], "must be the name of a cgroup"),
         (["--node-labels=a=b c"], "its value must be"),
         (["--node-ip=1.2.3"], "must be an IP address"),
         (["--node-ip=10.0.0.1,10.0.0.2"], "one of IPv4 and one of IPv6"),

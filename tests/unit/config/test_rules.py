@@ -143,6 +143,8 @@ BREAKS = [
     ("cgroupRoot", {"cgroupRoot": "/a/../.."}), ("kubeletCgroups", {"kubeletCgroups": "../x"}),
     ("systemReservedCgroup", {"systemReservedCgroup": "a\nb"}), ("kubeReservedCgroup", {"kubeReservedCgroup": ".."}),
     ("systemCgroups", {"systemCgroups": "/system"}), ("systemCgroups", {"systemCgroups": "/", "cgroupRoot": "/"}),
+    ("systemCgroups", {"systemCgroups": "//", "cgroupRoot": "/"}),
+    ("systemCgroups", {"systemCgroups": "/./a", "cgroupRoot": "/"}),
     ("cpuCFSQuotaPeriod", {"cpuCFSQuotaPeriod": "1.1s"}), ("cpuCFSQuotaPeriod", {"cpuCFSQuotaPeriod": "0s"}),
     ("cpuCFSQuotaPeriod", {"cpuCFSQuotaPeriod": "50ms", GATES: {"CustomCPUCFSQuotaPeriod": False}}),
     ("cpuManagerPolicy", {"cpuManagerPolicy": "Static"}),

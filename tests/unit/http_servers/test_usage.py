@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.http_servers.stats import disk, host, places
+from actors.http_servers.stats.collecting import Collector
 from actors.http_servers.stats.usage import Pressure, psi_of, read
 from actors.linux.cgroup_tree import CgroupTree, Hierarchy
 
@@ -136,3 +139,23 @@ def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_
     whole = os.statvfs(volume)
     assert found["capacity_bytes"] == whole.f_blocks * whole.f_frsize
     assert found["inodes_used"] > 2, "counted file by file"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [("/c/", {"runtime"}), ("c", {"runtime"}), ("/nowhere", set()), ("", set())]
+)
+def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, given, found):
+    collector = Collector(Agent(flags={"runtime-cgroups": given}), None, None)
+    collector._tree = tree(tmp_path, V2, unified=True)
+
+    system = collector._system()
+
+    assert set(system) - {"kubelet"} == found
+    assert [one.usage.memory_bytes for name, one in system.items() if name == "runtime"] == [1_000_000] * len(found)
+
+
+def test_the_cgroup_that_gathers_the_rest_is_looked_at_as_misc(tmp_path):
+    collector = Collector(Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), None, None)
+    collector._tree = tree(tmp_path, V2, unified=True)
+
+    assert set(collector._system()) == {"kubelet", "misc"}

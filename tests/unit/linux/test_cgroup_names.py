@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.linux.cgroup_names import CgroupNameError, join, parse_root, path_of, slice_of, unescaped
+from actors.linux.cgroup_names import CgroupNameError, join, parse_root, path_of, plain_path, slice_of, unescaped
 
 POD = ("kubepods", "burstable", "pod1234-ab")
 parts = st.lists(st.text("abcz019-", min_size=1, max_size=8), min_size=1, max_size=4).map(tuple)
@@ -40,3 +40,10 @@ def test_what_a_slice_stands_for_is_read_back_from_its_directory(name):
 
     assert unescaped([directory], "systemd") == [name[-1]]
     assert parse_root(path_of(name, "systemd"), "systemd") == name
+
+
+def test_a_cgroup_that_is_named_as_it_is_keeps_its_name():
+    assert plain_path("/system.slice/containerd.service") == "/system.slice/containerd.service"
+    assert plain_path("system//slice/") == "/system/slice"
+    with pytest.raises(CgroupNameError):
+        plain_path("/a/../b")
