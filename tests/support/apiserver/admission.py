@@ -47,5 +47,9 @@ class Admission:
         made = self._store.get(("priorityclasses.scheduling.k8s.io", "", name))
         if name and name not in system and made is None:
             forbidden("pods", pod["metadata"].get("name", ""), f"no PriorityClass with name {name} was found")
-        spec.setdefault("priority", system.get(name, made.get("value", 0) if made else 0))
-        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+        priority = system.get(name, made.get("value", 0) if made else 0)
+        policy = (made or {}).get("preemptionPolicy", "PreemptLowerPriority")
+        for field, computed in (("priority", priority), ("preemptionPolicy", policy)):
+            if spec.setdefault(field, computed) != computed:
+                why = f"{field} must not be provided in pod spec; priority admission controller computed {computed}"
+                forbidden("pods", pod["metadata"].get("name", ""), f"{why} from the given PriorityClass name")

@@ -15,6 +15,7 @@ from .orders import Orders
 from .registry import Registry
 from .request import Answer, Drop, Reply, Request, Target, answer, target_of
 from .reviews import review
+from .schemas import typed
 from .tokens import Tokens
 from .users import Users
 from .verbs import Verbs
@@ -85,7 +86,8 @@ class Handling:
         if target.resource.plural == "nodes" and target.subresource == "proxy":
             return await self._proxy.node(request, target)
         if not target.resource.stored:
-            made = review(target.resource, request.json(), request.user, self.users, self.authorizer)
+            body = typed(target.resource.kind, request.json(), strict=not request.user.admin)
+            made = review(target.resource, body, request.user, self.users, self.authorizer)
             return answer(made, 201)
         return self.verbs.perform(request, target)
 

@@ -116,7 +116,7 @@ class NodeRestriction:
         if target.subresource != "token":
             return
         bound = dig(new, "spec.boundObjectRef", None) or {}
-        if bound.get("kind") != "Pod" or not bound.get("name"):
+        if (bound.get("apiVersion"), bound.get("kind")) != ("v1", "Pod") or not bound.get("name"):
             forbidden("serviceaccounts", target.name, "node requested token not bound to a pod")
         if not bound.get("uid"):
             forbidden("serviceaccounts", target.name, "node requested token with a pod binding without a uid")
@@ -129,6 +129,19 @@ class NodeRestriction:
             forbidden(
                 "serviceaccounts", target.name, "node requested token bound to a pod scheduled on a different node"
             )
+        self._audience(target, pod or {}, dig(new, "spec.audiences", None) or [])
+
+    def _audience(self, target: Target, pod: Obj, wanted: list[str]) -> None:
+        """ServiceAccountNodeAudienceRestriction (KEP-4412): only what a volume of the pod asks for."""
+        if len(wanted) > 1:
+            forbidden("serviceaccounts", target.name, "node may only request 0 or 1 audiences")
+        sources = [
+            source.get("serviceAccountToken") or {}
+            for volume in pod["spec"].get("volumes") or []
+            for source in (volume.get("projected") or {}).get("sources") or []
+        ]
+        if wanted and wanted[0] not in [source.get("audience") for source in sources]:
+            forbidden("serviceaccounts", target.name, f'audience "{wanted[0]}" not found in pod spec volume')
 
 
 def _may_label(key: str) -> bool:

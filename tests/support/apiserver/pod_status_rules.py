@@ -9,8 +9,13 @@ _FIELDS = (("containerStatuses", "containers"), ("initContainerStatuses", "initC
 
 
 def keep_status_fields(old: Obj, new: Obj) -> None:
-    """The QoS class is the server's."""
+    """The QoS class is the server's. Of two ways to tell the pod's address the single one counts."""
     status = new.setdefault("status", {})
+    several = status.get("podIPs") or []
+    if status.get("podIP") and [one.get("ip") for one in several[:1]] != [status["podIP"]]:
+        status["podIPs"] = [{"ip": status["podIP"]}]
+    elif several:
+        status["podIP"] = several[0].get("ip", "")
     if not status.get("qosClass"):
         status["qosClass"] = old.get("status", {}).get("qosClass", "")
 

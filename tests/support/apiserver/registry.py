@@ -11,8 +11,10 @@ import msgspec
 from . import selectors
 from .deletion import check_preconditions, delete, finished
 from .errors import StatusError, conflict, invalid, not_found
+from .node_rules import address_causes, event_causes, lease_causes, node_causes
 from .objects import Obj, copy
 from .patches import patched
+from .pod_rules import Cause
 from .pod_status_rules import keep_status_fields, status_causes
 from .request import User
 from .resources import CORE_EVENTS, Resource
@@ -22,6 +24,8 @@ from .strategies import prepare_create, prepare_update
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 Admit = Callable[[Obj, Obj], None]
 """Raises StatusError for a change, old and new, that is not to be."""
+Patching = tuple[str, bytes, Callable[[Obj], Obj]]
+"""Content type and body, and what reads the result as its type."""
 
 
 def key_of(resource: Resource, namespace: str, name: str) -> Key:
@@ -82,6 +86,8 @@ class Registry:
         generated = not made["metadata"].get("name")
         prepare_create(resource, made, user)
         key = key_of(resource, namespace, made["metadata"]["name"])
+        if causes := _RULES.get(resource.kind, _no_causes)(made, None):
+            invalid(resource.kind, key[2], causes)
         if resource.namespaced:
             self._in_namespace(resource, namespace, key[2])
         if self.store.get(key) is not None:
@@ -126,11 +132,12 @@ class Registry:
             raise StatusError(400, text)
         return self._replace(resource, key, current, made, (subresource, admit))
 
-    def patch(self, resource: Resource, key: Key, form: str, body: bytes, subresource: str, admit: Admit) -> Obj:
+    def patch(self, resource: Resource, key: Key, how: Patching, subresource: str, admit: Admit) -> Obj:
         current = self.store.get(key)
         if current is None:
             not_found(resource.qualified, key[2])
-        made = patched(resource.kind, form, current, body)
+        form, body, read = how
+        made = read(patched(resource.kind, form, current, body))
         return self._replace(resource, key, current, made, (subresource, admit))
 
     def _replace(self, resource: Resource, key: Key, current: Obj, made: Obj, how: tuple[str, Admit]) -> Obj:
@@ -143,8 +150,10 @@ class Registry:
         prepare_update(resource, current, made, subresource)
         if resource.plural == "pods" and subresource == "status":
             keep_status_fields(current, made)
-            if causes := status_causes(current, made):
+            if causes := status_causes(current, made) + address_causes(made):
                 invalid("Pod", key[2], causes)
+        if causes := _RULES.get(resource.kind, _no_causes)(made, current):
+            invalid(resource.kind, key[2], causes)
         admit(current, made)
         if finished(made):
             return self.store.remove(key)
@@ -164,6 +173,17 @@ class Registry:
         made: Obj = copy(current)
         edit(made)
         return current if made == current else self.store.put(key, made)
+
+
+def _no_causes(new: Obj, old: Obj | None) -> list[Cause]:
+    return []
+
+
+_RULES: dict[str, Callable[[Obj, Obj | None], list[Cause]]] = {
+    "Node": node_causes,
+    "Lease": lambda new, old: lease_causes(new),
+    "Event": lambda new, old: event_causes(new),
+}
 
 
 def selection(resource: Resource, query: dict[str, str]) -> selectors.Predicate:

@@ -19,6 +19,7 @@ from .options import Options
 from .registry import Registry, key_of
 from .request import Target, User
 from .resources import core, named
+from .schemas import typed
 from .storage import Store
 from .tokens import Tokens
 from .users import Users
@@ -132,7 +133,8 @@ class ApiServer:
         resource = named(plural)
         key = key_of(resource, namespace, name)
         form = "application/merge-patch+json"
-        return self.registry.patch(resource, key, form, msgspec.json.encode(patch), subresource, lambda old, new: None)
+        how = (form, msgspec.json.encode(patch), lambda obj: typed(resource.kind, obj, strict=False))
+        return self.registry.patch(resource, key, how, subresource, lambda old, new: None)
 
     def delete(self, plural: str, name: str, namespace: str = "default", **options: object) -> Obj:
         """`options`: gracePeriodSeconds, preconditions."""

@@ -15,6 +15,7 @@ from .patches import APPLY
 from .registry import Registry, key_of
 from .request import Reply, Request, Stream, Target, User, answer
 from .resources import CORE_EVENTS, EVENTS, Resource, core
+from .schemas import typed
 from .tokens import Tokens
 from .watching import Watch, events
 
@@ -81,7 +82,7 @@ class Verbs:
         old = self.registry.store.get(key)
         if target.verb == "delete":
             self._admission.admit(request.user, target, old, None)
-            options = request.json() if request.body else {}
+            options = typed("DeleteOptions", request.json() if request.body else {}, strict=not request.user.admin)
             if "gracePeriodSeconds" in request.query:
                 options["gracePeriodSeconds"] = int(request.query["gracePeriodSeconds"])
             return self._deleted(resource, old) if dry else self._delete(resource, target, options)
@@ -95,8 +96,9 @@ class Verbs:
         return answer(shown(target.resource, self.create(target, obj, request.user)), 201)
 
     def create(self, target: Target, obj: Obj, user: User) -> Obj:
-        """Changes `obj`. Raises StatusError."""
+        """May change `obj`. Raises StatusError."""
         obj.setdefault("metadata", {})
+        obj = typed(target.resource.kind, obj, strict=not user.admin)
         self._admission.admit(user, target, None, obj)
         if target.resource.plural == "certificatesigningrequests":
             signing.check(obj)
@@ -106,11 +108,14 @@ class Verbs:
         resource, key = kept_as(target.resource), key_of(target.resource, target.namespace, target.name)
         form, body = request.headers.get("content-type", ""), request.body
 
+        def read(obj: Obj) -> Obj:
+            return typed(resource.kind, obj, strict=not request.user.admin)
+
         def admit(old: Obj, new: Obj) -> None:
             self._admission.admit(request.user, target, old, new)
 
         if target.verb == "update":
-            obj = stored(target.resource, request.json())
+            obj = read(stored(target.resource, request.json()))
             return answer(shown(target.resource, self.registry.update(resource, key, obj, target.subresource, admit)))
         if target.verb != "patch":
             raise StatusError(405, "the server does not allow this method on the requested resource")
@@ -120,7 +125,7 @@ class Verbs:
             return self._created(request, target, body=applied)
         if target.resource.group == EVENTS:
             body = msgspec.json.encode(event_forms.to_core(msgspec.json.decode(body)))
-        made = self.registry.patch(resource, key, form, body, target.subresource, admit)
+        made = self.registry.patch(resource, key, (form, body, read), target.subresource, admit)
         return answer(shown(target.resource, made))
 
     def _delete(self, resource: Resource, target: Target, options: Obj) -> Reply:
@@ -173,7 +178,7 @@ class Verbs:
 
     def _token(self, request: Request, target: Target) -> Reply:
         account = self.registry.get(target.resource, target.namespace, target.name)
-        wanted = request.json()
+        wanted = typed("TokenRequest", request.json(), strict=not request.user.admin)
         self._admission.admit(request.user, target, account, wanted)
         return answer(self._tokens.create(account, wanted), 201)
 
