@@ -17,7 +17,6 @@ MISSING: Final[dict[str, str]] = {
     "kernelMemcgNotification": "notification by memory cgroups",
     "memoryReservationPolicy": "memory.min and memory.low",
     "memoryThrottlingFactor": "memory.high",
-    "memorySwap": "swap of pods",
     "evictionSoft": "eviction",
     "evictionSoftGracePeriod": "eviction",
     "evictionMinimumReclaim": "eviction",

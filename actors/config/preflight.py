@@ -123,6 +123,8 @@ def doubts(agent: Agent, host: Host) -> Iterator[str]:
         yield "cgroup v1: Kubernetes is dropping it; swap for pods and MemoryQoS need cgroup v2"
         if agent.gate("MemoryQoS"):
             yield "MemoryQoS has no effect on cgroup v1"
+    if agent.config.memorySwap.swapBehavior == "LimitedSwap" and not host.swaps:
+        yield "memorySwap.swapBehavior: LimitedSwap has no effect, as this host has no swap"
     authentication = agent.config.authentication
     if agent.standalone and not authentication.x509.clientCAFile and not authentication.anonymous.enabled:
         yield "no API server and no clientCAFile: the main server refuses every caller, except at /healthz"

@@ -16,6 +16,11 @@ def parse_meminfo(text: str) -> dict[str, int]:
     return found
 
 
+def read_memory(proc: str = "/proc") -> dict[str, int]:
+    """Bytes by name: MemTotal, SwapTotal, ... Raises OSError."""
+    return parse_meminfo(Path(proc, "meminfo").read_text("ascii"))
+
+
 def total_memory(proc: str = "/proc") -> int:
     """MemTotal in bytes. Raises OSError; KeyError when the kernel does not tell."""
-    return parse_meminfo(Path(proc, "meminfo").read_text("ascii"))["MemTotal"]
+    return read_memory(proc)["MemTotal"]

@@ -34,6 +34,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     security: cri.LinuxContainerSecurityContext
     unified: dict[str, str] = {}
     """cgroup v2 files that the runtime is to write."""
+    memory_swap_bytes: int = 0
+    """cgroup v1: memory and swap together; 0 is not set."""
     stop_signals: bool = False
     """Gate ContainerStopSignals."""
 
@@ -68,6 +70,7 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
             cpu_quota=limits.cpu_quota,
             cpu_period=limits.cpu_period,
             memory_limit_in_bytes=limits.memory_bytes,
+            memory_swap_limit_in_bytes=parts.memory_swap_bytes,
             oom_score_adj=limits.oom_score_adj,
             unified=parts.unified,
             hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in limits.huge_pages.items()],

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import os
 from glob import glob
+from pathlib import Path
 
-from actors.linux.memory import total_memory
+from actors.linux.memory import read_memory
 
 from .resources import Machine
 
+_V1_SWAP = "memory.memsw.limit_in_bytes"
 _PAGES = "/sys/kernel/mm/hugepages"
+_CGROUPS = "/sys/fs/cgroup"
 _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 
-def this_machine(pages: str = _PAGES) -> Machine:
+def this_machine(root: str = "") -> Machine:
+    """`root`: of a made-up machine."""
     try:
-        names = sorted(os.listdir(pages))
+        names = sorted(os.listdir(root + _PAGES))
     except OSError:
         names = []
     sizes = [int(name[10:-2]) for name in names if name.startswith("hugepages-") and name[10:-2].isdigit()]
-    return Machine(memory=total_memory(), page_sizes=tuple(size_name(size) for size in sizes))
+    memory = read_memory(f"{root}/proc")
+    unified = os.path.exists(f"{root}{_CGROUPS}/cgroup.controllers")
+    return Machine(
+        memory=memory["MemTotal"],
+        page_sizes=tuple(size_name(size) for size in sizes),
+        swap=memory.get("SwapTotal", 0),
+        cgroup_v2=unified,
+        accounts_swap=os.path.exists(_swap_file(root) if unified else f"{root}{_CGROUPS}/memory/{_V1_SWAP}"),
+    )
+
+
+def _swap_file(root: str) -> str:
+    """Of our own cgroup: the root of cgroup v2 has none."""
+    for line in Path(f"{root}/proc/self/cgroup").read_text("utf-8").splitlines():
+        if line.startswith("0::"):
+            return f"{root}{_CGROUPS}{line[3:].rstrip('/')}/memory.swap.max"
+    return ""
 
 
 def size_name(kilobytes: int) -> str:

@@ -43,6 +43,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes."""
     page_sizes: tuple[str, ...] = ()
     """Of huge pages, as the kernel names them: 2MB."""
+    swap: int = 0
+    """Bytes, of all devices and files."""
+    cgroup_v2: bool = False
+    accounts_swap: bool = False
+    """The memory controller limits swap too."""
 
 
 def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:

@@ -6,7 +6,6 @@ One `Maker` for each worker. Errors are values: the waiting reason that a user s
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import msgspec
@@ -41,6 +40,7 @@ from .objects import fetch, runtime_handler
 from .resources import limits
 from .sandbox_config import Surroundings, sandbox_config
 from .security import container_context
+from .swap import swap_fields
 
 ASK_SECONDS = 30.0
 
@@ -76,7 +76,6 @@ class Maker:
         self._actor, self._client, self._agent = actor, client, agent
         self._slots = asyncio.Semaphore(slots)
         self._machine, self._throttles = this_machine(), thermal_throttles()
-        self._unified = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
         self.allocatable: dict[str, int] = {}
 
     def turn(self) -> Turn:
@@ -214,6 +213,7 @@ class Maker:
             security.masked_paths.extend(self._throttles)
         config = agent.config
         period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
+        swap = swap_fields(pod, container, config.memorySwap.swapBehavior, self._machine)
         return Parts(
             image_ref=image.image_ref,
             environment=values,
@@ -221,8 +221,14 @@ class Maker:
             limits=limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period),
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
-            unified={"memory.oom.group": "1"} if self._unified and not config.singleProcessOOMKill else {},
+            unified={**swap.unified, **self._oom_group()},
+            memory_swap_bytes=swap.memory_swap_bytes,
         )
+
+    def _oom_group(self) -> dict[str, str]:
+        """Whether all of a container is killed together, or one process (cgroup v2)."""
+        together = self._machine.cgroup_v2 and not self._agent.config.singleProcessOOMKill
+        return {"memory.oom.group": "1"} if together else {}
 
     async def _mounts(
         self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], place: PodPlace

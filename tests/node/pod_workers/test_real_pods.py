@@ -17,6 +17,7 @@ import pytest
 
 from actors.container_runtime.images import BUSYBOX_IMAGE
 from actors.linux.cgroup_tree import find
+from actors.pod_workers.machine import this_machine
 from actors.status_manager.messages import GetPods, Pods
 from tests.support.faulty_node import NODE_NAME, FaultyNode
 from tests.support.runtime import RealRuntime
@@ -138,6 +139,9 @@ def test_limits_reach_the_cgroup_of_container_and_pod(node):
     assert children, "the containers are below the pod"
     found = set(_read_everywhere(path, limit.values()))
     assert str(64 << 20) in found
+    if this_machine().accounts_swap:
+        swap = {1: ("memory.memsw.limit_in_bytes", str(64 << 20)), 2: ("memory.swap.max", "0")}[tree.version]
+        assert swap[1] in set(_read_everywhere(path, swap[:1])), "the container may be swapped"
     node.end("limited")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from actors.config import layout, lock_file, preflight
 from actors.config.errors import ConfigErrors
+from actors.config.groups import MemorySwap
 from actors.config.loading import load
 from actors.config.preflight import Host
 from actors.config.startup import announced, limits, prepare
@@ -75,6 +76,10 @@ def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
 def test_doubts_are_said_and_do_not_forbid(agent, around):
     assert "not run as root" in next(preflight.doubts(agent, Host(uid=1000, cgroup_v2=True, swaps=())))
     assert "refuses every caller" in next(preflight.doubts(load([], around), GOOD))
+    swapping = configured(agent, failSwapOn=False, memorySwap=MemorySwap(swapBehavior="LimitedSwap"))
+    assert list(preflight.doubts(swapping, Host(uid=0, cgroup_v2=True, swaps=("/dev/sda2",)))) == []
+    (said,) = preflight.doubts(swapping, GOOD)
+    assert "LimitedSwap has no effect, as this host has no swap" in said
 
 
 def test_the_directories_are_made_with_their_modes_whatever_the_umask(agent, tmp_path):

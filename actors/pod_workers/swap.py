@@ -1,0 +1,46 @@
+"""How much of a container may be swapped (KEP-2400). Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.kube.container import Container
+from actors.kube.pod import Pod
+from actors.kube.pods import container_limits, container_requests, is_critical, qos_class
+
+from .resources import Machine
+
+LIMITED: Final = "LimitedSwap"
+_V2_FILE: Final = "memory.swap.max"
+
+
+class SwapFields(msgspec.Struct, frozen=True):
+    """What the runtime is told."""
+
+    memory_swap_bytes: int = 0
+    """cgroup v1: of memory and swap together; 0 is not set."""
+    unified: dict[str, str] = {}
+    """cgroup v2: the file to write."""
+
+
+def swap_fields(pod: Pod, container: Container, behavior: str, machine: Machine) -> SwapFields:
+    """`behavior`: memorySwap.swapBehavior. Nothing is told where the kernel does not account for swap. On v1, as in the
+    reference, a limit of memory is one of memory and swap together: without one there is none of swap."""
+    if not machine.accounts_swap:
+        return SwapFields()
+    if not machine.cgroup_v2:
+        return SwapFields(memory_swap_bytes=container_limits(container).get("memory", 0))
+    return SwapFields(unified={_V2_FILE: str(allowed_swap(pod, container, behavior, machine))})
+
+
+def allowed_swap(pod: Pod, container: Container, behavior: str, machine: Machine) -> int:
+    """Bytes, on cgroup v2: the node's swap in the proportion in which the container asks for the node's memory. Only
+    for Burstable pods, which are not critical, and containers that ask for less than their limit."""
+    asked = container_requests(container).get("memory", 0)
+    if behavior != LIMITED or is_critical(pod) or qos_class(pod) != "Burstable":
+        return 0
+    if not 0 < asked <= machine.memory or asked == container_limits(container).get("memory", 0):
+        return 0
+    return machine.swap * asked // machine.memory
