@@ -12,8 +12,6 @@ import os
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import msgspec
-
 from .access import Access, Exec, Impersonation
 from .fields import Fields
 
@@ -282,7 +280,10 @@ def _extension(cluster: Fields, name: str) -> Any:
 
 
 def render(access: Access, cert_file: str, key_file: str) -> str:
-    """The kubeconfig that goes on with `access`'s server and these client certificate files (JSON is YAML too)."""
+    """The kubeconfig that goes on with `access`'s server and these client certificate files, laid out as the reference
+    writes it: people edit it by line."""
+    import yaml
+
     cluster: dict[str, Any] = {"server": access.server}
     if access.ca_file:
         cluster["certificate-authority"] = access.ca_file
@@ -307,4 +308,4 @@ def render(access: Access, cert_file: str, key_file: str) -> str:
         ],
         "current-context": "default-context",
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return str(yaml.safe_dump(document, width=MAX_BYTES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Final
@@ -26,6 +27,7 @@ from .client_plan import (
     decide,
     is_of_node,
     node_user,
+    to_keep,
     to_rotate,
 )
 from .pursuit import WORK_SECONDS, Order, Pursuit
@@ -47,6 +49,9 @@ class ClientCertificate:
         self.store = Store(agent.cert_dir, "kubelet-client")
         self._followed = Followed(self.store)
         self._action = Action.WAIT
+        self._to_keep = False
+        self._tried_to_keep: tuple[object, ...] = ()
+        """Of which kubeconfig."""
         self.access: Access | None = None
         """How the API server is reached by now."""
         self.certificate: Certificate | None = None
@@ -75,6 +80,8 @@ class ClientCertificate:
         self._action = self._decide()
         if self._action is Action.WRITE and await self._write_kubeconfig():
             self._action = self._decide()
+        if self._to_keep and self._config.stamps != self._tried_to_keep:
+            await self._keep()
         self._complain(self._action)
         self._tell()
         self._say_life()
@@ -93,6 +100,8 @@ class ClientCertificate:
             fresh=self._config.is_fresh(now),
         )
         action = decide(facts)
+        rotates = self._agent.config.rotateCertificates and not os.path.lexists(self.store.current_path)
+        self._to_keep = rotates and to_keep(facts, read.certificate, self._agent.node_name)
         self.access, self.certificate = self._in_use(action, read, pair)
         return action
 
@@ -134,6 +143,19 @@ class ClientCertificate:
             return False
         self._actor.log.info("wrote %s, which names %s", self._agent.kubeconfig, path)
         return True
+
+    async def _keep(self) -> None:
+        """The kubeconfig's own pair, once. When that fails nothing is lost: the kubeconfig has it."""
+        self._tried_to_keep = self._config.stamps
+        arguments = {
+            "directory": self.store.directory,
+            "prefix": self.store.prefix,
+            "config": self._agent.kubeconfig,
+        }
+        try:
+            await self._actor.disposable("actors.cert_manager.store:keep_given", arguments, deadline=WORK_SECONDS)
+        except DisposableError as error:
+            self._actor.log.warning("the pair of %s is not put in its place: %s", self._agent.kubeconfig, error)
 
     def _wanted(self) -> Order | None:
         """What is to be asked of the API server now."""

@@ -100,6 +100,13 @@ def to_rotate(certificate: Certificate | None, node_name: str, now: float, *, wa
     return is_due(certificate, now)
 
 
+def to_keep(facts: Facts, certificate: Certificate | None, node_name: str) -> bool:
+    """Whether the pair of the kubeconfig is to be put in a store that has none, as the reference does: kubeadm looks
+    for it there, and names it in the kubeconfig of a control plane that it has just made."""
+    good = facts.config is Config.GOOD and not facts.stored
+    return good and certificate is not None and is_of_node(certificate, node_name)
+
+
 def config_of(certificate: Certificate | None, now: float) -> Config:
     """Of a kubeconfig that could be read, by its certificate (None: it has other credentials)."""
     if certificate is None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.api.kubeconfig import read_bounded
+from actors.api.kubeconfig import load, read_bounded
 
 from .certificate import BadCertificate, Certificate, read
 from .files import file_stamp, write_private
@@ -110,7 +110,23 @@ def install(directory: str, prefix: str, certificate: bytes) -> None:
     Run in a disposable process. Raises OSError, BadCertificate when the key is not that of the certificate.
     """
     store = Store(directory, prefix)
-    key = read_bounded(store.key_path)
+    _put(store, certificate, read_bounded(store.key_path))
+    os.unlink(store.key_path)
+
+
+def keep_given(directory: str, prefix: str, config: str) -> None:
+    """Put the pair that the kubeconfig came with in the store, and make it current.
+
+    Run in a disposable process. Raises OSError, KubeconfigError, BadCertificate.
+    """
+    access = load(config)
+    certificate = access.cert_data or read_bounded(access.cert_file)
+    _put(Store(directory, prefix), certificate, access.key_data or read_bounded(access.key_file))
+
+
+def _put(store: Store, certificate: bytes, key: bytes) -> None:
+    """A new file of the two, current from now on. Raises OSError, BadCertificate."""
+    directory, prefix = store.directory, store.prefix
     name = f"{prefix}-{time.strftime('%Y-%m-%d-%H-%M-%S', time.gmtime())}.pem"
     path = f"{directory}/{name}"
     trial = Path(f"{directory}/.{prefix}.new")
@@ -122,7 +138,6 @@ def install(directory: str, prefix: str, certificate: bytes) -> None:
         trial.unlink(missing_ok=True)
     store._point_to(name)
     _sync(directory)
-    os.unlink(store.key_path)
     for old in store._files()[KEPT:]:
         if os.path.realpath(store.current_path) != os.path.realpath(old):
             os.unlink(old)

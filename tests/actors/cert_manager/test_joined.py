@@ -40,6 +40,40 @@ async def test_with_a_bootstrap_kubeconfig_only_a_certificate_is_obtained_and_a_
 
 
 @scenario
+async def test_the_pair_that_a_kubeconfig_came_with_is_where_kubeadm_looks_for_it(node):
+    """`kubeadm init` writes a kubeconfig with the certificate in it, and names the current pair in it once there is
+    one."""
+    node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1")).read_bytes())
+    given = kubeconfig.load(str(node.kubeconfig))
+    async with node.start() as harness:
+        await joined(harness)
+        await harness.wait(node.current.exists, "the current pair", timeout=10)
+        pair = node.current.read_bytes()
+        assert given.cert_data.strip() in pair
+        assert b"PRIVATE KEY" in pair
+        assert (node.current.is_symlink(), mode(node.current)) == (True, 0o600)
+        node.kubeconfig.write_text(kubeconfig.render(given, str(node.current), str(node.current)))
+        await node.pass_time(harness, 10)
+        told = harness.sent(CredentialsChanged)[-1]
+        assert told.certificate == ""
+    assert await node.who_am_i() == USER
+    assert node.server.items(CSRS) == []
+
+
+@scenario
+async def test_the_pair_of_a_kubeconfig_is_left_where_it_is_without_rotation_or_when_it_is_not_the_nodes(node):
+    node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("n1")).read_bytes())
+    async with node.start(rotate=False) as harness:
+        await joined(harness)
+        await node.pass_time(harness, 10)
+    node.kubeconfig.write_bytes(Path(node.server.node_kubeconfig("other")).read_bytes())
+    async with node.start() as harness:
+        await joined(harness)
+        await node.pass_time(harness, 10)
+    assert not os.path.lexists(node.current)
+
+
+@scenario
 async def test_a_pending_request_is_waited_for_and_used_once_it_is_approved(node):
     node.server.options.auto_approve = False
     async with node.start() as harness:
@@ -185,7 +219,6 @@ async def test_a_kubeconfig_that_works_wins_and_nothing_is_asked_for(node):
     assert told.certificate == ""
     assert node.kubeconfig.read_bytes() == before
     assert not node.server.items(CSRS)
-    assert not node.current.exists()
 
 
 @scenario

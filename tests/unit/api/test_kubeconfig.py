@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -212,10 +213,22 @@ def test_what_is_rendered_reads_back(tmp_path: Path) -> None:
     assert (after.cert_file, after.key_file, after.token) == (str(pair), str(pair), "")
 
 
+def test_what_is_rendered_can_be_edited_by_line_as_what_the_reference_writes(tmp_path: Path) -> None:
+    """The way to another load balancer that is documented for kubeadm is `sed s#server:.*#server: ...#`."""
+    before = read(tmp_path, cluster={"certificate-authority-data": b64(CERT * 20)}, user={"token": "abc"})
+    lines = render(before, "/pki/current.pem", "/pki/current.pem").splitlines()
+    assert lines[:2] == ["apiVersion: v1", "clusters:"]
+    assert f"    server: {before.server}" in lines
+    assert "    client-certificate: /pki/current.pem" in lines
+    assert "current-context: default-context" in lines
+    edited = "\n".join(re.sub("server:.*", "server: https://balancer:6443", line) for line in lines)
+    assert yaml.safe_load(edited)["clusters"][0]["cluster"]["server"] == "https://balancer:6443"
+
+
 def test_a_ca_in_a_file_is_rendered_as_that_file(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(CERT)
     access = read(tmp_path, cluster={"certificate-authority": str(tmp_path / "ca.crt")})
-    rendered = json.loads(render(access, "/c", "/k"))
+    rendered = yaml.safe_load(render(access, "/c", "/k"))
     assert rendered["clusters"][0]["cluster"]["certificate-authority"] == str(tmp_path / "ca.crt")
 
 
