@@ -10,8 +10,10 @@ from typing import Final
 from .beneath import RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV, has_openat2, openat2
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_MAX_DEPTH: Final = 400
-"""Each level holds one file descriptor open."""
+_MAX_DEPTH: Final = 200
+"""Each level holds two file descriptors open. What is deeper is moved to the top of the tree and removed from there."""
+_ROUNDS: Final = 3
+"""A listing may leave out entries while others are removed."""
 
 
 class MountInsideError(OSError):
@@ -25,7 +27,8 @@ def remove_tree(path: str, *, keep_root: bool = False) -> None:
     """Remove a directory and all that is in it, or a file or symlink; nothing there is fine.
 
     What lies before a mount in the tree may be gone when MountInsideError is raised; nothing inside the mount is
-    touched. Raises OSError.
+    touched. Of what cannot be removed for another reason (an immutable file) the first is raised as OSError, when all
+    the rest is gone.
     """
     parent, name = os.path.split(path.rstrip("/"))
     try:
@@ -40,34 +43,111 @@ def remove_tree(path: str, *, keep_root: bool = False) -> None:
 
 def remove_at(above: int, name: str, *, where: str, keep_root: bool = False) -> None:
     """As remove_tree, for `name` in an open directory; `where` is that directory's path, for the texts of errors."""
-    _remove(above, name, f"{where}/{name}", keep_root, _MAX_DEPTH)
+    removal = _Removal()
+    removal.tree(above, name, f"{where}/{name}", keep_root)
+    if removal.failed is not None:
+        raise removal.failed
 
 
-def _remove(above: int, name: str, path: str, keep: bool, depth: int) -> None:
-    try:
-        is_directory = stat.S_ISDIR(os.lstat(name, dir_fd=above).st_mode)
-        if not is_directory:
-            os.unlink(name, dir_fd=above)
+class _Removal:
+    """Of one tree. `failed` is the first error."""
+
+    def __init__(self) -> None:
+        self.failed: OSError | None = None
+        self._top = -1
+        self._lifted = 0
+
+    def tree(self, above: int, name: str, path: str, keep: bool) -> None:
+        """Raises MountInsideError; whatever else goes wrong is noted."""
+        if not self._is_directory(above, name, path):
             return
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _told(error, path) from None
-    if depth == 0:
-        raise OSError(errno.ELOOP, "is nested too deeply to be removed", path)
-    fd = _enter(above, name, path)
-    try:
-        for entry in os.listdir(fd):
-            _remove(fd, entry, f"{path}/{entry}", False, depth - 1)
-    finally:
-        os.close(fd)
-    if not keep:
+        try:
+            self._top = _enter(above, name, path)
+        except MountInsideError:
+            raise
+        except OSError as error:
+            self._note(error)
+            return
+        try:
+            rounds = 0
+            while rounds < _ROUNDS:
+                lifted = self._lifted
+                self._empty(self._top, path, _MAX_DEPTH)
+                rounds += lifted == self._lifted
+                if rounds and (keep or self.failed or self._rmdir(above, name, path)):
+                    return
+        finally:
+            os.close(self._top)
+        self._note(OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path))
+
+    def _note(self, error: OSError) -> None:
+        self.failed = self.failed or error
+
+    def _is_directory(self, above: int, name: str, path: str) -> bool:
+        """Whether it is one; anything else is removed. Raises MountInsideError."""
+        try:
+            if stat.S_ISDIR(os.lstat(name, dir_fd=above).st_mode):
+                return True
+            os.unlink(name, dir_fd=above)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self._judge(error, path)
+        return False
+
+    def _judge(self, error: OSError, path: str) -> None:
+        told = _told(error, path)
+        if isinstance(told, MountInsideError):
+            raise told from None
+        self._note(told)
+
+    def _empty(self, fd: int, path: str, depth: int) -> None:
+        """One entry after the other, so that millions of them cost no memory."""
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                self._remove(fd, entry.name, f"{path}/{entry.name}", depth)
+
+    def _remove(self, above: int, name: str, path: str, depth: int) -> None:
+        if not self._is_directory(above, name, path):
+            return
+        if depth == 0:
+            self._lift(above, name, path)
+            return
+        try:
+            fd = _enter(above, name, path)
+        except MountInsideError:
+            raise
+        except OSError as error:
+            self._note(error)
+            return
+        try:
+            for _ in range(_ROUNDS):
+                self._empty(fd, path, depth - 1)
+                if self._rmdir(above, name, path):
+                    return
+        finally:
+            os.close(fd)
+        self._note(OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path))
+
+    def _rmdir(self, above: int, name: str, path: str) -> bool:
+        """Whether that is settled; False when there is something in it still. Raises MountInsideError."""
         try:
             os.rmdir(name, dir_fd=above)
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _told(error, path) from None
+            if error.errno == errno.ENOTEMPTY and self.failed is None:
+                return False
+            self._judge(error, path)
+        return True
+
+    def _lift(self, above: int, name: str, path: str) -> None:
+        try:
+            os.rename(name, f"..lifted-{self._lifted}", src_dir_fd=above, dst_dir_fd=self._top)
+        except OSError as error:
+            self._judge(error, path)
+        else:
+            self._lifted += 1
 
 
 def _enter(above: int, name: str, path: str) -> int:

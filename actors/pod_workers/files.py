@@ -13,6 +13,7 @@ from pathlib import Path
 from actors.cri.model import Container as Ran
 from actors.kube.container import Container
 from actors.kube.pod import Pod
+from actors.linux.directories import make_path
 from actors.linux.removal import remove_tree
 
 from .names import log_directory, log_link, pod_log_directory
@@ -25,14 +26,14 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def make_log_directory(logs_dir: str, pod: Pod) -> None:
-    os.makedirs(logs_dir, 0o750, exist_ok=True)
-    os.makedirs(pod_log_directory(logs_dir, pod), 0o755, exist_ok=True)
+    make_path(logs_dir, 0o750)
+    make_path(pod_log_directory(logs_dir, pod), 0o755)
 
 
 def write_hosts(pod_dir: str, text: str) -> str:
     """Write the pod's /etc/hosts and answer its path. It keeps its inode, as it is bind-mounted."""
     path = f"{pod_dir}/etc-hosts"
-    os.makedirs(pod_dir, 0o750, exist_ok=True)
+    make_path(pod_dir, 0o750)
     if _tail(path, len(text.encode()) + 1) == text:
         return path  # not emptied for a moment under the containers that have it
     with os.fdopen(os.open(path, _NEW, 0o644), "w") as file:
@@ -49,7 +50,7 @@ def termination_log(pod_dir: str, container: str, restart_count: int) -> str:
 def make_termination_log(pod_dir: str, container: Container, restart_count: int) -> str:
     """An empty file for the container to write its last words to; a new one for each instance."""
     path = termination_log(pod_dir, container.name, restart_count)
-    os.makedirs(os.path.dirname(path), 0o750, exist_ok=True)
+    make_path(os.path.dirname(path), 0o750)
     Path(path).unlink(missing_ok=True)
     os.close(os.open(path, _NEW | os.O_EXCL, 0o666))
     os.chmod(path, 0o666)  # whatever user the container runs as  # noqa: S103
@@ -58,9 +59,9 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
 
 def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, container_id: str, log: str) -> None:
     """The link that log collectors know; an existing one is replaced."""
-    os.makedirs(links_dir, 0o755, exist_ok=True)
+    make_path(links_dir, 0o755)
     link, target = log_link(links_dir, pod, container, container_id), f"{pod_log_directory(logs_dir, pod)}/{log}"
-    temporary = f"{link}.{os.getpid()}"[-255:] if len(link) > 240 else f"{link}.new"
+    temporary = f"{links_dir}/.{container_id}.new"  # the link's own name may be as long as a name can be
     Path(temporary).unlink(missing_ok=True)
     os.symlink(target, temporary)
     os.replace(temporary, link)

@@ -33,8 +33,7 @@ def write(directory: str, files: Iterable[File], stamp: str, group: int | None) 
         _link_names(directory, names)  # whoever wrote it may have died before
         return False
     _fill(f"{directory}/{stamp}", wanted, group)
-    if os.path.lexists(f"{directory}/{_NEW}"):
-        os.unlink(f"{directory}/{_NEW}")
+    remove_tree(f"{directory}/{_NEW}")
     os.symlink(stamp, f"{directory}/{_NEW}")
     os.rename(f"{directory}/{_NEW}", f"{directory}/{DATA}")
     _link_names(directory, names)
@@ -52,17 +51,34 @@ def _checked(path: str) -> list[str]:
 
 
 def _same(directory: str, wanted: dict[str, File]) -> bool:
-    current = f"{directory}/{DATA}"
-    if not os.path.isdir(current):
+    """Only what is wanted is looked at, and no link is followed: a privileged container may have put anything there."""
+    folders: dict[str, set[str]] = {"": set()}
+    for path in wanted:
+        above, _, name = path.rpartition("/")
+        folders.setdefault(above, set()).add(name)
+        while above:
+            above, _, name = above.rpartition("/")
+            folders.setdefault(above, set()).add(name)
+    try:
+        stamp = os.readlink(f"{directory}/{DATA}")
+        if not stamp.startswith("..") or "/" in stamp or not stat.S_ISDIR(os.lstat(f"{directory}/{stamp}").st_mode):
+            return False
+        current = f"{directory}/{stamp}"
+        return all(set(os.listdir(f"{current}/{folder}")) == names for folder, names in folders.items()) and all(
+            _has(f"{current}/{path}", file) for path, file in wanted.items()
+        )
+    except OSError:
         return False
-    there = [os.path.relpath(os.path.join(top, name), current) for top, _, names in os.walk(current) for name in names]
-    return sorted(there) == sorted(wanted) and all(_has(f"{current}/{path}", file) for path, file in wanted.items())
 
 
 def _has(path: str, file: File) -> bool:
-    with open(path, "rb") as stream:
-        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-        return stream.read() == file.data and mode in {file.mode, file.mode | _GROUP_READS}
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as stream:
+        about = os.fstat(fd)
+        mode = stat.S_IMODE(about.st_mode)
+        if not stat.S_ISREG(about.st_mode) or mode not in {file.mode, file.mode | _GROUP_READS}:
+            return False
+        return stream.read(len(file.data) + 1) == file.data
 
 
 def _fill(directory: str, wanted: dict[str, File], group: int | None) -> None:
@@ -86,8 +102,9 @@ def _fill(directory: str, wanted: dict[str, File], group: int | None) -> None:
 def _link_names(directory: str, names: set[str]) -> None:
     for name in names:
         link = f"{directory}/{name}"
-        if not os.path.islink(link):
+        if not os.path.islink(link) or os.readlink(link) != f"{DATA}/{name}":
+            remove_tree(link)
             os.symlink(f"{DATA}/{name}", link)
     for name in os.listdir(directory):
         if not name.startswith("..") and name not in names:
-            os.unlink(f"{directory}/{name}")
+            remove_tree(f"{directory}/{name}")

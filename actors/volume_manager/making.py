@@ -11,6 +11,7 @@ from typing import Final
 
 from actors.linux import mountinfo, mounting
 from actors.linux.beneath import path_of
+from actors.linux.directories import make_path
 
 _DIRECTORY_MODE: Final = 0o750
 _HUGE_PAGE_SIZES: Final = "/sys/kernel/mm/hugepages"
@@ -30,7 +31,7 @@ def make_directory(path: str, mode: int, group: int | None) -> None:
     if os.path.isdir(path):
         return
     above, name = os.path.split(path)
-    os.makedirs(above, _DIRECTORY_MODE, exist_ok=True)
+    make_path(above, _DIRECTORY_MODE)
     aside = f"{above}/.{name}.new"  # no volume has a name that begins with a dot
     os.makedirs(aside, 0o700, exist_ok=True)
     if group is not None:
@@ -46,7 +47,7 @@ def mount_memory(path: str, size: int, group: int | None) -> bool:
         return "noswap" in mounted.super_options
     options = ["mode=0777"] if group is None else ["mode=2777", f"gid={group}"]
     options += [f"size={size}"] if size > 0 else []
-    os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
+    make_path(path, _DIRECTORY_MODE)
     try:
         mounting.mount("tmpfs", path, "tmpfs", options=",".join([*options, "noswap"]))
     except OSError as error:
@@ -63,7 +64,7 @@ def mount_huge_pages(path: str, page_size: int, group: int | None) -> bool:
         raise OSError(errno.EINVAL, f"this node has no huge pages of {page_size} bytes", path)
     if _mounted(path, "hugetlbfs") is None:
         options = "mode=0777" if group is None else f"mode=2777,gid={group}"
-        os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
+        make_path(path, _DIRECTORY_MODE)
         mounting.mount("nodev", path, "hugetlbfs", options=f"{options},pagesize={page_size}")
     return True
 
@@ -74,7 +75,7 @@ def check_host_path(path: str, type: str) -> str:
     '' when it is right, else why not. Raises OSError for what cannot be looked at.
     """
     if type == "DirectoryOrCreate":
-        os.makedirs(path, 0o755, exist_ok=True)
+        make_path(path, 0o755)
     elif type == "FileOrCreate":
         _make_file(path)
     check, wanted = _CHECKS[type]

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from actors.linux import mountinfo, mounting
 from actors.linux.beneath import make_directories
+from actors.linux.directories import make_path
 
 from .making import bind_open, same_file
 
@@ -50,7 +51,7 @@ def _make_target(target: str, *, directory: bool) -> None:
     try:
         there = os.lstat(target).st_mode
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(target), _DIRECTORY_MODE, exist_ok=True)
+        make_path(os.path.dirname(target), _DIRECTORY_MODE)
     else:
         if stat.S_ISDIR(there) == directory and not stat.S_ISLNK(there):
             return

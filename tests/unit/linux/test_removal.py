@@ -1,6 +1,8 @@
 """Removing trees. Mounts inside them are in tests/node/linux."""
 
+import errno
 import os
+import resource
 
 import pytest
 
@@ -66,20 +68,53 @@ def test_what_is_not_there_needs_no_removal(tmp_path, way):
     remove_tree(str(tmp_path / "no" / "parent"))
 
 
-def test_a_tree_nested_beyond_the_limit_is_refused_without_running_out_of_files(tmp_path, way):
-    directory = os.open(tmp_path, os.O_RDONLY)
-    os.mkdir("top", dir_fd=directory)
-    current = os.open("top", os.O_RDONLY, dir_fd=directory)
-    for _ in range(420):
+def nest(path, depth):
+    os.mkdir(path)
+    current = os.open(path, os.O_RDONLY)
+    for _ in range(depth):
         os.mkdir("d", dir_fd=current)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=current))
         deeper = os.open("d", os.O_RDONLY, dir_fd=current)
         os.close(current)
         current = deeper
     os.close(current)
-    os.close(directory)
 
-    with pytest.raises(OSError, match="nested too deeply"):
+
+@pytest.mark.parametrize("depth", [199, 200, 201, 1500])
+def test_a_tree_of_any_depth_goes_without_running_out_of_files(tmp_path, way, depth):
+    nest(tmp_path / "top", depth)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    try:
         remove_tree(str(tmp_path / "top"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(tmp_path, way, monkeypatch):
+    for name in ("a/kept", "a/gone", "b/gone", "c"):
+        (tmp_path / "top" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "top" / name).touch()
+    unlink = os.unlink
+
+    def refusing(name, **where):
+        if name == "kept":
+            raise PermissionError(errno.EPERM, "Operation not permitted", name)
+        unlink(name, **where)
+
+    monkeypatch.setattr(os, "unlink", refusing)
+    with pytest.raises(PermissionError, match="top/a/kept"):
+        remove_tree(str(tmp_path / "top"))
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["top", "top/a", "top/a/kept"]
+
+
+def test_thousands_of_entries_go(tmp_path, way):
+    (tmp_path / "top").mkdir()
+    for number in range(5000):
+        os.close(os.open(tmp_path / "top" / str(number), os.O_CREAT | os.O_WRONLY))
+    remove_tree(str(tmp_path / "top"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_files_mount_is_the_one_its_directory_is_on(tmp_path):

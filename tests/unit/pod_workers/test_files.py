@@ -145,3 +145,12 @@ def test_files_that_are_named_like_no_restart_count_are_not_one(tmp_path):
     for name in ("3.log", "²7.log", "99999999999999.log", "x.log", ".log"):
         open(f"{directory}/{name}", "w").close()
     assert files.highest_log_number(str(tmp_path), POD, "a") == 3
+
+
+def test_a_pod_with_the_longest_of_names_has_its_link_too(tmp_path):
+    links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
+    pod = Pod(metadata=ObjectMeta(name="p" * 253, namespace="n" * 63, uid="u"))
+    for _ in range(2):
+        files.make_log_link(links, logs, pod, "c" * 63, "i" * 64, "c/0.log")
+    (name,) = os.listdir(links)
+    assert (len(name), name.endswith(".log")) == (255, True)
