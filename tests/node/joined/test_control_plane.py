@@ -1,0 +1,105 @@
+"""A control plane that begins: the agent runs kubeadm's static pods before there is a server, then joins through it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_command import free_port
+from tests.support.api_connection import ApiConnection
+from tests.support.api_process import ApiProcess
+from tests.support.control_plane import manifests
+from tests.support.joined import NODE, Joined, JoinedNode, condition, is_ready, status
+from tests.support.runtime import RealRuntime
+
+NAMES = ("kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler")
+KUBE_SYSTEM = "kube-system"
+
+
+@pytest.fixture
+def server(real_runtime: RealRuntime) -> Iterator[ApiProcess]:
+    """One that has made its files and is away."""
+    with ApiProcess(real_runtime.base / "control-plane-api", NODE) as found:
+        found.signal(signal.SIGKILL)
+        yield found
+
+
+def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
+    real_runtime: RealRuntime, server: ApiProcess
+) -> None:
+    node = JoinedNode(real_runtime, server, "control-plane")
+    host = Path(node.home, "host")
+    host.mkdir()
+    made = manifests(int(server.url.rpartition(":")[2]), (free_port(), free_port(), free_port()), str(host))
+    try:
+        for name, text in made.items():
+            node.write(name, text)
+        node.start()
+        node.wait_running(*NAMES)
+        ids = {name: node.running()[name] for name in NAMES}
+        assert (host / "component.conf").is_file(), "FileOrCreate"
+        server.start()
+        with ApiConnection(server.admin) as api:
+            joined = Joined(server, node, api)
+            joined.wait_ready(60)
+            wait_mirrors(joined)
+            found = {name: mirror(joined, name) for name in NAMES}
+            for name, shown in found.items():
+                assert_shown(name, shown)
+            assert {name: node.running()[name] for name in NAMES} == ids, "no container was started again"
+            assert (
+                all(is_ready(one.obj) for one in joined.nodes.told if condition(one.obj, "Ready"))
+                or len(joined.transitions()) <= 2
+            )
+            withdraw(joined)
+    except AssertionError as error:
+        error.add_note(f"the agent's last words:\n{node.last_words()}")
+        raise
+    finally:
+        node.remove()
+
+
+def mirror(joined: Joined, name: str) -> dict[str, object]:
+    return joined.pods.now.get(f"{KUBE_SYSTEM}/{name}-{NODE}", {})
+
+
+def wait_mirrors(joined: Joined) -> None:
+    def ready() -> bool:
+        return all(condition(mirror(joined, name), "Ready").get("status") == "True" for name in NAMES)
+
+    joined.pods.until(ready, "mirrors of the four, Ready", 60)
+
+
+def assert_shown(name: str, shown: dict[str, object]) -> None:
+    """As `kubectl get pod -o yaml` shows a control plane's pod."""
+    metadata, spec = shown["metadata"], shown["spec"]
+    assert isinstance(metadata, dict)
+    assert isinstance(spec, dict)
+    annotations, (owner,) = metadata["annotations"], metadata["ownerReferences"]
+    assert annotations["kubernetes.io/config.source"] == "file"
+    assert annotations["kubernetes.io/config.mirror"] == annotations["kubernetes.io/config.hash"]
+    assert "kubernetes.io/config.seen" in annotations
+    assert (owner["apiVersion"], owner["kind"], owner["name"], owner["controller"]) == ("v1", "Node", NODE, True)
+    assert metadata["labels"] == {"component": name, "tier": "control-plane"}
+    assert (spec["nodeName"], spec["priority"], spec["hostNetwork"]) == (NODE, 2000001000, True)
+    assert spec["tolerations"] == [{"operator": "Exists", "effect": "NoExecute"}]
+    (container,) = spec["containers"]
+    assert container["ports"][0] == {
+        "containerPort": container["ports"][0]["containerPort"],
+        "hostPort": container["ports"][0]["containerPort"],
+        "name": "probe-port",
+        "protocol": "TCP",
+    }
+    seen = status(shown)
+    assert (seen["phase"], seen["qosClass"]) == ("Running", "Burstable")
+    assert seen["podIPs"] == seen["hostIPs"]
+    assert seen["containerStatuses"][0]["restartCount"] == 0
+
+
+def withdraw(joined: Joined) -> None:
+    for name in NAMES:
+        joined.node.withdraw(name)
+    joined.pods.until(lambda: not any(mirror(joined, name) for name in NAMES), "no mirrors", 60)
