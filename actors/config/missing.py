@@ -10,7 +10,6 @@ from typing import Final
 from .kubelet_configuration import KubeletConfiguration
 
 MISSING: Final[dict[str, str]] = {
-    "tracing": "export of traces",
     "volumePluginDir": "FlexVolume",
     "userNamespaces": "user namespaces of pods",
     "qosReserved": "reservation by QoS class",

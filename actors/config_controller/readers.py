@@ -22,9 +22,9 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "address", "port", "tlsCipherSuites", "tlsCurvePreferences", "tlsMinVersion", "authentication", "authorization",
         "streamingConnectionIdleTimeout", "enableDebuggingHandlers", "enableContentionProfiling",
         "enableProfilingHandler", "enableDebugFlagsHandler", "enableSystemLogHandler", "enableSystemLogQuery",
-        "runtimeRequestTimeout", "volumeStatsAggPeriod",
+        "runtimeRequestTimeout", "volumeStatsAggPeriod", "tracing",
     ),
-    "http_servers/read_only_server": ("address", "readOnlyPort"),
+    "http_servers/read_only_server": ("address", "readOnlyPort", "tracing"),
     "http_servers/healthz_server": ("healthzPort", "healthzBindAddress"),
     "http_servers/pod_resources_server": (),
     "cert_manager": (
@@ -43,6 +43,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "defaultPodSysctls", "userNamespaces", "clusterDomain", "clusterDNS", "resolvConf", "cpuCFSQuota",
         "cpuCFSQuotaPeriod", "memorySwap", "memoryThrottlingFactor", "memoryReservationPolicy", "containerLogMaxSize",
         "containerLogMaxFiles", "containerLogMaxWorkers", "containerLogMonitorInterval", "singleProcessOOMKill",
+        "tracing",
     ),
     "container_manager": (
         "cpuCFSQuota", "cpuCFSQuotaPeriod", "maxPods", "podsPerCore", "podPidsLimit", "systemReserved",
@@ -58,9 +59,10 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "registryPullQPS", "registryBurst", "serializeImagePulls", "maxParallelImagePulls", "imageMinimumGCAge",
         "imageMaximumGCAge", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent",
         "runtimeRequestTimeout", "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist",
+        "tracing",
     ),
-    "pleg": ("runtimeRequestTimeout",),
-    "prober": ("runtimeRequestTimeout",),
+    "pleg": ("runtimeRequestTimeout", "tracing"),
+    "prober": ("runtimeRequestTimeout", "tracing"),
 }  # fmt: skip
 
 RESTART: Final = frozenset({
@@ -68,7 +70,7 @@ RESTART: Final = frozenset({
     "cgroupsPerQOS", "kubeletCgroups", "systemCgroups", "failCgroupV1", "failSwapOn", "oomScoreAdj", "maxOpenFiles",
     "cpuManagerPolicy", "cpuManagerPolicyOptions", "memoryManagerPolicy", "reservedMemory", "topologyManagerPolicy",
     "topologyManagerScope", "topologyManagerPolicyOptions", "registerNode", "registerWithTaints", "featureGates",
-    "tracing", "showHiddenMetricsForVersion",
+    "showHiddenMetricsForVersion",
 })  # fmt: skip
 """Fields that are never changed while the agent runs."""
 

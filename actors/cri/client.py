@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from actors.tracing.tracer import OFF, Tracer
 from proto import cri_pb2 as cri
 
 from . import methods, translate
@@ -35,13 +36,17 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
     """A runtime and its image service, usually one and the same."""
 
     def __init__(
-        self, endpoint: str, image_endpoint: str = "", request_seconds: float = DEFAULT_REQUEST_SECONDS
+        self,
+        endpoint: str,
+        image_endpoint: str = "",
+        request_seconds: float = DEFAULT_REQUEST_SECONDS,
+        tracer: Tracer = OFF,
     ) -> None:
         """`request_seconds` is runtimeRequestTimeout. Raises EndpointError."""
         path = socket_path(endpoint, RUNTIME_FLAG)
         image_path = socket_path(image_endpoint, IMAGE_FLAG) if image_endpoint else path
-        self._runtime: Transport = GrpcTransport(path)
-        self._images: Transport = self._runtime if image_path == path else GrpcTransport(image_path)
+        self._runtime: Transport = GrpcTransport(path, tracer)
+        self._images: Transport = self._runtime if image_path == path else GrpcTransport(image_path, tracer)
         self._deadlines = Deadlines(request_seconds)
         self._settling = DEFAULT_SETTLING
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Final, Protocol
 
 import grpc
 import grpc.aio
+
+from actors.tracing.span import Kind, Span
+from actors.tracing.tracer import OFF, Tracer, headers_of
 
 from .errors import CriError, from_rpc
 from .methods import Method, Request, Response
@@ -29,6 +33,8 @@ CHANNEL_OPTIONS: Final = (
     ("grpc.per_rpc_retry_buffer_size", 0),
 )
 
+STATUS_CODE: Final = "rpc.grpc.status_code"
+
 
 class Transport(Protocol):
     """Calls go out, responses or CriErrors come back."""
@@ -46,8 +52,8 @@ class Transport(Protocol):
 class GrpcTransport:
     """One channel, opened at the first call: never before a fork. It connects again by itself."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, tracer: Tracer = OFF) -> None:
+        self.path, self._tracer = path, tracer
         self._channel: grpc.aio.Channel | None = None
         self._calls: dict[str, Any] = {}
 
@@ -65,21 +71,40 @@ class GrpcTransport:
         return found
 
     async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
-        try:
-            response: Response = await self._callable(method)(request, timeout=timeout)
-        except grpc.aio.AioRpcError as error:
-            raise self._mapped(method, error) from None
+        span = self._begin(method)
+        with self._tracer.around(span):
+            try:
+                response: Response = await self._callable(method)(request, timeout=timeout, metadata=headers_of(span))
+            except grpc.aio.AioRpcError as error:
+                span.set(STATUS_CODE, error.code().value[0])
+                raise self._mapped(method, error) from None
+            except asyncio.CancelledError:
+                span.set(STATUS_CODE, grpc.StatusCode.CANCELLED.value[0])
+                raise
+            span.set(STATUS_CODE, 0)
         return response
 
     async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
-        call = self._callable(method)(request)
+        span = self._begin(method)
+        call = self._callable(method)(request, metadata=headers_of(span))
         try:
             async for response in call:
                 yield response
+            span.set(STATUS_CODE, 0)
         except grpc.aio.AioRpcError as error:
-            raise self._mapped(method, error) from None
+            span.set(STATUS_CODE, error.code().value[0])
+            mapped = self._mapped(method, error)
+            span.raised(mapped)
+            raise mapped from None
         finally:
             call.cancel()
+            span.end()
+
+    def _begin(self, method: Method[Any, Any]) -> Span:
+        """Named and described as gRPC's own instrumentation does it."""
+        name = method.path.removeprefix("/")
+        about = {"rpc.system": "grpc", "rpc.service": name.partition("/")[0], "rpc.method": method.name}
+        return self._tracer.start(name, about, kind=Kind.CLIENT)
 
     def _mapped(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
         details = error.details() or ""

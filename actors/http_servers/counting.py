@@ -10,6 +10,7 @@ from supervision.metrics import Metrics
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "PATCH", "PUT", "OPTIONS"})
 LONG_RUNNING: Final = frozenset({"exec", "attach", "portForward", "debug", "containerLogs"})
 OTHER: Final = "other"
+READ_WRITE, READ_ONLY = "readwrite", "readonly"
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds."""
 _REQUESTS: Final = "kubelet_http_requests_total"
@@ -18,10 +19,11 @@ _INFLIGHT: Final = "kubelet_http_inflight_requests"
 
 
 class Counting:
-    """Of one server; `kind` is readwrite or readonly. `paths`: first words of those that it has."""
+    """Of one server; `kind` is READ_WRITE or READ_ONLY. `paths`: first words of those that it has."""
 
     def __init__(self, metrics: Metrics, kind: str, paths: Collection[str]) -> None:
-        self._metrics, self._kind, self._paths = metrics, kind, frozenset(paths)
+        self.kind = kind
+        self._metrics, self._paths = metrics, frozenset(paths)
         self._inflight: dict[tuple[str, str], int] = {}
 
     def labels(self, method: str, path: str) -> dict[str, str]:
@@ -35,7 +37,7 @@ class Counting:
             "long_running": "true" if first in LONG_RUNNING else "false",
             "method": method if method in METHODS else OTHER,
             "path": known,
-            "server_type": self._kind,
+            "server_type": self.kind,
         }
 
     def begin(self, labels: dict[str, str]) -> None:

@@ -17,6 +17,7 @@ from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.config.agent import Agent
 from actors.cri.client import CriClient
+from actors.tracing.start import begin
 from supervision.actor import Actor, AskError, on
 
 from . import pages
@@ -41,6 +42,9 @@ class _Server(Actor):
     def agent(self) -> Agent:
         return cast(Agent, self.context)
 
+    def _begin_tracing(self) -> None:
+        self.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
+
     async def _listen(self, port: int) -> None:
         config = self.agent.config
         server = self.server
@@ -61,6 +65,7 @@ class NodeServer(_Server):
     feeders = ("cert_manager",)
 
     async def on_start(self) -> None:
+        self._begin_tracing()
         self._version = 0
         self.start_task(self._first_certificate(), "certificate")
 
@@ -101,13 +106,15 @@ class NodeServer(_Server):
             debugging=config.enableDebuggingHandlers,
             both=pages.harmless(),
             more=[*handlers.routes(), *pages.debugging(config)],
+            tracer=self.tracer,
             runtime=handlers.Runtime(self._runtime, config.streamingConnectionIdleTimeout),
         )
         self.server = paths.settings["server"] = BoundedServer(paths, ssl_options=context)
         await self._listen(config.port)
 
     def _runtime(self) -> CriClient:
-        return CriClient(self.agent.runtime_endpoint, request_seconds=self.agent.config.runtimeRequestTimeout)
+        seconds = self.agent.config.runtimeRequestTimeout
+        return CriClient(self.agent.runtime_endpoint, request_seconds=seconds, tracer=self.tracer)
 
     def _gate(self) -> Gate:
         config = self.agent.config
@@ -138,8 +145,9 @@ class ReadOnlyServer(_Server):
     """Plain HTTP for what is harmless; only where readOnlyPort is set."""
 
     async def on_start(self) -> None:
+        self._begin_tracing()
         config = self.agent.config
         if config.readOnlyPort:
-            paths = application(self, Anybody(), main=False, debugging=False, both=pages.harmless())
+            paths = application(self, Anybody(), main=False, debugging=False, both=pages.harmless(), tracer=self.tracer)
             self.server = paths.settings["server"] = BoundedServer(paths)
             await self._listen(config.readOnlyPort)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any, cast
 
 from tornado.iostream import StreamClosedError
@@ -18,15 +19,16 @@ from actors.config_controller.messages import Configz, GetConfigz
 from actors.kube.codec import ObjectError, decode
 from actors.kube.pod import Pod, PodStatus
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
+from actors.tracing.tracer import OFF, Tracer
 from supervision.actor import Actor, AskError
 from supervision.protocol import STAGE, GetMetrics, GetTree, MetricsSnapshot, Tree
 
-from . import checks, exposition
+from . import checks, exposition, spans
 from .access.gates import Gate
 from .container_logs.query import LogQuery, QueryError, parse_query
 from .container_logs.reader import LogUnavailable, open_beneath, read_log
 from .container_logs.where import LogPlace, LogRefused, find_log
-from .counting import Counting
+from .counting import READ_ONLY, READ_WRITE, Counting
 
 ASK_SECONDS = 5.0
 SCRAPE_SECONDS = 1.0
@@ -42,6 +44,8 @@ class Handler(RequestHandler):
         self.actor, self.gate = actor, gate
 
     _gone = False
+    _spans: ExitStack
+    """Left when the request has ended."""
 
     def on_connection_close(self) -> None:
         """The client has gone while its answer is on the way."""
@@ -54,19 +58,33 @@ class Handler(RequestHandler):
 
     async def prepare(self) -> None:
         refusal = await self.gate.check(self.request)
-        if refusal is not None and not self._gone:
+        if refusal is None:
+            self._trace()
+        elif not self._gone:
             self.refuse(refusal.status, refusal.text)
         server = self.application.settings.get("server")
         if refusal is None and server is not None and self.request.connection is not None:
             server.known(cast(Any, self.request.connection).stream)
+
+    def _trace(self) -> None:
+        """The rest of the request is a span."""
+        settings = self.application.settings
+        tracer, counting = cast(Tracer, settings["tracer"]), cast(Counting, settings["counting"])
+        labels = counting.labels(self.request.method or "", self.request.path)
+        span = spans.begin(tracer, self.request, labels["path"], public=counting.kind == READ_ONLY)
+        if span is not None:
+            self._spans.enter_context(tracer.around(span))
+            self._spans.callback(lambda: spans.answered(span, self.get_status()))
 
     async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
         """tornado's; ends with the answer, and where the connection becomes a stream with that."""
         counting: Counting = self.application.settings["counting"]
         labels = counting.labels(self.request.method or "", self.request.path)
         counting.begin(labels)
+        self._spans = ExitStack()
         try:
-            await super()._execute(transforms, *args, **kwargs)
+            with self._spans:
+                await super()._execute(transforms, *args, **kwargs)
         finally:
             seconds = self.request.request_time()
             counting.end(labels, seconds)
@@ -273,6 +291,7 @@ def application(
     debugging: bool,
     both: Routes = (),
     more: Routes = (),
+    tracer: Tracer = OFF,
     **settings: Any,
 ) -> Application:
     """The paths of the main (or the read-only) server. `both`: paths of other modules on both servers; `more`: their
@@ -300,7 +319,8 @@ def application(
         default_handler_class=NotFound,
         default_handler_args=given,
         log_function=lambda handler: None,
-        counting=Counting(actor.metrics, "readwrite" if main else "readonly", words),
+        counting=Counting(actor.metrics, READ_WRITE if main else READ_ONLY, words),
+        tracer=tracer,
         numbers=exposition.Numbers(),
         **settings,
     )

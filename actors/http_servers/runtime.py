@@ -19,5 +19,7 @@ def client_of(handler: Handler) -> CriClient:
     found = settings.get("cri")
     if found is None:
         agent = cast(Agent, handler.actor.context)
-        found = settings["cri"] = CriClient(agent.runtime_endpoint, request_seconds=agent.config.runtimeRequestTimeout)
+        found = settings["cri"] = CriClient(
+            agent.runtime_endpoint, request_seconds=agent.config.runtimeRequestTimeout, tracer=settings["tracer"]
+        )
     return cast(CriClient, found)

@@ -18,6 +18,7 @@ from actors.cri.client import CriClient
 from actors.cri.errors import CriError, Unavailable
 from actors.cri.model import Image
 from actors.pod_workers.messages import KnownPods
+from actors.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, on
 from supervision.backoff import Backoff, BackoffPolicy
 
@@ -58,7 +59,9 @@ class ImageManager(Actor):
         config = agent.config
         self._node_credentials = NodeCredentials(agent.root_dir)
         self._load_plugins(agent)
-        self.client = CriClient(agent.runtime_endpoint, agent.image_endpoint, float(config.runtimeRequestTimeout))
+        self.tracer = begin(self, config.tracing, agent.node_name)
+        seconds = float(config.runtimeRequestTimeout)
+        self.client = CriClient(agent.runtime_endpoint, agent.image_endpoint, seconds, self.tracer)
         parallel = None if not config.serializeImagePulls else 1
         self.pulls = Pulls(config.maxParallelImagePulls or parallel)
         self.thresholds = Thresholds(
@@ -88,6 +91,10 @@ class ImageManager(Actor):
     # -- images for containers ------------------------------------------------------------------------------------
     @on(EnsureImage)
     async def on_ensure(self, message: EnsureImage, sender: Address) -> ImageReady | ImageFailed:
+        with self.tracer.within(message.traceparent):
+            return await self._ensure(message)
+
+    async def _ensure(self, message: EnsureImage) -> ImageReady | ImageFailed:
         try:
             reference = parse(message.image)
         except ReferenceInvalid as error:
@@ -121,7 +128,7 @@ class ImageManager(Actor):
             # who asks again meanwhile waits for the same run of a plug-in
             credentials = await asyncio.wait_for(asyncio.shield(looking), ANSWER_SECONDS)
             key = (reference.full, message.runtime_handler, tuple(credentials))
-            task = self.pulls.join(key, lambda: self._pull_with(reference, message.runtime_handler, credentials))
+            task = self.pulls.join(key, lambda: self._traced_pull(reference, message.runtime_handler, credentials))
             self._told.begun(message)
             image_ref = await asyncio.wait_for(asyncio.shield(task), ANSWER_SECONDS)
             found = await self.client.image_status(image_ref, message.runtime_handler)
@@ -145,6 +152,11 @@ class ImageManager(Actor):
             account = Account(message.namespace, message.service_account, message.pod_name, message.uid)
             found += await self._plugins.matching(qualified(reference.name), account)
         return list(dict.fromkeys(found))
+
+    async def _traced_pull(self, reference: Reference, handler: str, credentials: list[Credential]) -> str:
+        """In the trace of the pod that asked first; others that join the pull are not in it."""
+        with self.tracer.span("Images/Pull", {"container.image.name": reference.full}):
+            return await self._pull_with(reference, handler, credentials)
 
     async def _pull_with(self, reference: Reference, handler: str, credentials: list[Credential]) -> str:
         """Pull with each credential until one will do; without any: anonymously. Raises the last CriError."""
@@ -206,10 +218,13 @@ class ImageManager(Actor):
     # -- collection -----------------------------------------------------------------------------------------------
     async def collect(self) -> None:
         """One round of image collection; what fails is said from the second time on, as in the reference."""
-        try:
-            failure = await self._collect()
-        except CriError as error:
-            failure = str(error)
+        with self.tracer.span("Images/GarbageCollect") as span:
+            try:
+                failure = await self._collect()
+            except CriError as error:
+                failure = str(error)
+            if failure:
+                span.fail(failure)
         if not failure:
             self._collect_failures = 0
             return

@@ -26,6 +26,8 @@ class EnsureImage(Message, frozen=True):
     """Where in the pod the container is, for events: `spec.containers{name}`."""
     service_account: str = ""
     """Of the pod, for credential plug-ins; '' for a static pod."""
+    traceparent: str = ""
+    """The span that this belongs to; '' for none."""
 
 
 class ImageReady(Message, frozen=True):

@@ -18,6 +18,7 @@ from actors.cri.looking import look
 from actors.cri.model import PodRuntime, RuntimeStatus
 from actors.kube.pods import worker_of
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
+from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
 from .events import Event, World, events, world
@@ -58,7 +59,8 @@ class Pleg(Actor):
     async def on_start(self) -> None:
         self.agent = cast(Agent, self.context)
         seconds = float(self.agent.config.runtimeRequestTimeout)
-        self.client = CriClient(self.agent.runtime_endpoint, request_seconds=seconds)
+        tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
+        self.client = CriClient(self.agent.runtime_endpoint, request_seconds=seconds, tracer=tracer)
         self._calls = asyncio.Semaphore(STATUS_CALLS_AT_ONCE)
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)

@@ -23,6 +23,7 @@ from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.kube.pod import Pod
 from actors.pod_config.messages import PodPoisons
 from actors.status_manager.messages import PodObserved, Waiting
+from actors.tracing.start import begin
 from actors.volume_manager.messages import VolumesFailed, VolumesMounted
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
@@ -86,8 +87,9 @@ class Worker(Actor):
     async def on_start(self) -> None:
         self.agent = cast(Agent, self.context)
         config = self.agent.config
+        self.tracer = begin(self, config.tracing, self.agent.node_name)
         self.client = self._runtime or CriClient(
-            self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout)
+            self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout), tracer=self.tracer
         )
         self.sync_seconds = float(config.syncFrequency)
         self.maximum_backoff = float(config.crashLoopBackOff.maxContainerRestartPeriod or 300)

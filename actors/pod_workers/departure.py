@@ -12,7 +12,7 @@ from actors.cri.model import PodRuntime
 from actors.kube.pod import Pod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
 
-from . import files, garbage
+from . import files, garbage, spans
 from .ending import alive, end_all, plan, unborn
 from .table import Event
 
@@ -78,11 +78,12 @@ async def rest(driver: PodDriver) -> None:
     if not driver.removed:
         await collect(driver)
         return
-    runtime = await driver.look()
-    client = driver.worker.client
-    await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
-    for sandbox in runtime.sandboxes:
-        await client.remove_pod_sandbox(sandbox.id)
+    with spans.of_garbage(driver):
+        runtime = await driver.look()
+        client = driver.worker.client
+        await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
+        for sandbox in runtime.sandboxes:
+            await client.remove_pod_sandbox(sandbox.id)
     name, namespace = (
         (driver.pod.metadata.name, driver.pod.metadata.namespace) if driver.pod else (runtime.name, runtime.namespace)
     )
@@ -98,10 +99,12 @@ async def collect(driver: PodDriver) -> None:
     client, agent = driver.worker.client, driver.worker.agent
     dead = garbage.dead_containers(runtime, garbage.kept(agent.flags))
     sandboxes = garbage.dead_sandboxes(runtime, keep_newest=True)
-    for ran in dead:
-        await client.remove_container(ran.id)
-        files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
-    for sandbox in sandboxes:
-        await client.remove_pod_sandbox(sandbox.id)
-    if dead or sandboxes:
+    if not (dead or sandboxes):
+        return
+    with spans.of_garbage(driver):
+        for ran in dead:
+            await client.remove_container(ran.id)
+            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
+        for sandbox in sandboxes:
+            await client.remove_pod_sandbox(sandbox.id)
         await driver.look()

@@ -23,7 +23,7 @@ from actors.volume_manager.messages import MountVolumes
 from supervision.actor import AskError, DisposableError
 from supervision.message import Message
 
-from . import admission, departure, observing, syncing
+from . import admission, departure, observing, spans, syncing
 from .actions import Verdicts
 from .ending import DEFAULT_GRACE_SECONDS
 from .messages import KillPod
@@ -74,11 +74,15 @@ class PodDriver:
         self.hooked: set[str] = set()
         """Containers, by id, whose preStop hook was begun."""
         self._due: float | None = 0.0
-        self._failures = 0
+        self._synced = b""
+        """The pod as it was when it was last brought nearer to what it should be."""
+        self.failures = 0
         self.trouble = ""
         """Why the last try failed."""
         self.pulls: list[tuple[float, float]] = []
         """Begin and end of the pulls of its images, seconds since 1970."""
+        self.volumes_due: float | None = None
+        """When users are told that it still waits for its volumes."""
         self.unmounted = False
         """Its volumes are gone."""
         self._observed: PodObserved | None = None
@@ -191,15 +195,15 @@ class PodDriver:
         while self.stage is not Stage.FINISHED:
             await self._sleep()
             self._due = None
-            failures = self._failures
+            failures = self.failures
             try:
                 await self._step()
             except Left:
                 self.poke()
             except (CriError, AskError, DisposableError, OSError) as error:
                 self.again(str(error))
-            if self._failures == failures:
-                self._failures, self.trouble = 0, ""
+            if self.failures == failures:
+                self.failures, self.trouble = 0, ""
             self.publish()
 
     async def _sleep(self) -> None:
@@ -217,9 +221,9 @@ class PodDriver:
 
     def again(self, why: str) -> float:
         """Try again after a time that grows with each failure in a row; answers when that is."""
-        self._failures += 1
+        self.failures += 1
         self.trouble = why
-        pause: float = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** min(self._failures - 1, 10))
+        pause: float = min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2 ** min(self.failures - 1, 10))
         self.worker.log.info("pod %s: tried again in %.1f s: %s", self.label, pause, why)
         when = self.worker.clock() + pause
         self.at(when)
@@ -241,13 +245,18 @@ class PodDriver:
         if self.stage is Stage.ADMITTING:
             await admission.admit(self)
         if self.stage is Stage.RUNNING:
-            await syncing.sync(self)
+            update = "sync" if self.data == self._synced else "update" if self._synced else "create"
+            self._synced = self.data
+            with spans.of_pod(self, "syncPod", update):
+                await syncing.sync(self)
         if self.stage is Stage.REJECTED and self.unwanted:
             self.go(Event.LEAVE)
         if self.stage is Stage.TERMINATING:
-            await departure.terminate(self)
+            with spans.of_pod(self, "syncTerminatingPod"):
+                await departure.terminate(self)
         if self.stage is Stage.TERMINATED:
-            await departure.clean(self)
+            with spans.of_pod(self, "syncTerminatedPod"):
+                await departure.clean(self)
         if self.stage is Stage.ENDED:
             await departure.rest(self)
 

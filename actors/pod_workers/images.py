@@ -11,6 +11,7 @@ from actors.kube.container import Container
 from actors.kube.contents import pull_secret
 from actors.kube.pod import Pod
 from actors.kube.pods import is_static
+from actors.tracing.tracer import traceparent_of_current
 from supervision.actor import Actor, AskError
 from supervision.message import Message
 
@@ -37,6 +38,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
         pull_secrets=await pull_secrets(actor, pod) if joined else [],
         field=field_of(pod, container.name),
         service_account="" if is_static(pod) else pod.spec.serviceAccountName,
+        traceparent=traceparent_of_current(),
     )
     failures = 0
     while True:

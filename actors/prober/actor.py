@@ -18,6 +18,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import worker_of
 from actors.pod_workers.messages import ProbeVerdict
 from actors.status_manager.messages import ProbeResult
+from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
 from supervision.protocol import Hello
 
@@ -205,7 +206,8 @@ class Prober(Actor):
     def _exec(self) -> ExecProbes:
         if self._execs is None:
             config = self.agent.config
-            runtime = self._runtime or CriClient(self.agent.runtime_endpoint, "", config.runtimeRequestTimeout)
+            tracer = begin(self, config.tracing, self.agent.node_name)
+            runtime = self._runtime or CriClient(self.agent.runtime_endpoint, "", config.runtimeRequestTimeout, tracer)
             self._execs = ExecProbes(runtime, self.start_task)
         return self._execs
 

@@ -104,6 +104,7 @@ class _Stream(Handler):
                 return
             ours = self.detach()
             ours.set_nodelay(True)
+            self.set_status(answer.status)  # for the log and the span: the answer itself is the runtime's
             self.actor.metrics.count("kubelet_http_streams_total", path=self.request.path.split("/", 2)[1])
             try:
                 await ours.write(answer.head)

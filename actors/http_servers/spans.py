@@ -1,0 +1,47 @@
+"""One span for each request that is let in, until its answer, or its stream, has ended.
+
+Whoever is not let in neither makes spans nor has them sampled. Of the read-only server, which lets in anybody, a
+caller's trace is only named beside: it decides nothing here.
+"""
+
+from __future__ import annotations
+
+from tornado.httputil import HTTPServerRequest
+
+from actors.tracing.propagation import TRACEPARENT, TRACESTATE, read
+from actors.tracing.span import Kind, Span, Value
+from actors.tracing.tracer import OFF, Tracer
+
+from .counting import OTHER
+
+FAILED = 500
+"""Statuses from here on are failures of the server's."""
+
+
+def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool) -> Span | None:
+    """`path`: the label of its metrics, which is one of few. None where nothing is traced."""
+    if tracer is OFF:
+        return None
+    caller = read(request.headers.get(TRACEPARENT, ""), request.headers.get(TRACESTATE, ""))
+    parent, link = (None, caller) if public else (caller, None)
+    name = f"HTTP {request.method}" if path == OTHER else f"/{path}"
+    return tracer.start(name, _about(request, path), kind=Kind.SERVER, parent=parent, link=link)
+
+
+def _about(request: HTTPServerRequest, path: str) -> dict[str, Value]:
+    """What OpenTelemetry's conventions name; without the query, which may hold a command."""
+    about: dict[str, Value] = {
+        "http.request.method": request.method or "",
+        "url.scheme": request.protocol,
+        "url.path": request.path,
+        "client.address": request.remote_ip or "",
+        "user_agent.original": request.headers.get("User-Agent", ""),
+    }
+    return about if path == OTHER else about | {"http.route": f"/{path}"}
+
+
+def answered(span: Span, status: int) -> None:
+    """Say how it went."""
+    span.set("http.response.status_code", status)
+    if status >= FAILED:
+        span.fail(f"HTTP {status}")

@@ -1,0 +1,22 @@
+"""Which traces are recorded: the parent's decision, and of those without a parent one in so many. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .span import SpanContext
+
+MILLION: Final = 1_000_000
+_RANGE: Final = 1 << 63
+
+
+def bound_of(per_million: int | None) -> int:
+    """Trace ids whose low 63 bits are below this are sampled: every process decides the same, as do those in Go."""
+    return _RANGE * (per_million or 0) // MILLION
+
+
+def is_sampled(parent: SpanContext | None, trace_id: bytes, bound: int) -> bool:
+    """`bound` is that of `bound_of`."""
+    if parent is not None:
+        return parent.sampled
+    return int.from_bytes(trace_id[8:], "big") >> 1 < bound

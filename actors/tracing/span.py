@@ -1,0 +1,87 @@
+"""A span: who, what, from when to when, and how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+
+import msgspec
+
+Value = str | bool | int | float
+"""Of an attribute."""
+Attributes = Mapping[str, Value]
+
+
+class Kind(IntEnum):
+    """Numbers of OTLP."""
+
+    INTERNAL = 1
+    SERVER = 2
+    CLIENT = 3
+
+
+class SpanContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What others need to know of a span to be its children."""
+
+    trace_id: bytes
+    """16 bytes, not all zero."""
+    span_id: bytes
+    """8 bytes, not all zero."""
+    sampled: bool
+    trace_state: str = ""
+    """What other vendors pass along."""
+    remote: bool = False
+    """It came from another process."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that happened within a span. `at`: nanoseconds since 1970."""
+
+    at: int
+    name: str
+    attributes: Attributes
+
+
+class Span:
+    """One that is under way until `end`. One that is not sampled keeps nothing but its context."""
+
+    __slots__ = ("_began", "_done", "attributes", "context", "end_ns", "error", "events", "kind", "links", "name",
+                 "parent", "start_ns")  # fmt: skip
+
+    def __init__(
+        self, name: str, kind: Kind, context: SpanContext, parent: SpanContext | None, done: Callable[[Span], None]
+    ) -> None:
+        """`done` is called with the span when it has ended."""
+        self.name, self.kind, self.context, self.parent, self._done = name, kind, context, parent, done
+        self.attributes: dict[str, Value] = {}
+        self.events: list[Event] = []
+        self.links: tuple[SpanContext, ...] = ()
+        self.error: str | None = None
+        """Why it failed; None: it did not."""
+        self._began = time.monotonic_ns()
+        self.start_ns, self.end_ns = time.time_ns(), 0
+
+    def set(self, name: str, value: Value) -> None:
+        """Set an attribute."""
+        if self.context.sampled:
+            self.attributes[name] = value
+
+    def fail(self, text: str) -> None:
+        """It went wrong; the last word counts."""
+        if self.context.sampled:
+            self.error = text
+
+    def raised(self, error: BaseException) -> None:
+        """It was left by an exception."""
+        if self.context.sampled:
+            text = str(error)
+            told = {"exception.type": type(error).__qualname__, "exception.message": text}
+            self.events.append(Event(time.time_ns(), "exception", told))
+            self.error = text or type(error).__name__
+
+    def end(self) -> None:
+        """Now, by the monotonic clock; the second call does nothing."""
+        if not self.end_ns:
+            self.end_ns = self.start_ns + time.monotonic_ns() - self._began
+            self._done(self)
