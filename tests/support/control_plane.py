@@ -65,10 +65,8 @@ def manifests(server_port: int, ports: tuple[int, int, int], host: str) -> dict[
 
     `host` is a directory for what the pods mount: volumes are mounted where they are on the host, as kubeadm has it.
     """
-    certificates = {
-        "k8s-certs": (f"{host}/pki", "DirectoryOrCreate"),
-        "ca-certs": ("/etc/ssl/certs", "DirectoryOrCreate"),
-    }
+    directory = "DirectoryOrCreate"
+    certificates = {"k8s-certs": (f"{host}/pki", directory), "ca-certs": ("/etc/ssl/certs", directory)}
     config = {"kubeconfig": (f"{host}/component.conf", "FileOrCreate")}
     etcd, manager, scheduler = ports
     secure = {
