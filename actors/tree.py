@@ -13,6 +13,7 @@ from supervision.spec import ChildSpec
 
 PRELOAD: Final = (
     "asyncio",
+    "encodings.ascii",
     "grpc",
     "grpc.aio",
     "msgspec.json",
@@ -34,6 +35,8 @@ PRELOAD: Final = (
     "actors.status_manager.actor",
     "actors.http_servers.healthz_server",
     "actors.http_servers.node_server",
+    "actors.http_servers.pod_resources_server",
+    "tornado.platform.asyncio",
     "supervision.supervisor",
 )
 """Imported once by the stage before the first fork, so that every process shares the pages. What is needed rarely
@@ -51,7 +54,13 @@ PRELOAD_JOINED: Final = (
 )
 """The same, for an agent that joins a cluster: three clients and the certificate manager use them."""
 
-PREPARE: Final = ("actors.kube.codec:prepare", "actors.pod_config.manifest:prepare")
+PREPARE: Final = (
+    "actors.kube.codec:prepare",
+    "actors.pod_config.manifest:prepare",
+    "actors.pod_config.watching:prepare",
+    "actors.config_controller.session:prepare",
+    "actors.http_servers.node_server:prepare",
+)
 """Called once by the stage, for the same reason: what they make is shared."""
 PREPARE_JOINED: Final = ("actors.api.rehearsal:prepare",)
 """The same, for an agent that joins a cluster."""

@@ -42,22 +42,34 @@ def boot() -> str:
     return f"{parent}-{started}"
 
 
-def recall(path: Path) -> Session | None:
+def recall(path: Path | str) -> Session | None:
     """The session of this run; None when there is none that can be read."""
     try:
-        session = msgspec.json.decode(path.read_bytes(), type=Session)
-        if session.boot != boot():
-            return None
-        session.configuration()
+        with open(path, "rb") as file:
+            return _read(file.read())
     except (OSError, msgspec.DecodeError, ConfigErrors):
         return None
+
+
+def _read(data: bytes) -> Session | None:
+    session = msgspec.json.decode(data, type=Session)
+    if session.boot != boot():
+        return None
+    session.configuration()
     return session
 
 
 def refreshed(agent: Agent) -> Agent:
     """The agent with the configuration of now, for an actor that begins. Never raises."""
-    known = recall(Path(agent.config_checkpoint_dir) / SESSION_FILE)
+    known = recall(f"{agent.config_checkpoint_dir}/{SESSION_FILE}")
     return agent if known is None else agent.with_configuration(known.configuration())
+
+
+def prepare() -> None:
+    """Read a session as each actor does when it begins. For the stage, so that what this takes is shared."""
+    running = msgspec.Raw(to_json(KubeletConfiguration()))
+    _read(msgspec.json.encode(Session(boot=boot(), running=running, listeners=())))
+    recall(os.devnull)
 
 
 def remember(path: Path, running: KubeletConfiguration, listeners: Iterable[str], owed: tuple[str, ...] = ()) -> None:

@@ -16,6 +16,7 @@ from tornado.netutil import bind_sockets
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.cri.client import CriClient
 from actors.tracing.start import begin
 from supervision.actor import Actor, AskError, on
@@ -26,9 +27,17 @@ from .access.reviews import Reviews
 from .bounded import BoundedServer
 from .requests import application
 from .streaming import handlers
-from .tls import ServerContext, server_context
+from .tls import ServerContext, plain_context, server_context
 
 RETRY_SECONDS = 5.0
+
+
+def prepare() -> None:
+    """Make what every start of a server makes: the patterns of its paths, OpenSSL's algorithms. For the stage."""
+    defaults = KubeletConfiguration()
+    routes = [*pages.harmless(), *handlers.routes(), *pages.debugging(defaults)]
+    application(Actor(), ByCertificate(), main=True, debugging=True, more=routes)
+    plain_context(defaults)
 
 
 class _Server(Actor):

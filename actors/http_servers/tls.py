@@ -48,6 +48,19 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
     purpose): one that does not pass ends it. Who shows none gets in, and is known by other credentials or not at all.
     Raises OSError or ssl.SSLError for files that do not fit, and for a configuration that leaves nothing to agree upon.
     """
+    context = plain_context(config)
+    context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
+    if certificate.client_ca_file:
+        context.load_verify_locations(certificate.client_ca_file)
+        # as in Go, each certificate of the pool is a root, also one that is not self-signed
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.roots = frozenset(context.get_ca_certs(binary_form=True))
+    return context
+
+
+def plain_context(config: KubeletConfiguration) -> ServerContext:
+    """What is configured, without any certificate. Raises ssl.SSLError."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
     with warnings.catch_warnings():
         # that old versions are insecure is said when the configuration is judged
@@ -60,13 +73,6 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
         set_groups(context, [names.CURVES[number] for number in config.tlsCurvePreferences if number in names.CURVES])
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_RENEGOTIATION
-    context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
-    if certificate.client_ca_file:
-        context.load_verify_locations(certificate.client_ca_file)
-        # as in Go, each certificate of the pool is a root, also one that is not self-signed
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        context.verify_mode = ssl.CERT_OPTIONAL
-        context.roots = frozenset(context.get_ca_certs(binary_form=True))
     return context
 
 

@@ -6,6 +6,7 @@ the old file away before it writes the new one does not delete the pod.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from typing import Protocol
@@ -62,6 +63,12 @@ def changes_of(events: Iterable[Event]) -> Changes:
     changes.doubtful -= changes.look
     changes.created -= changes.look
     return changes
+
+
+def prepare() -> None:
+    """Make a descriptor, as the library then looks for libc, once: it runs a program for that. For the stage."""
+    with contextlib.suppress(OSError), INotify():
+        pass
 
 
 class DirectoryWatch:

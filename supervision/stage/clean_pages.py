@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from array import array
 from collections.abc import Iterable
 from typing import Final
 
@@ -24,17 +25,19 @@ class CleanPages:
     def __init__(self, smaps: Iterable[str] | None = None) -> None:
         """`smaps`: lines of /proc/self/smaps."""
         if smaps is not None:
-            self.ranges = clean_ranges(smaps)
+            ranges = clean_ranges(smaps)
         else:
             with open("/proc/self/smaps") as file:
-                self.ranges = clean_ranges(file)
+                ranges = clean_ranges(file)
+        # flat: a process that goes through a list of pairs writes to the page of each
+        self.ranges = array("Q", [number for pair in ranges for number in pair])
         self._madvise = ctypes.CDLL(None).madvise
         self._madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
     def give_back(self) -> None:
         """Unmap the pages; the mappings stay. Safe at any time: they hold nothing that is not in their file."""
-        for start, size in self.ranges:
-            self._madvise(start, size, _MADV_DONTNEED)
+        for at in range(0, len(self.ranges), 2):
+            self._madvise(self.ranges[at], self.ranges[at + 1], _MADV_DONTNEED)
 
 
 def clean_ranges(smaps: Iterable[str]) -> list[tuple[int, int]]:
