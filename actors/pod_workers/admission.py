@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ADMIT_SECONDS = 10.0
 VOLUME_SECONDS = 130.0
+MOUNT_TOLD_SECONDS = 123.0
+"""So long volumes may take before users are told which the pod still waits for, and then again each time."""
 SAME_NAME_SECONDS = 0.3
 
 
@@ -103,8 +105,27 @@ async def mount(driver: PodDriver, pod: Pod) -> dict[str, str] | None:
     answer = await driver.ask("volume_manager", MountVolumes(driver.uid, driver.data), VOLUME_SECONDS)
     if isinstance(answer, VolumesMounted):
         return answer.paths
-    text = answer.message if isinstance(answer, VolumesFailed) else f"answered {type(answer).__name__}"
-    driver.worker.event(driver, "Warning", "FailedMount", text)
-    driver.wait_for_all("ContainerCreating", text)
-    driver.again(text)
+    if not isinstance(answer, VolumesFailed):
+        raise AskError(f"volume_manager answered {type(answer).__name__}")
+    tell_of_volumes(driver, answer)
+    driver.wait_for_all("ContainerCreating", answer.message)
+    driver.again(answer.message)
     return None
+
+
+def tell_of_volumes(driver: PodDriver, failed: VolumesFailed) -> None:
+    """Each failure by itself; and now and then what the pod still waits for."""
+    now = driver.worker.clock()
+    if driver.volumes_due is None:
+        driver.volumes_due = now + MOUNT_TOLD_SECONDS
+    for text in failed.texts or [failed.message]:
+        driver.worker.event(driver, "Warning", "FailedMount", text)
+    if now >= driver.volumes_due:
+        driver.volumes_due = now + MOUNT_TOLD_SECONDS
+        driver.worker.event(driver, "Warning", "FailedMount", overdue(failed.volumes))
+
+
+def overdue(volumes: list[str]) -> str:
+    """In the reference's words."""
+    lists = f"unmounted volumes=[{' '.join(sorted(volumes))}], unattached volumes=[], failed to process volumes=[]"
+    return f"Unable to attach or mount volumes: {lists}: context deadline exceeded"

@@ -14,14 +14,16 @@ from typing import Any, cast
 
 import msgspec
 
+from actors.api_clients.messages import GetObject, ObjectRef, ObjectState
 from actors.config.agent import Agent
 from actors.cri.model import Container as Runtime
 from actors.kube import codec
 from actors.kube.container import Container
+from actors.kube.node_addresses import host_ips
 from actors.kube.pod import PodStatus
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
-from supervision.actor import Actor, Address, on
+from supervision.actor import Actor, Address, AskError, on
 from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
 
 from .api_pods import ApiPod
@@ -41,6 +43,7 @@ from .writer import KUBE_CLIENT
 OLD_NS = 10_000_000_000
 """A container that started this long before the agent keeps its readiness until it is probed."""
 SAVE_SECONDS = 0.5
+NODE_SECONDS = 1.0
 STRANGER_SECONDS = 600.0
 """After this long, what is remembered of pods that nobody told of is forgotten."""
 
@@ -93,6 +96,21 @@ class StatusManager(Actor):
             self._joined = Joined(self, agent)
             self.tell(KUBE_CLIENT, hello)
             self.every(UPKEEP_SECONDS, self._joined.upkeep)
+            self.after(0.0, self._learn_addresses)
+
+    async def _learn_addresses(self) -> None:
+        """Those of the node object count, once it has any: a pod's host is where its node is said to be."""
+        question = GetObject(ObjectRef("Node", self.agent.node_name), wait=NODE_SECONDS)
+        try:
+            state = await self.ask(KUBE_CLIENT, question, ObjectState, timeout=2 * NODE_SECONDS)
+        except AskError:
+            state = ObjectState(question.ref)
+        ips = host_ips(state.body)
+        self.after(UPKEEP_SECONDS if ips else NODE_SECONDS, self._learn_addresses)
+        if ips and ips != self._node.ips:
+            self._node = msgspec.structs.replace(self._node, ips=ips)
+            for known in list(self.table.known.values()):
+                self.compute(known)
 
     # -- what is told ---------------------------------------------------------------------------------------------
     @on(PodObserved)

@@ -36,6 +36,7 @@ from .messages import (
     VolumesUnmounted,
 )
 from .performing import MOUNT_SECONDS, Performing
+from .telling import setup_failed, texts
 
 UNMOUNT_SECONDS = 15.0
 REMOVE_SECONDS = 110.0
@@ -140,7 +141,8 @@ class VolumeManager(Actor):
         self._pass_over_filled(pod, steps, failed)
         if failed:
             self._waiting.add(uid)
-            return VolumesFailed(uid, "; ".join(failed.values()), list(failed))
+            told = texts(steps, failed)
+            return VolumesFailed(uid, "; ".join(told), list(failed), told)
         self._waiting.discard(uid)
         return VolumesMounted(uid, {step.volume: step.path for step in steps if not isinstance(step, _PATHLESS)})
 
@@ -149,7 +151,8 @@ class VolumeManager(Actor):
         away for long, and the pod runs."""
         for step in steps:
             if step.volume in failed and isinstance(step, plan.Projected) and self._performing.projecting.filled(step):
-                self.log.warning("pod %s: volume kept as it is: %s", full_name(pod), failed.pop(step.volume))
+                why = setup_failed(step.volume, failed.pop(step.volume))
+                self.log.warning("pod %s: volume kept as it is: %s", full_name(pod), why)
                 self.after(RENEW_AGAIN_SECONDS, partial(self._renew_soon, pod.metadata.uid))
 
     async def _plan(self, uid: str, pod: Pod) -> list[plan.Step]:
@@ -239,7 +242,7 @@ class VolumeManager(Actor):
             }
             error = await self._performing.risk(step.path, "actors.volume_manager.subpaths:bind_subpath", arguments)
             if error:
-                text = f"failed to prepare subPath for volumeMount {item.volume!r} of container {message.container!r}"
+                text = f'failed to prepare subPath for volumeMount "{item.volume}" of container "{message.container}"'
                 return VolumesFailed(message.uid, f"{text}: {error}", [item.volume])
             paths[item.index] = target
         return SubPathsBound(message.uid, message.container, paths)

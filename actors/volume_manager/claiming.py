@@ -47,9 +47,9 @@ class Claiming:
             try:
                 found[volume.name] = await self._one(pod, volume)
             except Unanswered as error:
-                found[volume.name] = kept.get(volume.name) or str(error)
+                found[volume.name] = kept.get(volume.name) or _text(pod, volume, error)
             except ClaimError as error:
-                found[volume.name] = str(error)
+                found[volume.name] = _text(pod, volume, error)
         good = {name: one for name, one in found.items() if isinstance(one, Found)}
         if good != kept:
             _write(pod_dir, good)
@@ -58,28 +58,32 @@ class Claiming:
     async def _one(self, pod: Pod, volume: Volume) -> Found:
         namespace, name = pod.metadata.namespace, claim_name(pod, volume)
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/persistentvolumeclaims/{quote(name, safe='')}"
-        claim = await self._get(path, Claim, f'persistentvolumeclaim "{name}"')
+        claim = await self._get(path, Claim, "PVC", f'persistentvolumeclaims "{name}"')
         check_claim(pod, volume, claim)
-        path = f"/api/v1/persistentvolumes/{quote(claim.spec.volumeName, safe='')}"
-        return judge_volume(
-            claim, await self._get(path, PersistentVolume, f'persistentvolume "{claim.spec.volumeName}"')
-        )
+        name = claim.spec.volumeName
+        path = f"/api/v1/persistentvolumes/{quote(name, safe='')}"
+        return judge_volume(claim, await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"'))
 
-    async def _get(self, path: str, kind: type[T], what: str) -> T:
+    async def _get(self, path: str, kind: type[T], label: str, what: str) -> T:
+        failed = f"failed to fetch {label} from API server"
         try:
             answer = await self._actor.ask(
                 KUBE_CLIENT, ApiCall(method="GET", path=path), ApiAnswer, timeout=CALL_SECONDS
             )
         except AskError as error:
-            raise Unanswered(f"{what}: {error}") from None
+            raise Unanswered(f"{failed}: {what}: {error}") from None
         if answer.reason == "NotFound":
-            raise ClaimError(f"{what} not found")
+            raise ClaimError(f"{failed}: {what} not found")
         if not answer.ok:
-            raise Unanswered(f"{what}: {answer.reason}: {answer.message}")
+            raise Unanswered(f"{failed}: {what}: {answer.reason}: {answer.message}")
         try:
             return decode(answer.body, kind)
         except ObjectError as error:
             raise ClaimError(f"{what} cannot be read: {error}") from None
+
+
+def _text(pod: Pod, volume: Volume, error: ClaimError) -> str:
+    return f"error processing PVC {pod.metadata.namespace}/{claim_name(pod, volume)}: {error}"
 
 
 def _read(pod_dir: str) -> dict[str, Found]:

@@ -91,11 +91,14 @@ def check_claim(pod: Pod, volume: Volume, claim: Claim) -> None:
     if volume.persistentVolumeClaim is None and not any(
         owner.controller and owner.uid == pod.metadata.uid for owner in meta.ownerReferences
     ):
-        raise ClaimError(f"PVC {whole} was not created for pod {pod.metadata.namespace}/{pod.metadata.name}")
+        owner = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        raise ClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
     if meta.deletionTimestamp is not None:
-        raise ClaimError(f"can't start pod because PVC {whole} is being deleted")
-    if claim.status.phase != BOUND or not claim.spec.volumeName:
-        raise ClaimError(f"PVC {whole} has non-bound phase ({claim.status.phase!r}) or empty pvc.Spec.VolumeName")
+        raise ClaimError("PVC is being deleted")
+    if claim.status.phase != BOUND:
+        raise ClaimError("PVC is not bound")
+    if not claim.spec.volumeName:
+        raise ClaimError("PVC has empty pvc.Spec.VolumeName")
     if claim.spec.volumeMode == "Block":
         raise ClaimError(f"PVC {whole} is a block volume, which this agent does not support yet")
 
@@ -103,8 +106,11 @@ def check_claim(pod: Pod, volume: Volume, claim: Claim) -> None:
 def judge_volume(claim: Claim, volume: PersistentVolume) -> Found:
     """The path that a bound claim stands for. Raises ClaimError."""
     name, spec = volume.metadata.name, volume.spec
-    if spec.claimRef is None or spec.claimRef.uid != claim.metadata.uid:
-        raise ClaimError(f"PV {name} is not bound to PVC {claim.metadata.namespace}/{claim.metadata.name}")
+    if spec.claimRef is None:
+        raise ClaimError(f"found PV object {name} but it has a nil pv.Spec.ClaimRef: it is not yet bound to the claim")
+    if spec.claimRef.uid != claim.metadata.uid:
+        text = f"its pv.Spec.ClaimRef.UID {spec.claimRef.uid} does not point to claim.UID {claim.metadata.uid}"
+        raise ClaimError(f"found PV object {name} but {text}")
     if spec.hostPath is not None:
         path, kind = spec.hostPath.path, spec.hostPath.type or ""
         found = Found(path, kind)

@@ -27,6 +27,8 @@ class VolumesFailed(Message, frozen=True):
     uid: str
     message: str
     volumes: list[str] = []
+    texts: list[str] = []
+    """Of the events that users are told by; none: `message` is the only one."""
     permanent: bool = False
 
 

@@ -37,6 +37,8 @@ class Performing:
 
     async def perform(self, pod: Pod, step: plan.Step) -> str:
         """'' or the error's text."""
+        if isinstance(step, plan.Unready):
+            return step.message
         begun = self._clock()
         match step:
             case plan.Downward():
@@ -54,7 +56,7 @@ class Performing:
             status=status,
             migrated="false",
         )
-        return f'MountVolume.SetUp failed for volume "{step.volume}" : {error}' if error else ""
+        return error
 
     async def _make(self, step: plan.Step) -> str:
         match step:
@@ -72,8 +74,6 @@ class Performing:
                 return error or await self._give(step)
             case nfs.Nfs():
                 return await self._mount_nfs(step)
-            case plan.Unready():
-                return step.message
         return ""
 
     async def _mount_nfs(self, step: nfs.Nfs) -> str:

@@ -91,6 +91,20 @@ async def test_volumes_that_cannot_be_made_are_told_and_tried_when_they_may_work
         await node.until(lambda: node.running("a"))
 
 
+async def test_what_a_pod_waits_for_is_told_each_two_minutes(tmp_path):
+    async with Driven(tmp_path) as node:
+        texts = ["no a", "no b"]
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "; ".join(texts), ["b", "a"], texts))
+        await node.want(pod(volumes=[{"name": name, "secret": {"secretName": "x"}} for name in "ab"]))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        assert [text for text, _ in told(node, "FailedMount")] == texts
+        for _ in range(14):
+            await node.pass_time(10)
+        lists = "unmounted volumes=[a b], unattached volumes=[], failed to process volumes=[]"
+        text = f"Unable to attach or mount volumes: {lists}: context deadline exceeded"
+        assert [said for said, _ in told(node, "FailedMount")].count(text) == 1
+
+
 async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())

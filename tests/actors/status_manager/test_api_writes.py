@@ -39,6 +39,24 @@ async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):
         assert "spec" not in store.sent("PATCH")[0]
 
 
+async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        addresses = [
+            {"type": kind, "address": ip} for kind, ip in (("ExternalIP", "fd00::1"), ("InternalIP", "10.0.0.2"))
+        ]
+        assert store.node is not None
+        store.node["status"] = {"addresses": addresses}
+        await harness.advance(UPKEEP_SECONDS)
+        await harness.settle()
+        found = store.find("p")["status"]
+        assert (found["hostIP"], found["hostIPs"]) == ("10.0.0.2", [{"ip": "10.0.0.2"}, {"ip": "fd00::1"}])
+
+
 async def test_the_same_is_never_written_twice(tmp_path):
     store = ApiPodStore()
     bound = store.put(pod())

@@ -125,16 +125,20 @@ async def test_a_claim_on_nfs_is_mounted_with_the_options_of_its_volume_by_the_m
 @pytest.mark.parametrize(
     ("claim", "volume", "text"),
     [
-        (None, {}, 'persistentvolumeclaim "disk" not found'),
-        ({"status": {"phase": "Pending"}}, {}, "PVC ns/disk has non-bound phase ('Pending')"),
+        (None, {}, 'failed to fetch PVC from API server: persistentvolumeclaims "disk" not found'),
+        ({"status": {"phase": "Pending"}}, {}, "error processing PVC ns/disk: PVC is not bound"),
         (
             {"metadata": {**BOUND["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}},
             {},
-            "PVC ns/disk is being deleted",
+            "error processing PVC ns/disk: PVC is being deleted",
         ),
         ({"spec": {"volumeName": "pv", "volumeMode": "Block"}}, {}, "is a block volume"),
-        ({"spec": {"volumeName": "none"}}, {}, 'persistentvolume "none" not found'),
-        ({}, {"claimRef": {"uid": "other"}, "local": {"path": "/"}}, "PV pv is not bound to PVC ns/disk"),
+        ({"spec": {"volumeName": "none"}}, {}, 'fetch PV none from API server: persistentvolumes "none" not found'),
+        (
+            {},
+            {"claimRef": {"uid": "other"}, "local": {"path": "/"}},
+            "ClaimRef.UID other does not point to claim.UID c1",
+        ),
         ({}, {"csi": {"driver": "d"}}, "csi is not supported by this agent yet"),
         ({}, {"hostPath": {"path": "/a/../b"}}, "must be absolute and without '..'"),
         ({}, {"nfs": {"server": "", "path": "/"}}, "PV pv: nfs: '' is not the name or address of a server"),
@@ -152,6 +156,7 @@ async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: 
         answer = await node.mount()
     assert isinstance(answer, VolumesFailed)
     assert text in answer.message
+    assert answer.texts == [answer.message]
     assert not answer.permanent
 
 

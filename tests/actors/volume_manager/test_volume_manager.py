@@ -131,11 +131,8 @@ async def test_what_a_host_path_should_be_and_is_not_is_said_with_the_volumes_na
             MountVolumes(UID, pod({"name": "h", "hostPath": {"path": f"{tmp_path}/none", "type": "Directory"}}))
         )
 
-    assert answer == VolumesFailed(
-        UID,
-        f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {tmp_path}/none does not exist',
-        ["h"],
-    )
+    text = f'MountVolume.SetUp failed for volume "h" : hostPath type check failed: {tmp_path}/none does not exist'
+    assert answer == VolumesFailed(UID, text, ["h"], [text])
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,11 @@ def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_pa
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}
     mounts = [{"name": "v", "mountPath": "/v"}]
     site.create(pod("claims", container("main", volumeMounts=mounts), volumes=[volume]))
-    text = 'MountVolume.SetUp failed for volume "v" : persistentvolumeclaim "disk" not found'
+    lists = "unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]"
+    text = (
+        f"Unable to attach or mount volumes: {lists}: error processing PVC default/disk: failed to fetch PVC from API "
+    )
+    text += 'server: persistentvolumeclaims "disk" not found'
     within(20, lambda: ("FailedMount", text) in events(site, "claims"), "event")
     (tmp_path / "file").write_text("kept")
     modes, size = {"accessModes": ["ReadWriteOnce"]}, {"storage": "1Gi"}

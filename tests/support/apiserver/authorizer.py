@@ -170,6 +170,8 @@ def references(pod: Obj) -> Iterator[tuple[str, str]]:
             yield from _of_container(container)
     for volume in spec.get("volumes") or []:
         yield from _of_volume(volume)
+        if "ephemeral" in volume:
+            yield "persistentvolumeclaims", f"{pod['metadata']['name']}-{volume['name']}"
 
 
 def _of_container(container: Obj) -> Iterator[tuple[str, str]]:
@@ -185,8 +187,6 @@ def _of_volume(volume: Obj) -> Iterator[tuple[str, str]]:
     yield "secrets", dig(volume, "secret.secretName", "")
     yield "configmaps", dig(volume, "configMap.name", "")
     yield "persistentvolumeclaims", dig(volume, "persistentVolumeClaim.claimName", "")
-    if "ephemeral" in volume:
-        yield "persistentvolumeclaims", volume["name"]
     for source in dig(volume, "projected.sources", None) or []:
         yield "secrets", dig(source, "secret.name", "")
         yield "configmaps", dig(source, "configMap.name", "")

@@ -12,7 +12,7 @@ from actors.kube.codec import decode_pod, encode
 from actors.pod_workers.container_config import expand_all
 from actors.pod_workers.environment import Environment, Place, environment, references
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.host_addresses import internal_ips, wanted
+from actors.pod_workers.host_addresses import wanted
 from actors.pod_workers.objects import Objects
 from actors.pod_workers.service_links import service_environment
 
@@ -183,17 +183,6 @@ def test_an_ipv6_address_is_bracketed_in_urls():
     found = service_environment([service("six", "fd00::1", {"port": 80})], b"", links=True)
     assert found["SIX_PORT"] == "tcp://[fd00::1]:80"
     assert found["SIX_SERVICE_HOST"] == "fd00::1"
-
-
-def test_the_node_object_tells_one_address_of_each_family():
-    addresses = [
-        {"type": "Hostname", "address": "n"},
-        {"type": "InternalIP", "address": "10.0.0.1"},
-        {"type": "InternalIP", "address": "10.0.0.2"},
-        {"type": "InternalIP", "address": "fd00::1"},
-    ]
-    assert internal_ips(json.dumps({"status": {"addresses": addresses}}).encode()) == ["10.0.0.1", "fd00::1"]
-    assert internal_ips(b"") == []
 
 
 @pytest.mark.parametrize(
