@@ -73,7 +73,13 @@ def _refuse(problems: list[str]) -> int:
 def _configure_logs(agent: Agent) -> None:
     wanted = set_logging(agent.config.logging)
     try:
-        logs.configure(verbosity=wanted.verbosity, form=wanted.form, log_file=agent.log_file, vmodule=wanted.vmodule)
+        logs.configure(
+            verbosity=wanted.verbosity,
+            form=wanted.form,
+            log_file=agent.log_file,
+            vmodule=wanted.vmodule,
+            split=wanted.split,
+        )
     except OSError as error:
         raise _Refused(f"--log-file: {agent.log_file}: {error.strerror}") from None
 

@@ -243,7 +243,7 @@ class Actor(ThespianActor):
     def _on_set_logging(self, message: SetLogging, sender: Address) -> None:
         from .logs import reconfigure
 
-        reconfigure(verbosity=message.verbosity, form=message.form, vmodule=message.vmodule)
+        reconfigure(verbosity=message.verbosity, form=message.form, vmodule=message.vmodule, split=message.split)
 
 
 Actor._handlers = {

@@ -13,18 +13,22 @@ from __future__ import annotations
 import json
 import logging
 import os
-import select
 import sys
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TextIO
+from typing import Any, Literal
+
+from .log_streams import Console
+from .protocol import Split
 
 Format = Literal["text", "json"]
 Rules = Sequence[tuple[str, int]]
 _SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, "W"))
 _FIELDS = "fields_"
 _DEBUGGING = 4
+_STDERR_FROM: dict[str, int] = {"text": logging.WARNING, "json": logging.ERROR}
+"""What goes to stderr when the streams are split, as in the reference: JSON knows no warnings."""
 
 
 def V(verbosity: int) -> int:
@@ -72,10 +76,14 @@ def set_verbosity(verbosity: int) -> None:
     logging.getLogger().setLevel(min([_threshold.level, *(level for _, level in _threshold.rules)]))
 
 
-def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = ()) -> None:
-    """Change how this process logs, but not where to; arguments as for `configure`."""
+def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = (), split: Split | None = None) -> None:
+    """Change how this process logs; arguments as for `configure`."""
     formatter = KlogFormatter() if form == "text" else JsonFormatter()
     for handler in logging.getLogger().handlers:
+        if isinstance(handler, Console):
+            handler.unsplit()
+            if split is not None:
+                handler.split(_STDERR_FROM[form], split.buffer_bytes, split.flush_seconds)
         handler.setFormatter(formatter)
         if _threshold not in handler.filters:
             handler.addFilter(_threshold)
@@ -83,16 +91,37 @@ def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = ()) -> None:
     set_verbosity(verbosity)
 
 
-def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "", vmodule: Rules = ()) -> None:
+def flush(*, due: bool = False) -> None:
+    """Write what is held back; `due`: if that is long enough. To be called again and again, and before the end."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, Console):
+            handler.flush_information(due=due)
+
+
+def forget() -> None:
+    """In a forked child, before its first line: what is held back is the parent's to write."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, Console):
+            handler.forget()
+
+
+def configure(
+    *,
+    verbosity: int = 2,
+    form: Format = "text",
+    log_file: str = "",
+    vmodule: Rules = (),
+    split: Split | None = None,
+) -> None:
     """Replace what the root logger does: stderr, and the file if there is one. Raises OSError when it cannot be opened.
 
     `vmodule`: (pattern, verbosity) for actors, or source files without .py, whose names match the pattern: those log up
-    to that verbosity as well.
+    to that verbosity as well. `split`: not all to stderr; None: all.
 
     Done once, before the first fork: every actor inherits it. The file is opened to append, so that writers do not
     overwrite each other; who renames it must restart the agent, or copy and truncate.
     """
-    handlers: list[logging.Handler] = [NeverWaiting(sys.stderr)]
+    handlers: list[logging.Handler] = [Console(sys.stderr)]
     if log_file:
         fd = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
         handlers.append(logging.StreamHandler(os.fdopen(fd, "w", buffering=1)))
@@ -101,53 +130,9 @@ def configure(*, verbosity: int = 2, form: Format = "text", log_file: str = "", 
         root.removeHandler(handler)
     for handler in handlers:
         root.addHandler(handler)
-    reconfigure(verbosity=verbosity, form=form, vmodule=vmodule)
+    reconfigure(verbosity=verbosity, form=form, vmodule=vmodule, split=split)
     # a log that cannot be written (the disk is full, the reader is gone) must not end an actor, nor fill stderr
     logging.raiseExceptions = False
-
-
-class NeverWaiting(logging.StreamHandler[TextIO]):
-    """Writes to a pipe or terminal only while its reader keeps up: a reader that stops must not stop the agent.
-
-    What could not be written is counted, and the next line that can be says how many were lost.
-    """
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self.lost = 0
-        self._poll = select.poll()
-        try:
-            self._fd = stream.fileno()
-            self._poll.register(self._fd, select.POLLOUT)
-        except (OSError, ValueError, AttributeError):  # not a file of the system, as in tests
-            self._fd = -1
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if self._fd < 0:
-            super().emit(record)
-            return
-        data = self.format(record).encode(errors="replace") + b"\n"
-        if self.lost:
-            data = b"W (%d lines of the log were lost: nobody read them)\n" % self.lost + data
-        written = False
-        for start in range(0, len(data), select.PIPE_BUF):
-            if not self._room() or not self._write(data[start : start + select.PIPE_BUF]):
-                self.lost += 1
-                return
-            written = True
-        if written:
-            self.lost = 0
-
-    def _room(self) -> bool:
-        """Whether PIPE_BUF bytes can be written without waiting."""
-        return any(event & select.POLLOUT for _, event in self._poll.poll(0))
-
-    def _write(self, data: bytes) -> bool:
-        try:
-            os.write(self._fd, data)
-        except OSError:
-            return False
-        return True
 
 
 class KlogFormatter(logging.Formatter):

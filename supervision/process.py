@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol
 
 from thespian.actors import ActorExitRequest, ChildActorExited
 
+from . import logs
 from .actor import Actor, Address
 from .blackbox import BlackBox
 from .board import Slot
@@ -76,6 +77,7 @@ def live(birth: Birth) -> NoReturn:
         asyncio.run(Process(birth).run())
     except BaseException as error:  # noqa: BLE001 - whatever it is, it ends the process and is on record
         birth.blackbox.record("", error)
+    logs.flush()
     os._exit(EXIT_EXCEPTION)
 
 
@@ -137,6 +139,7 @@ class Process:
         now = time.monotonic()
         self._birth.slot.beat(now)
         self._report()
+        logs.flush(due=True)
         # on whole multiples: all processes wake together, and the machine sleeps in between
         every = self._birth.heartbeat_seconds
         self.loop.call_at(now - now % every + every, self._beat)

@@ -205,6 +205,13 @@ class SetLogLevel(Message, frozen=True):
     verbosity: int
 
 
+class Split(msgspec.Struct, frozen=True):
+    """Of the log, what is no error goes to stdout, held back up to `buffer_bytes` bytes for `flush_seconds` at most."""
+
+    buffer_bytes: int = 0
+    flush_seconds: float = 5.0
+
+
 class SetLogging(Message, frozen=True):
     """Asks the stage to log in this way from now on; answered with Done. It tells every actor, and new ones inherit."""
 
@@ -212,6 +219,7 @@ class SetLogging(Message, frozen=True):
     form: Literal["text", "json"] = "text"
     vmodule: tuple[tuple[str, int], ...] = ()
     """(pattern, verbosity): see logs.configure."""
+    split: Split | None = None
 
 
 class Done(Message, frozen=True):

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from actors.kube.quantity import parse
+
 from . import feature_gates, names
 from .groups import Taint, VModule
 from .kubelet_configuration import KubeletConfiguration
@@ -102,7 +104,7 @@ def log_options(config: KubeletConfiguration, situation: Situation) -> Iterator[
         path = f"logging.options.{name}"
         if not is_quantity(options.infoBufferSize):
             yield f"{path}.infoBufferSize", options.infoBufferSize, "must be a quantity"
-        elif not allowed and str(options.infoBufferSize) != "0":
+        elif not allowed and parse(options.infoBufferSize) > 0:
             yield f"{path}.infoBufferSize", options.infoBufferSize, "needs the feature gate LoggingAlphaOptions"
         if not allowed and options.splitStream:
             yield f"{path}.splitStream", True, "needs the feature gate LoggingAlphaOptions"

@@ -57,7 +57,9 @@ def answer(stage: Ruled, question: Message) -> Message | None:
         stage.set_policies(question)
         return Done()
     if isinstance(question, SetLogging):
-        logs.reconfigure(verbosity=question.verbosity, form=question.form, vmodule=question.vmodule)
+        logs.reconfigure(
+            verbosity=question.verbosity, form=question.form, vmodule=question.vmodule, split=question.split
+        )
         _tell_all(stage, question)
         return Done()
     return None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from .. import logs
 from ..process import load
 from ..protocol import DisposableResult, RunDisposable
 from ..wire import UNREADABLE
@@ -172,6 +173,7 @@ def _perform(order: _Order) -> None:
     data = memoryview(_encode(outcome))
     while data:
         data = data[os.write(order.output, data) :]
+    logs.flush()
     os._exit(0)
 
 

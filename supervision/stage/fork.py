@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from .. import logs
 from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
@@ -83,6 +84,7 @@ def _child(plan: Plan, stage: int, before: set[signal.Signals | int]) -> NoRetur
 def _begin(plan: Plan, stage: int) -> None:
     tie_to_parent(stage)
     set_title(plan.title)
+    logs.forget()
     random.seed()  # the one hook of a library that matters, see hooks.py
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from .. import logs
 from ..process import HEARTBEAT_SECONDS
 from ..protocol import Cause
 from ..spec import Policy
@@ -53,6 +54,7 @@ class Watch:
 
     def _look(self) -> None:
         self._loop.call_later(self._tick, self._look)
+        logs.flush(due=True)
         now = time.monotonic()
         if now - self._last > self._tick + _LATE_SECONDS:
             # it was the stage that stood still (stopped, starved): nobody else is to blame for old heartbeats

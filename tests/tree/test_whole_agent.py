@@ -10,6 +10,7 @@ import ssl
 import tempfile
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +40,8 @@ class Place:
         temporary.write_text(f"{HEADER}staticPodPath: {self.directory}/pods\n{text}")
         temporary.replace(self.file)
 
-    def start(self, *flags: str, **environment: str) -> AgentCommand:
+    def start(self, *flags: str, before: tuple[str, ...] = (), **environment: str) -> AgentCommand:
+        """`before`: words of a command that runs the rest."""
         if not self.file.exists():
             self.configure()
         own = [
@@ -47,7 +49,7 @@ class Place:
             f"--healthz-port={self.ports[0]}", f"--port={self.ports[1]}", "--hostname-override=n1",
             f"--container-runtime-endpoint=unix://{self.directory}/none.sock",
         ]  # fmt: skip
-        return AgentCommand([*START, *HARMLESS, *own, *flags], self.root_dir, environment)
+        return AgentCommand([*before, *START, *HARMLESS, *own, *flags], self.root_dir, environment)
 
     def lines(self) -> list[str]:
         return self.log_file.read_text().splitlines() if self.log_file.exists() else []
@@ -122,6 +124,37 @@ def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Pla
         agent.until(
             lambda: any("pleg, incarnation 3" in line for line in place.lines() if line.startswith("I")), "text"
         )
+
+
+def test_what_is_no_error_goes_to_stdout_held_back_and_each_line_is_written_once(place: Place) -> None:
+    out = place.directory / "stdout"
+    flags = ("--feature-gates=LoggingAlphaOptions=true", "--log-text-split-stream", "--log-text-info-buffer-size=64Ki")
+    # nothing is due for a long time: only what is full, an error, or the end of a process writes what is held back
+    with place.start(*flags, "--log-flush-frequency=10m", before=("sh", "-c", f'exec "$@" >{out}', "sh")) as agent:
+        agent.wait_ready()
+        assert agent.stop() == 0
+        lines = [line for line in place.lines() if line[:1] in "IWEF"]
+        written, errors = out.read_text().splitlines(), agent.log.splitlines()
+        assert Counter(line for line in lines if line.startswith("I")) == Counter(written)
+        assert [line for line in errors if line.startswith("I")] == []
+        assert Counter(line for line in lines if not line.startswith("I")) <= Counter(errors)
+        assert len(written) > 20
+
+
+def test_what_is_held_back_is_written_when_it_is_due(place: Place) -> None:
+    out = place.directory / "stdout"
+    place.configure(
+        "featureGates: {LoggingAlphaOptions: true}\n"
+        "logging: {format: json, flushFrequency: 1s, options: {json: {splitStream: true, infoBufferSize: 1Mi}}}\n"
+    )
+    with place.start(before=("sh", "-c", f'exec "$@" >{out}', "sh")) as agent:
+        agent.wait_ready()
+
+        def all_are_there() -> bool:
+            wanted = {line for line in place.lines() if '"severity":"error"' not in line}
+            return len(wanted) > 10 and wanted <= set(out.read_text().splitlines())
+
+        agent.until(all_are_there, "every line of the log on stdout", 30)
 
 
 def test_what_metrics_and_flagz_say_of_gates_and_flags(place: Place) -> None:

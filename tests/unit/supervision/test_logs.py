@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.logs import JsonFormatter, KlogFormatter, NeverWaiting, V, actor_of, configure, fields, set_verbosity
+from supervision import logs
+from supervision.log_streams import Console, Sink
+from supervision.logs import JsonFormatter, KlogFormatter, V, actor_of, configure, fields, set_verbosity
+from supervision.protocol import Split
 
 
 @pytest.fixture(autouse=True)
@@ -115,10 +118,9 @@ def test_any_other_line_has_no_actor_or_text_and_never_raises(line: str) -> None
 
 
 def test_a_reader_that_stops_does_not_stop_the_writer_and_hears_of_what_was_lost():
-
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as stream, os.fdopen(reading, "rb", buffering=0) as reader:
-        handler = NeverWaiting(stream)
+        handler = Console(stream)
         record = logging.LogRecord("a", logging.INFO, __file__, 1, "x" * 1000, None, None)
         for _ in range(500):
             handler.emit(record)
@@ -126,3 +128,83 @@ def test_a_reader_that_stops_does_not_stop_the_writer_and_hears_of_what_was_lost
         reader.read(1 << 20)
         handler.emit(record)
         assert b"lines of the log were lost" in reader.read(1 << 20)
+
+
+# -- two streams ------------------------------------------------------------------------------------------------------
+Capture = pytest.CaptureFixture[str]
+
+
+def say(*levels: int) -> None:
+    for level in levels:
+        logging.getLogger("pleg").log(level, logging.getLevelName(level))
+
+
+ALL = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("form", "out", "err"),
+    [("text", ["DEBUG", "INFO"], ["WARNING", "ERROR"]), ("json", ["DEBUG", "INFO", "WARNING"], ["ERROR"])],
+)
+def test_what_is_no_error_goes_to_stdout_where_that_is_asked_for(capfd: Capture, form, out, err) -> None:
+    configure(verbosity=4, form=form, split=Split())
+    say(*ALL)
+    found = capfd.readouterr()
+    words = re.compile("DEBUG|INFO|WARNING|ERROR")
+    assert (words.findall(found.out), words.findall(found.err)) == (out, err)
+
+
+def test_lines_are_held_back_until_they_are_many_or_an_error_comes_or_they_are_flushed(capfd: Capture) -> None:
+    configure(split=Split(buffer_bytes=200, flush_seconds=60.0))
+    say(logging.INFO)
+    assert capfd.readouterr() == ("", "")
+    say(logging.ERROR)
+    assert [text.count("INFO") + text.count("ERROR") for text in capfd.readouterr()] == [1, 1]
+    say(logging.INFO, logging.INFO)
+    logs.flush(due=True)
+    assert capfd.readouterr() == ("", "")
+    say(*[logging.INFO] * 3)
+    assert 2 <= capfd.readouterr().out.count("INFO") < 5
+    logs.flush()
+    assert 0 < capfd.readouterr().out.count("INFO") <= 3
+
+
+def test_what_was_held_back_for_long_enough_is_due(capfd: Capture) -> None:
+    configure(split=Split(buffer_bytes=2000, flush_seconds=0.0))
+    say(logging.INFO)
+    logs.flush(due=True)
+    assert capfd.readouterr().out.count("INFO") == 1
+
+
+def test_a_line_that_is_longer_than_the_buffer_is_written_in_its_turn(capfd: Capture) -> None:
+    configure(split=Split(buffer_bytes=300, flush_seconds=60.0))
+    say(logging.INFO)
+    logging.getLogger("pleg").info("x" * 400)
+    assert re.findall("INFO|xxxx", capfd.readouterr().out)[:2] == ["INFO", "xxxx"]
+
+
+def test_a_child_does_not_write_what_its_parent_holds_back(capfd: Capture) -> None:
+    configure(split=Split(buffer_bytes=2000, flush_seconds=60.0))
+    say(logging.INFO)
+    logs.forget()
+    logs.flush()
+    assert capfd.readouterr().out == ""
+
+
+def test_one_stream_again_loses_nothing(capfd: Capture) -> None:
+    configure(split=Split(buffer_bytes=2000, flush_seconds=60.0))
+    say(logging.INFO)
+    logs.reconfigure(verbosity=2, form="text")
+    say(logging.INFO)
+    assert [text.count("INFO") for text in capfd.readouterr()] == [1, 1]
+
+
+def test_much_is_written_in_portions_that_end_with_a_line() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb"), os.fdopen(reading, "rb", buffering=0) as reader:
+        sink = Sink(writing, size=1 << 15)
+        for number in range(200):
+            sink.write(b"%099d\n" % number)
+        sink.flush()
+        assert reader.read(1 << 16).splitlines() == [b"%099d" % number for number in range(200)]
+        assert sink.lost == 0
