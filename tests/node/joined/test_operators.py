@@ -1,0 +1,104 @@
+"""What an operator and the cluster's monitoring do with a node: scrape it by token, cordon it, drain it."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.support.api_process import ApiProcess
+from tests.support.joined import NODE, NODES, Joined, container, pod, status
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+LONG_TERM = "trap 'echo told to end; sleep 2; exit 0' TERM; while :; do sleep 0.1; done"
+
+
+@pytest.fixture
+def server(site: Joined) -> ApiProcess:
+    if not isinstance(site.cluster, ApiProcess):
+        pytest.skip("NOT TESTED: of a real cluster's permissions nothing is known")
+    return site.cluster
+
+
+def scrape(site: Joined, path: str, token: str) -> tuple[int, str, str]:
+    """Status, content type and text of a page of the node server, asked for as Prometheus and metrics-server do."""
+    told = status(site.nodes.now[f"/{NODE}"])
+    address = next(one["address"] for one in told["addresses"] if one["type"] == "InternalIP")
+    url = f"https://{address}:{told['daemonEndpoints']['kubeletEndpoint']['Port']}{path}"
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    context = ssl._create_unverified_context()
+    try:
+        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+            return answer.status, answer.headers["Content-Type"], answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers.get("Content-Type", ""), error.read().decode()
+
+
+def account_token(site: Joined, name: str) -> str:
+    site.api.call("POST", ACCOUNTS, {"metadata": {"name": name}})
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    return str(site.api.call("POST", f"{ACCOUNTS}/{name}/token", asked)["status"]["token"])
+
+
+def test_metrics_are_for_the_tokens_that_may_read_them(site: Joined, server: ApiProcess) -> None:
+    scraper, stranger = account_token(site, "scraper"), account_token(site, "stranger")
+    subject = "system:serviceaccount:default:scraper"
+    server.order("POST", "grants", {"subject": subject, "verbs": ["get"], "resources": ["nodes/metrics"]})
+    for path, found in (
+        ("/metrics/resource", "node_cpu_usage_seconds_total"),
+        ("/metrics/cadvisor", "container_cpu_usage_seconds_total"),
+        ("/metrics/probes", ""),
+        ("/metrics", "kubelet_node_name"),
+    ):
+        code, kind, text = scrape(site, path, scraper)
+        assert (code, kind.partition(";")[0]) == (200, "text/plain"), (path, code, kind)
+        assert found in text, path
+    assert scrape(site, "/stats/summary", scraper)[0] == 403, "that is nodes/stats"
+    assert scrape(site, "/pods", scraper)[0] == 403
+    code, _, text = scrape(site, "/metrics/resource", stranger)
+    assert code == 403
+    assert "resource=nodes, subresource(s)=[metrics]" in text
+    for token in ("", "not-a-token", scraper[:-4]):
+        assert scrape(site, "/metrics/resource", token)[0] == 401
+
+
+def test_a_node_that_is_cordoned_says_so_and_goes_on(site: Joined) -> None:
+    site.create(pod("stays"))
+    site.wait_pods_ready("stays")
+    site.kubectl("cordon", NODE)
+    wait_event(site, "NodeNotSchedulable")
+    site.kubectl("uncordon", NODE)
+    wait_event(site, "NodeSchedulable")
+    assert site.restarts()["default/stays"] == 0
+    site.delete("stays")
+    site.wait_no_pod("stays")
+
+
+def wait_event(site: Joined, reason: str) -> None:
+    def told() -> bool:
+        events = site.api.call("GET", "/api/v1/namespaces/default/events")["items"]
+        return any(one["reason"] == reason and one["involvedObject"]["name"] == NODE for one in events)
+
+    site.node.until(told, f"the event {reason}")
+
+
+def test_a_drained_node_ends_its_pods_in_their_time_and_keeps_its_static_ones(site: Joined) -> None:
+    site.node.write("fixed", json.dumps(pod("fixed")))
+    site.create(pod("slow", container("main", "sh", "-c", LONG_TERM), terminationGracePeriodSeconds=20), pod("quick"))
+    site.wait_pods_ready("slow", "quick", f"fixed-{NODE}")
+    began = time.monotonic()
+    site.kubectl("drain", NODE, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s", seconds=70)
+    assert time.monotonic() - began < 20, "each ends when it has, not at the end of its grace"
+    assert site.pod("slow") == site.pod("quick") == {}
+    last = [status(one.obj) for one in site.pods.told if one.name == "slow"][-1]
+    assert last["phase"] == "Succeeded"
+    assert last["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+    assert f"fixed-{NODE}/main" in site.running_ids()
+    assert site.api.call("GET", f"{NODES}/{NODE}")["spec"]["unschedulable"] is True
+    site.kubectl("uncordon", NODE)
+    site.node.withdraw("fixed")
+    site.wait_no_pod(f"fixed-{NODE}")
