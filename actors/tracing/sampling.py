@@ -11,7 +11,8 @@ _RANGE: Final = 1 << 63
 
 
 def bound_of(per_million: int | None) -> int:
-    """Trace ids whose low 63 bits are below this are sampled: every process decides the same, as do those in Go."""
+    """Trace ids whose last eight bytes, without their lowest bit, are below this are sampled: all processes decide alike,
+    those in Go too."""
     return _RANGE * (per_million or 0) // MILLION
 
 

@@ -1,0 +1,71 @@
+"""What the agent sends to a collector is of OTLP, as otlp_trace_facts.txt lists it: a part of it, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+
+from actors.tracing.exporting import METHOD
+from proto import otlp_trace_pb2
+
+FACTS = Path(__file__).with_name("otlp_trace_facts.txt")
+FILE = otlp_trace_pb2.DESCRIPTOR
+SCALARS = {
+    getattr(FieldDescriptor, f"TYPE_{name.upper()}"): name
+    for name in ("string", "bytes", "bool", "int64", "uint32", "fixed32", "fixed64", "double")
+}
+
+
+def field_line(field: FieldDescriptor) -> str:
+    other = field.message_type or field.enum_type
+    kind = other.name if other is not None else SCALARS[field.type]
+    return f"{field.number} {field.name} {kind}" + (" repeated" if field.is_repeated else "")
+
+
+def messages(of: Iterator[Descriptor]) -> Iterator[Descriptor]:
+    for message in of:
+        yield message
+        yield from messages(iter(message.nested_types))
+
+
+def facts() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for line in FACTS.read_text().splitlines():
+        if line.startswith(" "):
+            found[name].add(line.strip())
+        elif not line.startswith("#"):
+            name = line.partition(" ")[2]
+            found[name] = set()
+    return found
+
+
+def described() -> dict[str, set[str]]:
+    every = list(messages(iter(FILE.message_types_by_name.values())))
+    enums: list[EnumDescriptor] = [enum for message in every for enum in message.enum_types]
+    found = {message.name: set(map(field_line, message.fields)) for message in every}
+    return found | {enum.name: {f"{value.number} {value.name}" for value in enum.values} for enum in enums}
+
+
+def test_every_field_is_one_of_the_protocol() -> None:
+    known = facts()
+    assert {name: lines - known[name] for name, lines in described().items() if lines - known[name]} == {}
+
+
+def test_the_service_is_called_by_the_name_that_collectors_have() -> None:
+    source = Path(otlp_trace_pb2.__file__).with_name("otlp_trace_pb2_grpc.py").read_text()
+    assert METHOD == "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+    assert f"'{METHOD}'" in source
+
+
+def test_the_committed_modules_are_what_the_generator_makes(tmp_path: Path) -> None:
+    pytest.importorskip("grpc_tools")
+    root = Path(otlp_trace_pb2.__file__).parent.parent
+    arguments = ["-I.", f"--python_out={tmp_path}", f"--grpc_python_out={tmp_path}", "proto/otlp_trace.proto"]
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *arguments], cwd=root, check=True, timeout=60)
+    for name in ("otlp_trace_pb2.py", "otlp_trace_pb2_grpc.py"):
+        assert (tmp_path / "proto" / name).read_bytes() == (root / "proto" / name).read_bytes()
