@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,14 +35,8 @@ def messages(of: Iterator[Descriptor]) -> Iterator[Descriptor]:
 
 
 def facts() -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for line in FACTS.read_text().splitlines():
-        if line.startswith(" "):
-            found[name].add(line.strip())
-        elif not line.startswith("#"):
-            name = line.partition(" ")[2]
-            found[name] = set()
-    return found
+    _, *blocks = re.split(r"^(?:message|enum) ", FACTS.read_text(), flags=re.MULTILINE)
+    return {name: {line.strip() for line in lines} for name, *lines in (block.splitlines() for block in blocks)}
 
 
 def described() -> dict[str, set[str]]:

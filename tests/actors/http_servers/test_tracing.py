@@ -1,0 +1,162 @@
+"""Spans of requests: of those that are let in, and whose children they are."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tornado.netutil import bind_sockets
+
+from actors.config_controller.messages import Configz
+from actors.http_servers.access.gates import Anybody, Gate, Refusal
+from actors.http_servers.bounded import BoundedServer
+from actors.http_servers.requests import Handler, application
+from actors.tracing.sampling import MILLION, bound_of
+from actors.tracing.span import Kind, Span
+from actors.tracing.tracer import OFF, RecordingTracer, Tracer, traceparent_of_current
+from supervision.actor import AskError
+from supervision.metrics import Metrics
+
+TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+PARENT = f"traceparent: 00-{TRACE}-{CALLER}-01"
+
+
+class Asked:
+    """All that a page needs of its actor here."""
+
+    name, incarnation, log = "http_servers/node_server", 1, logging.getLogger("test")
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+
+    async def ask(self, name: str, *_: Any, **__: Any) -> Any:
+        if name == "config_controller":
+            return Configz(b"{}")
+        raise AskError("nobody is there")
+
+
+class Nobody:
+    """Lets nobody in."""
+
+    guards_healthz = True
+
+    async def check(self, request: Any) -> Refusal:
+        return Refusal(403, "Forbidden")
+
+
+class Current(Handler):
+    """What is under way while it answers."""
+
+    async def get(self) -> None:
+        await asyncio.sleep(0)
+        self.finish(traceparent_of_current() or "nothing")
+
+
+class Broken(Handler):
+    async def get(self) -> None:
+        raise ValueError("odd")
+
+
+@asynccontextmanager
+async def serving(tracer: Tracer, *, gate: Gate | None = None, main: bool = True) -> AsyncIterator[int]:
+    routes = [("/current", Current), ("/broken", Broken)]
+    paths = application(Asked(), gate or Anybody(), main=main, debugging=main, both=routes, tracer=tracer)  # type: ignore[arg-type]
+    server = paths.settings["server"] = BoundedServer(paths)
+    sockets = bind_sockets(0, "127.0.0.1")
+    server.add_sockets(sockets)
+    try:
+        yield sockets[0].getsockname()[1]
+    finally:
+        server.stop()
+        await server.close_all_connections()
+
+
+async def get(port: int, path: str, *headers: str) -> str:
+    """The body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    lines = [f"GET {path} HTTP/1.1", "Host: n", "Connection: close", *headers, "", ""]
+    writer.write("\r\n".join(lines).encode())
+    answer = await asyncio.wait_for(reader.read(), 30)
+    writer.close()
+    return answer.decode().partition("\r\n\r\n")[2]
+
+
+@pytest.fixture
+def ended() -> list[Span]:
+    return []
+
+
+@pytest.fixture
+def tracer(ended: list[Span]) -> RecordingTracer:
+    return RecordingTracer(bound_of(None), ended.append)
+
+
+@pytest.fixture
+def every(ended: list[Span]) -> RecordingTracer:
+    return RecordingTracer(bound_of(MILLION), ended.append)
+
+
+async def test_a_request_is_a_span_of_its_callers_trace(tracer: RecordingTracer, ended: list[Span]) -> None:
+    async with serving(tracer) as port:
+        await get(port, "/configz?x=secret", PARENT, "User-Agent: test")
+    (span,) = ended
+    assert (span.name, span.kind, span.error) == ("/configz", Kind.SERVER, None)
+    assert (span.context.trace_id.hex(), span.parent and span.parent.span_id.hex()) == (TRACE, CALLER)
+    assert span.attributes == {
+        "http.request.method": "GET", "http.route": "/configz", "url.path": "/configz", "url.scheme": "http",
+        "client.address": "127.0.0.1", "user_agent.original": "test", "http.response.status_code": 200,
+    }  # fmt: skip
+
+
+async def test_what_a_page_does_is_within_the_span_of_its_request(tracer: RecordingTracer, ended: list[Span]) -> None:
+    async with serving(tracer) as port:
+        bodies = await asyncio.gather(get(port, "/current", PARENT), get(port, "/current"))
+    (span,) = ended
+    assert bodies[0] == f"00-{TRACE}-{span.context.span_id.hex()}-01"
+    assert bodies[1].endswith("-00")
+
+
+async def test_without_a_caller_the_rate_decides(tracer: RecordingTracer, ended: list[Span]) -> None:
+    async with serving(tracer) as port:
+        await get(port, "/configz")
+        await get(port, "/configz", "traceparent: odd")
+        await get(port, "/configz", PARENT[:-1] + "0")
+    assert ended == []
+
+
+async def test_failures_and_unknown_paths_say_so(every: RecordingTracer, ended: list[Span]) -> None:
+    async with serving(every) as port:
+        for path in ("/broken", "/pods", "/no/where", "/containerLogs/d/p/c"):
+            await get(port, path)
+    assert [(span.name, span.attributes["http.response.status_code"], span.error) for span in ended] == [
+        ("/broken", 500, "HTTP 500"), ("/pods", 503, "HTTP 503"), ("HTTP GET", 404, None),
+        ("/containerLogs", 503, "HTTP 503"),
+    ]  # fmt: skip
+
+
+async def test_who_is_not_let_in_makes_no_span(every: RecordingTracer, ended: list[Span]) -> None:
+    async with serving(every, gate=Nobody()) as port:
+        assert await get(port, "/configz", PARENT) == "Forbidden\n"
+    assert ended == []
+
+
+async def test_a_caller_of_the_read_only_server_decides_nothing_and_is_named_beside(
+    tracer: RecordingTracer, every: RecordingTracer, ended: list[Span]
+) -> None:
+    async with serving(tracer, main=False) as port:
+        await get(port, "/current", PARENT)
+    assert ended == []
+    async with serving(every, main=False) as port:
+        await get(port, "/current", PARENT)
+    (span,) = ended
+    assert (span.parent, [link.span_id.hex() for link in span.links]) == (None, [CALLER])
+    assert span.context.trace_id.hex() != TRACE
+
+
+async def test_nothing_is_under_way_where_nothing_is_traced() -> None:
+    async with serving(OFF) as port:
+        assert await get(port, "/current", PARENT) == "nothing"

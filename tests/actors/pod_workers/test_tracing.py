@@ -1,0 +1,104 @@
+"""Spans of a pod's life in its worker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.cri.fake import Fault
+from actors.image_manager.messages import EnsureImage
+from actors.tracing.propagation import read
+from actors.tracing.sampling import MILLION, bound_of
+from actors.tracing.span import Span
+from actors.tracing.tracer import RecordingTracer
+from tests.support.driven import Driven, container, pod
+
+
+def traced(node: Driven) -> list[Span]:
+    """What has ended from now on."""
+    ended: list[Span] = []
+    node.worker.tracer = RecordingTracer(bound_of(MILLION), ended.append)
+    return ended
+
+
+async def test_a_pods_life_is_told_as_the_reference_tells_it(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        ended = traced(node)
+        await node.sources(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        await node.want(pod(metadata={"labels": {"new": "label"}}))
+        await node.settled()
+        await node.pass_time(120)
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        names = [span.name for span in ended]
+        assert [name for name in dict.fromkeys(names) if name != "syncPod"] == [
+            "syncTerminatingPod", "syncTerminatedPod", "Containers/GarbageCollect",
+        ]  # fmt: skip
+        updates = [span.attributes["k8s.pod.update_type"] for span in ended if span.name == "syncPod"]
+        assert (updates[0], set(updates), updates.count("create"), updates.count("update")) == (
+            "create", {"create", "update", "sync"}, 1, 1,
+        )  # fmt: skip
+        for span in ended:
+            about = {key: value for key, value in span.attributes.items() if key != "k8s.pod.update_type"}
+            assert about == {
+                "k8s.pod.uid": "u", "k8s.pod": "default/p", "k8s.pod.name": "p", "k8s.namespace.name": "default",
+            }  # fmt: skip
+            assert (span.error, span.parent) == (None, None)
+
+
+async def test_its_image_is_asked_for_within_its_span(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        ended = traced(node)
+        await node.sources(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        (asked,) = [message for _, message in node.harness.asks if isinstance(message, EnsureImage)]
+        found = read(asked.traceparent)
+        create = next(span for span in ended if span.attributes.get("k8s.pod.update_type") == "create")
+        assert found is not None
+        assert (found.trace_id, found.span_id) == (create.context.trace_id, create.context.span_id)
+
+
+async def test_a_container_that_cannot_be_made_is_a_failure_of_its_span(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        ended = traced(node)
+        node.fake.faults.add("CreateContainer", Fault(error="INTERNAL", details="no disk", times=1))
+        await node.sources(pod())
+        await node.until(lambda: any(span.error for span in ended))
+        assert "a: CreateContainerError: " in str(ended[0].error)
+        assert "no disk" in str(ended[0].error)
+
+
+async def test_a_runtime_that_is_away_is_a_failure_of_its_span(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        ended = traced(node)
+        node.fake.faults.add("RunPodSandbox", Fault(error="UNAVAILABLE", details="gone", times=1))
+        await node.sources(pod())
+        await node.until(lambda: any(span.error for span in ended))
+        failed = next(span for span in ended if span.error)
+        assert "gone" in str(failed.error)
+        await node.pass_time(2)
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        assert ended[-1].error is None
+
+
+async def test_a_pod_that_is_to_end_meanwhile_is_no_failure(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        ended = traced(node)
+        waits = node.harness
+        waits.answer(EnsureImage, lambda _: None)
+        await node.sources(pod(containers=[container("a")]))
+        await node.until(lambda: any(isinstance(message, EnsureImage) for _, message in waits.asks))
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        assert [span.error for span in ended] == [None] * len(ended)
+
+
+async def test_nothing_is_asked_with_a_trace_where_nothing_is_traced(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        await node.sources(pod())
+        await node.until(lambda: node.running("a"))
+        (asked,) = [message for _, message in node.harness.asks if isinstance(message, EnsureImage)]
+        assert asked.traceparent == ""
