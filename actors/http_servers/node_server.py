@@ -22,7 +22,7 @@ from actors.tracing.start import begin
 from supervision.actor import Actor, AskError, on
 
 from . import pages
-from .access.gates import Anybody, ByApiServer, ByCertificate, Gate
+from .access.gates import Anonymous, Anybody, ByApiServer, ByCertificate, Gate
 from .access.reviews import Reviews
 from .bounded import BoundedServer
 from .requests import application
@@ -129,7 +129,7 @@ class NodeServer(_Server):
         config = self.agent.config
         authentication, authorization = config.authentication, config.authorization
         if self.agent.standalone:
-            return Anybody() if authentication.anonymous.enabled else ByCertificate()
+            return Anonymous() if authentication.anonymous.enabled else ByCertificate()
         reviews = Reviews(
             self._call,
             token_seconds=authentication.webhook.cacheTTL,

@@ -12,6 +12,8 @@ from actors.cert_manager.messages import ServingCertificate
 from actors.config import tls as names
 from actors.config.kubelet_configuration import KubeletConfiguration
 
+from .late_verdict import defer, passed
+
 _VERSIONS: Final = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
     "VersionTLS11": ssl.TLSVersion.TLSv1_1,
@@ -29,6 +31,8 @@ class ServerContext(ssl.SSLContext):
     roots: frozenset[bytes] = frozenset()
     """DER of the client CAs."""
     successor: ServerContext | None = None
+    verdict_is_late: bool = False
+    """A certificate that does not pass has not ended the handshake."""
 
     def still_trusts(self) -> bool:
         """Whether all its roots are in the pool to this day: if not, who was let in by it may have been by one that
@@ -44,8 +48,9 @@ class ServerContext(ssl.SSLContext):
 def server_context(certificate: ServingCertificate, config: KubeletConfiguration) -> ServerContext:
     """A fresh context: callers that have it keep it, new connections take the new one.
 
-    A client certificate is asked for when there is a CA to judge it by, and checked in the handshake (chain, validity,
-    purpose): one that does not pass ends it. Who shows none gets in, and is known by other credentials or not at all.
+    A client certificate is asked for when there is a CA to judge it by, and checked (chain, validity, purpose). Who
+    shows none, or one that does not pass, is known by other credentials or not at all; where Python does not let us see
+    the verdict, one that does not pass ends the handshake.
     Raises OSError or ssl.SSLError for files that do not fit, and for a configuration that leaves nothing to agree upon.
     """
     context = plain_context(config)
@@ -56,6 +61,7 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_OPTIONAL
         context.roots = frozenset(context.get_ca_certs(binary_form=True))
+        context.verdict_is_late = defer(context)
     return context
 
 
@@ -96,24 +102,36 @@ def _no_password() -> str:
     raise ssl.SSLError("the key of the serving certificate is encrypted")
 
 
-def identity_on(sock: ssl.SSLSocket) -> tuple[str, tuple[str, ...]] | None:
-    """As identity, of the other end of a connection to the server."""
-    context = sock.context
-    if isinstance(context, ServerContext) and not context.still_trusts():
+class BadCertificate(Exception):
+    """The certificate that the other end showed does not pass, or no longer."""
+
+
+def identity_on(
+    connection: ssl.SSLSocket | ssl.SSLObject, now: Callable[[], float] = time.time
+) -> tuple[str, tuple[str, ...]] | None:
+    """As identity, of the other end of a connection to the server. Raises BadCertificate."""
+    context = connection.context
+    if not isinstance(context, ServerContext) or not connection.getpeercert(binary_form=True):
         return None
-    return identity(sock.getpeercert())
+    if context.verify_mode is ssl.CERT_NONE or not context.still_trusts():
+        raise BadCertificate
+    if context.verdict_is_late and not passed(connection):
+        raise BadCertificate
+    return identity(connection.getpeercert(), now)
 
 
 def identity(
     peer: Mapping[str, object] | None, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
-    """User (CN) and groups (O) of a client certificate that the handshake accepted; None when there was none.
+    """User (CN) and groups (O) of a client certificate that passed; None when there is none, or it names nobody.
 
-    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). One that has ended since then is
-    none: connections last longer than certificates do.
+    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). Raises BadCertificate for one that
+    has ended since: connections last longer than certificates do.
     """
-    if not peer or _ended(peer.get("notAfter"), now):
+    if not peer:
         return None
+    if _ended(peer.get("notAfter"), now):
+        raise BadCertificate
     user, groups = "", []
     for key, value in _attributes(peer.get("subject", ())):
         if key == "commonName":

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, cast
 import msgspec
 from tornado.httputil import HTTPServerRequest
 
-from actors.http_servers.tls import identity_on
+from actors.http_servers.tls import BadCertificate, identity_on
 
 from .attributes import subresources, verb
 from .reviews import ReviewFailed, Reviews, User
@@ -38,11 +38,24 @@ class Gate(Protocol):
 
 
 class Anybody:
-    """For the read-only server, which has only what is harmless, and where anonymous access is configured."""
+    """For the read-only server, which has only what is harmless."""
 
     guards_healthz = False
 
     async def check(self, request: HTTPServerRequest) -> Refusal | None:
+        return None
+
+
+class Anonymous:
+    """Lets in everybody but who shows a certificate that does not pass: where anonymous access is configured."""
+
+    guards_healthz = False
+
+    async def check(self, request: HTTPServerRequest) -> Refusal | None:
+        try:
+            _by_certificate(request)
+        except BadCertificate:
+            return UNAUTHORIZED
         return None
 
 
@@ -52,11 +65,18 @@ class ByCertificate:
     guards_healthz = False
 
     async def check(self, request: HTTPServerRequest) -> Refusal | None:
-        return None if _by_certificate(request) is not None else UNAUTHORIZED
+        try:
+            return None if _by_certificate(request) is not None else UNAUTHORIZED
+        except BadCertificate:
+            return UNAUTHORIZED
 
 
 class ByApiServer:
-    """Certificate, token, anonymous, in this order; then what the API server allows. `reviews` None: all is allowed."""
+    """Certificate, token, anonymous, in this order; then what the API server allows.
+
+    Who shows a certificate that does not pass, or a token that is not good, is not anonymous: another good one counts,
+    else nobody gets in.
+    """
 
     guards_healthz = True
 
@@ -74,14 +94,18 @@ class ByApiServer:
         return await self._authorize(user, verb(request.method or ""), subresources(request.path))
 
     async def _identify(self, request: HTTPServerRequest) -> User | None:
-        found = _by_certificate(request)
+        anonymous = self._anonymous
+        try:
+            found = _by_certificate(request)
+        except BadCertificate:
+            found, anonymous = None, False
         if found is not None:
             return found
         token = _token(request)
         if token and self._tokens is not None:
             # a token that is not good is refused, whatever anonymous callers may do
             return _authenticated(await self._tokens.user_of(token))
-        return ANONYMOUS if self._anonymous else None
+        return ANONYMOUS if anonymous else None
 
     async def _authorize(self, user: User, wanted: str, over: tuple[str, ...]) -> Refusal | None:
         if self._permissions is None:
@@ -97,6 +121,7 @@ class ByApiServer:
 
 
 def _by_certificate(request: HTTPServerRequest) -> User | None:
+    """Raises BadCertificate."""
     if request.connection is None or request.protocol != "https":
         return None
     found = identity_on(cast(Any, request.connection).stream.socket)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from typing import Any, cast
 
 import pytest
@@ -13,10 +14,14 @@ from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.http_servers.access.attributes import subresources, verb
 from actors.http_servers.access.caching import MOST, Cache
-from actors.http_servers.access.gates import Anybody, ByApiServer, ByCertificate, Refusal
+from actors.http_servers.access.gates import Anonymous, Anybody, ByApiServer, ByCertificate, Refusal
 from actors.http_servers.access.reviews import ReviewFailed, Reviews, User
+from actors.http_servers.tls import ServerContext
 
 GRANTS = {("alice", "get", "metrics"), ("bob", "create", "proxy"), ("carol", "get", "proxy")}
+
+
+BAD = "bad certificate"
 
 
 class Api:
@@ -51,16 +56,17 @@ class Api:
 
 
 class Connection:
-    """As little of one as a request looks at: it is its own stream and socket."""
-
-    context = None
+    """As little of one as a request looks at: it is its own stream and socket. BAD showed what does not pass."""
 
     def __init__(self, user: str) -> None:
         self.stream = self.socket = self
+        self.context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.verify_mode = ssl.CERT_OPTIONAL
+        self.context.verdict_is_late = user == BAD
         self._subject = ((("commonName", user),), (("organizationName", "group"),)) if user else ()
 
-    def getpeercert(self) -> dict[str, Any] | None:
-        return {"subject": self._subject} if self._subject else None
+    def getpeercert(self, binary_form: bool = False) -> dict[str, Any] | bytes | None:
+        return (b"DER" if binary_form else {"subject": self._subject}) if self._subject else None
 
 
 def request(path: str, method: str = "GET", token: str = "", user: str = "") -> HTTPServerRequest:
@@ -191,7 +197,20 @@ async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
 async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:
     assert await ByCertificate().check(request("/pods", user="x")) is None
     assert await ByCertificate().check(request("/pods", token="good:x")) == Refusal(401, "Unauthorized")
+    assert await ByCertificate().check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
     assert await Anybody().check(request("/pods")) is None
+
+
+async def test_who_shows_a_bad_certificate_needs_a_good_token_and_is_never_anonymous() -> None:
+    assert await gate(Api()).check(request("/metrics", user=BAD, token="good:alice")) is None
+    door = gate(Api(), permissions=False, anonymous=True)
+    assert await door.check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await door.check(request("/pods", user=BAD, token="bad")) == Refusal(401, "Unauthorized")
+    without_tokens = gate(Api(), tokens=False, permissions=False, anonymous=True)
+    assert await without_tokens.check(request("/pods", user=BAD, token="good:x")) == Refusal(401, "Unauthorized")
+    assert await Anonymous().check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await Anonymous().check(request("/pods", user="x")) is None
+    assert await Anonymous().check(request("/pods")) is None
 
 
 async def test_a_cache_is_bounded_and_forgets_in_time() -> None:

@@ -17,7 +17,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from actors.cert_manager.messages import ServingCertificate
 from actors.config import tls as names
 from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.http_servers.tls import identity, server_context
+from actors.http_servers import late_verdict
+from actors.http_servers.tls import BadCertificate, identity_on, server_context
 
 NOW = datetime.datetime.now(datetime.UTC)
 HOUR = datetime.timedelta(hours=1)
@@ -100,10 +101,12 @@ def client(version: str = "", suite: str = "", group: str = "", pair: tuple[str,
     return context
 
 
-def handshake(server_side: ssl.SSLContext, client_side: ssl.SSLContext) -> tuple[ssl.SSLObject, ssl.SSLObject]:
+def handshake(
+    server_side: ssl.SSLContext, client_side: ssl.SSLContext, session: ssl.SSLSession | None = None
+) -> tuple[ssl.SSLObject, ssl.SSLObject]:
     """Both ends after it, and after a byte of data each way. Raises ssl.SSLError."""
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
-    one = client_side.wrap_bio(to_client, to_server)
+    one = client_side.wrap_bio(to_client, to_server, session=session)
     other = server_side.wrap_bio(to_server, to_client, server_side=True)
     for _ in range(6):
         for side in (one, other):
@@ -199,14 +202,21 @@ def test_groups_that_this_openssl_does_not_have_do_not_become_others(serving):
         ("none", None),
         ("without usage", "alice"),
         ("without name", None),
-        ("ended", "refused"),
-        ("not yet", "refused"),
-        ("foreign", "refused"),
-        ("for servers", "refused"),
-        ("self-signed", "refused"),
+        ("ended", "bad"),
+        ("not yet", "bad"),
+        ("foreign", "bad"),
+        ("foreign and ended", "bad"),
+        ("for servers", "bad"),
+        ("for servers and ended", "bad"),
+        ("self-signed", "bad"),
     ],
 )
-def test_client_certificates_are_asked_for_and_bad_ones_refused(cluster, serving, tmp_path, version, kind, user):
+@pytest.mark.parametrize("late", [True, False])
+def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
+    cluster, serving, tmp_path, monkeypatch, version, kind, user, late
+):
+    """`late`: this Python lets us see the verdict; else a bad certificate ends the handshake."""
+
     def made() -> tuple[str, str] | None:
         match kind:
             case "none":
@@ -221,19 +231,59 @@ def test_client_certificates_are_asked_for_and_bad_ones_refused(cluster, serving
                 return cluster.pair("alice", begin=HOUR, end=2 * HOUR)
             case "foreign":
                 return Maker(tmp_path / "foreign").pair("alice")
+            case "foreign and ended":
+                return Maker(tmp_path / "foreign").pair("alice", begin=-2 * HOUR, end=-HOUR)
             case "for servers":
                 return cluster.pair("alice", usage=SERVER)
+            case "for servers and ended":
+                return cluster.pair("alice", usage=SERVER, begin=-2 * HOUR, end=-HOUR)
             case "self-signed":
                 return _self_signed(tmp_path)
         return cluster.pair("alice")
 
+    if not late:
+        monkeypatch.setattr(late_verdict, "_library", lambda: None)
     ends = server(serving["ECDSA"], cluster.ca)
-    try:
-        peer = handshake(ends, client(version, pair=made()))[1].getpeercert()
-    except ssl.SSLError:
-        assert user == "refused"
+    assert ends.verdict_is_late == late
+    if user == "bad" and not late:
+        assert not agrees(ends, client(version, pair=made()))
         return
-    assert identity(peer) == (user and (user, ("system:masters",)))
+    connection = handshake(ends, client(version, pair=made()))[1]
+    if user == "bad":
+        with pytest.raises(BadCertificate):
+            identity_on(connection)
+    else:
+        assert identity_on(connection) == (user and (user, ("system:masters",)))
+
+
+def test_a_verdict_that_cannot_be_seen_is_a_bad_one(cluster, serving, monkeypatch):
+    ends = server(serving["ECDSA"], cluster.ca)
+    connection = handshake(ends, client(pair=cluster.pair("alice")))[1]
+    assert identity_on(connection) == ("alice", ("system:masters",))
+    another = server(serving["ECDSA"], cluster.ca)
+    # as if the structure were another one: its context is not where it should be
+    monkeypatch.setattr(type(connection), "context", another)
+    with pytest.raises(BadCertificate):
+        identity_on(connection)
+    monkeypatch.undo()
+    monkeypatch.setattr(late_verdict, "_library", lambda: None)
+    with pytest.raises(BadCertificate):
+        identity_on(connection)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_session_that_is_taken_up_again_keeps_its_verdict(cluster, serving, tmp_path, good):
+    ends = server(serving["ECDSA"], cluster.ca)
+    pair = cluster.pair("alice") if good else Maker(tmp_path / "foreign").pair("alice")
+    caller = client("TLS12", pair=pair)
+    session = handshake(ends, caller)[0].session
+    again, connection = handshake(ends, caller, session)
+    assert again.session_reused
+    if good:
+        assert identity_on(connection) == ("alice", ("system:masters",))
+    else:
+        with pytest.raises(BadCertificate):
+            identity_on(connection)
 
 
 def _self_signed(folder: Path) -> tuple[str, str]:
@@ -243,15 +293,15 @@ def _self_signed(folder: Path) -> tuple[str, str]:
 
 def test_without_a_client_ca_no_certificate_counts(cluster, serving):
     ends = server(serving["ECDSA"])
-    peer = handshake(ends, client(pair=cluster.pair("alice")))[1].getpeercert()
-    assert identity(peer) is None
+    assert identity_on(handshake(ends, client(pair=cluster.pair("alice")))[1]) is None
 
 
 def test_a_certificate_that_ends_while_its_connection_lasts_counts_no_longer(cluster, serving):
     ends = server(serving["ECDSA"], cluster.ca)
-    peer = handshake(ends, client(pair=cluster.pair("alice")))[1].getpeercert()
-    assert identity(peer, lambda: (NOW + HOUR).timestamp() - 5) == ("alice", ("system:masters",))
-    assert identity(peer, lambda: (NOW + HOUR).timestamp() + 5) is None
+    connection = handshake(ends, client(pair=cluster.pair("alice")))[1]
+    assert identity_on(connection, lambda: (NOW + HOUR).timestamp() - 5) == ("alice", ("system:masters",))
+    with pytest.raises(BadCertificate):
+        identity_on(connection, lambda: (NOW + HOUR).timestamp() + 5)
 
 
 def test_a_pool_of_several_authorities_and_one_that_is_no_root_is_taken(cluster, serving, tmp_path):
@@ -260,10 +310,8 @@ def test_a_pool_of_several_authorities_and_one_that_is_no_root_is_taken(cluster,
     pool.write_bytes(Path(cluster.ca).read_bytes() + b"\n# a comment\n" + Path(other.ca).read_bytes())
     ends = server(serving["ECDSA"], str(pool))
     for maker in (cluster, other):
-        assert identity(handshake(ends, client(pair=maker.pair("bob")))[1].getpeercert()) == (
-            "bob",
-            ("system:masters",),
-        )
+        connection = handshake(ends, client(pair=maker.pair("bob")))[1]
+        assert identity_on(connection) == ("bob", ("system:masters",))
 
 
 def test_a_session_of_a_context_before_is_not_resumed_by_the_one_after(cluster, serving, tmp_path):
@@ -271,17 +319,10 @@ def test_a_session_of_a_context_before_is_not_resumed_by_the_one_after(cluster, 
     one = client("TLS12", pair=cluster.pair("alice"))
     session = handshake(server(serving["ECDSA"], cluster.ca), one)[0].session
     other = Maker(tmp_path / "other")
-    ends = server(serving["ECDSA"], other.ca)
-    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
-    again = one.wrap_bio(to_client, to_server, session=session)
-    peer = ends.wrap_bio(to_server, to_client, server_side=True)
-    with pytest.raises(ssl.SSLError):  # noqa: PT012 - which of the steps fails is OpenSSL's affair
-        for _ in range(6):
-            for side in (again, peer):
-                try:
-                    side.do_handshake()
-                except ssl.SSLWantReadError:
-                    pass
+    again, connection = handshake(server(serving["ECDSA"], other.ca), one, session)
+    assert not again.session_reused
+    with pytest.raises(BadCertificate):
+        identity_on(connection)
 
 
 @pytest.mark.parametrize(
