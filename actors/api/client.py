@@ -19,6 +19,10 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httpcore
 
+from actors.tracing import tracer as tracing
+from actors.tracing.span import Kind, Span
+from actors.tracing.tracer import OFF, Tracer
+
 from .access import Access
 from .connections import Connections
 from .credentials import Certificate, Credentials
@@ -42,6 +46,9 @@ USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"
 QUIET_SECONDS: Final = 150.0
 """A watch on which nothing came for so long (there is a bookmark a minute) is broken off."""
 CONNECT_SECONDS: Final = 10.0
+STATUS_CODE: Final = "http.response.status_code"
+FAILED: Final = 400
+"""Statuses from here on are failures of the span."""
 _FAILURES: Final = (
     httpcore.NetworkError,
     httpcore.TimeoutException,
@@ -62,6 +69,7 @@ class ApiClient:
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
         self.observe: Observer = lambda observation: None
+        self.tracer: Tracer = OFF
         self._use(access)
 
     def _use(self, access: Access) -> None:
@@ -255,14 +263,34 @@ class ApiClient:
         extensions: dict[str, Any] = {"timeout": limits, "trace": request.trace}
         if self.access.server_name:
             extensions["sni_hostname"] = self.access.server_name
-        async with pool.stream(
-            request.method,
-            request.url,
-            headers=own + request.headers + credentials,
-            content=request.body or None,
-            extensions=extensions,
-        ) as response:
-            yield response
+        span = self._span(request)
+        try:
+            async with pool.stream(
+                request.method,
+                request.url,
+                headers=[*own, *request.headers, *credentials, *tracing.headers_of(span)],
+                content=request.body or None,
+                extensions=extensions,
+            ) as response:
+                span.set(STATUS_CODE, response.status)
+                if response.status >= FAILED:
+                    span.fail(f"HTTP {response.status}")
+                yield response
+        except _FAILURES as error:
+            span.raised(error)
+            raise
+        except asyncio.CancelledError:
+            if STATUS_CODE not in span.attributes:  # else it is the end of a watch
+                span.fail("given up without an answer")
+            raise
+        finally:
+            span.end()
+
+    def _span(self, request: Request) -> Span:
+        """Of one attempt; of a watch until its end."""
+        name, path = f"HTTP {request.method}", urlsplit(request.url).path
+        about = {"http.request.method": request.method, "server.address": self.host, "url.path": path}
+        return self.tracer.start(name, about, kind=Kind.CLIENT)
 
 
 __all__ = ["USER_AGENT", "Answer", "ApiClient", "Event", "Observation"]

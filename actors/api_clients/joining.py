@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 
 from actors.api.errors import ApiError, NoCredentials
 from actors.config.agent import Agent
+from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
 from .messages import ClientState, CredentialsChanged, GetClientState
@@ -103,6 +104,7 @@ class ApiActor(Actor):
         if self.client is None:
             self.client = ApiClient(access, **self.limits())
             self.client.observe = self._observe
+            self.client.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
             self.log.info("API server %s, by %s", access.server, access.source)
             await self.on_joining()
         else:

@@ -31,11 +31,11 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "tlsCertFile", "tlsPrivateKeyFile", "rotateCertificates", "serverTLSBootstrap", "authentication",
     ),
     "pod_config": ("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
-    _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy"),
-    _EVENTS: ("eventRecordQPS", "eventBurst"),
+    _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "tracing"),
+    _EVENTS: ("eventRecordQPS", "eventBurst", "tracing"),
     _HEARTBEAT: (
         "nodeLeaseDurationSeconds", "nodeStatusUpdateFrequency", "nodeStatusReportFrequency", "nodeStatusMaxImages",
-        "enableControllerAttachDetach", "localStorageCapacityIsolation", "port", "providerID",
+        "enableControllerAttachDetach", "localStorageCapacityIsolation", "port", "providerID", "tracing",
     ),
     "status_manager": (),
     _WORKERS: (
