@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from . import signing
@@ -28,6 +29,8 @@ class Controllers:
     def __init__(self, registry: Registry, authority: Authority, options: Options) -> None:
         self._registry, self._authority, self._options = registry, authority, options
         self._store = registry.store
+        self._heard: dict[str, tuple[str, float]] = {}
+        """What was seen last of each node's lease and heartbeat, and when."""
         self._reactions: dict[str, Callable[[Obj], None]] = {
             "namespaces": self._namespace,
             "pods": self._pod,
@@ -109,6 +112,7 @@ class Controllers:
 
     # -- node lifecycle -------------------------------------------------------------------------------------------
     def _watch_lease(self, node: Obj) -> None:
+        """By the controller's own clock: how long ago it saw the last change, so one that was away is not hasty."""
         name = node["metadata"]["name"]
         lease = self._store.get(("leases.coordination.k8s.io", "kube-node-lease", name))
         renewed = dig(lease, "spec.renewTime", "")
@@ -116,7 +120,10 @@ class Controllers:
         heard = max(filter(None, (renewed, dig(ready, "lastHeartbeatTime", ""))), key=moment, default="")
         if not heard or ready is None or ready["status"] == "Unknown":
             return
-        if moment(timestamp()).timestamp() - moment(heard).timestamp() > self._options.lease_grace_seconds:
+        was, since = self._heard.get(name, ("", 0.0))
+        if was != heard:
+            self._heard[name] = (heard, time.monotonic())
+        elif time.monotonic() - since > self._options.lease_grace_seconds:
             self._registry.change(("nodes", "", name), _unknown)
 
 

@@ -18,7 +18,7 @@ class Options(msgspec.Struct):
     """`default` and `kube-root-ca.crt` in each namespace, and tokens in pods."""
     node_lifecycle: bool = True
     """Taints of nodes follow their conditions; Ready becomes Unknown when a lease is not renewed."""
-    lease_grace_seconds: float = 40.0
+    lease_grace_seconds: float = 50.0
     bookmark_seconds: float = 60.0
     watch_seconds: float = 1800.0
     """A watch without timeoutSeconds ends after as long."""
