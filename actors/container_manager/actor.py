@@ -15,7 +15,6 @@ from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.config_controller.messages import CgroupDriverLearnt
 from actors.kube.codec import ObjectError, decode_pod
-from actors.kube.pod import Pod
 from actors.kube.quantity import QuantityError
 from actors.linux import cgroup_tree, oom
 from actors.linux.cgroup_limits import UNLIMITED, Limits
@@ -218,7 +217,7 @@ class ContainerManager(Actor):
         uid = message.uid
         try:
             pod = decode_pod(message.pod)
-            entry = entry_of(uid, pod)
+            entry, limits = entry_of(uid, pod), pod_limits(pod, self._rules())
         except (ObjectError, QuantityError) as error:
             return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not _UID.match(uid):
@@ -231,9 +230,9 @@ class ContainerManager(Actor):
             refusal = self._ledger.refuse(entry)
             if refusal is not None:
                 return self._rejected(uid, refusal.reason, refusal.message)
-        return await self._enter(entry, pod, message.running)
+        return await self._enter(entry, limits, running=message.running)
 
-    async def _enter(self, entry: Entry, pod: Pod, running: bool) -> PodAdmitted | AdmissionFailed:
+    async def _enter(self, entry: Entry, limits: Limits, *, running: bool) -> PodAdmitted | AdmissionFailed:
         self._ledger.add(entry)
         self._unknown.discard(entry.uid)
         self._left.pop(entry.uid, None)
@@ -242,7 +241,7 @@ class ContainerManager(Actor):
             return PodAdmitted(entry.uid, "")
         self._shares_changed()
         try:
-            path = await self._cgroups.ensure_pod(entry.uid, entry.qos, pod_limits(pod, self._rules()))
+            path = await self._cgroups.ensure_pod(entry.uid, entry.qos, limits)
         except (CgroupError, SliceError) as error:
             if not running:
                 self._ledger.drop(entry.uid)

@@ -16,6 +16,8 @@ from .names import (
 from .pod import Pod
 from .quantity import milli, whole
 
+QOS_CLASSES = ("Guaranteed", "Burstable", "BestEffort")
+
 
 def full_name(pod: Pod) -> str:
     """`name_namespace`, unique among the pods of one node at one time."""
@@ -112,7 +114,7 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 def qos_class(pod: Pod) -> str:
     """Guaranteed, Burstable or BestEffort (API doc, Quality of Service for Pods): by cpu and memory only."""
-    if pod.status.qosClass:
+    if pod.status.qosClass in QOS_CLASSES:
         return pod.status.qosClass
     if pod.spec.resources is not None and (pod.spec.resources.limits or pod.spec.resources.requests):
         parts = [(pod.spec.resources.requests, pod.spec.resources.limits)]

@@ -120,7 +120,7 @@ class Maker:
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
             config = self.sandbox_config(pod, attempt, place.cgroup_parent)
             return await self._client.run_pod_sandbox(config, handler)
-        except (CriError, ConfigError, OSError) as error:
+        except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
             self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
             raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None
 
@@ -149,7 +149,7 @@ class Maker:
                 config.linux.security_context.namespace_options.pid = cri.TARGET
                 config.linux.security_context.namespace_options.target_id = target
             whole = self.sandbox_config(pod, sandbox.attempt, place.cgroup_parent)
-        except (ConfigError, CriError, OSError, AskError) as error:
+        except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", str(error)) from None
         try:
             container_id = await self._client.create_container(sandbox.id, config, whole)
