@@ -97,6 +97,5 @@ _CHECKS: Final[dict[str, Callable[[Values, Any], str]]] = {
     "cert-dir": _wrong_directory,
     "runtime-cgroups": _wrong_cgroup,
     "minimum-container-ttl-duration": _negative,
-    "maximum-dead-containers-per-container": _negative,
     "workers": _wrong_workers,
 }

@@ -29,6 +29,7 @@ from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
 
 from . import files, observing, sweeping
+from .bounding import BOUND_SECONDS, bound, is_needed
 from .driver import PodDriver
 from .ending import alive
 from .events import EVENT_CLIENT, pod_event
@@ -102,6 +103,8 @@ class Worker(Actor):
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.2)
         self.rotation = LogRotation(self.client, self.agent.pod_logs_dir, limits_of(config), self._compress)
         self.every(float(config.containerLogMonitorInterval), self._rotate_logs, jitter=0.1)
+        if is_needed(self.agent.flags):
+            self.every(BOUND_SECONDS, lambda: bound(self), jitter=0.1)
 
     async def _learn_allocatable(self) -> None:
         try:
@@ -120,7 +123,7 @@ class Worker(Actor):
             self._reaffirm()
         if name == "volume_manager":
             for driver in self.drivers.values():
-                driver.renew_volumes()
+                driver.renew_volumes(again=True)
         if name in KNOWERS:
             self._told = None
             self._tell_known()

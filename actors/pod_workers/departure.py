@@ -97,7 +97,7 @@ async def collect(driver: PodDriver) -> None:
     if runtime is None or pod is None:
         return
     client, agent = driver.worker.client, driver.worker.agent
-    dead = garbage.dead_containers(runtime, garbage.kept(agent.flags))
+    dead = garbage.dead_containers(runtime, garbage.policy_of(agent.flags), driver.worker.clock())
     sandboxes = garbage.dead_sandboxes(runtime, keep_newest=True)
     if not (dead or sandboxes):
         return

@@ -2,33 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import msgspec
 
 from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState, PodRuntime, Sandbox
 
 
-def kept(flags: Mapping[str, Any]) -> int:
-    """How many dead instances of a container stay: at least the last one, whose log and exit code users want; -1 for
-    all (--maximum-dead-containers-per-container)."""
-    most = int(flags.get("maximum-dead-containers-per-container", 1))
-    return most if most < 0 else max(1, most)
+class Policy(msgspec.Struct, frozen=True):
+    """How many dead containers stay, by the kubelet's flags. Negative: all."""
+
+    of_each: int = 1
+    """--maximum-dead-containers-per-container, but at least the last one, whose log and exit code users want."""
+    on_node: int = -1
+    """--maximum-dead-containers."""
+    min_age: float = 0.0
+    """--minimum-container-ttl-duration: seconds since it was made, before which none is removed."""
 
 
-def dead_containers(runtime: PodRuntime, keep: int) -> list[Ran]:
-    """Dead containers beyond the `keep` newest of each name (-1: none); `runtime.containers` is newest first."""
-    if keep < 0:
+def policy_of(flags: Mapping[str, Any]) -> Policy:
+    of_each = int(flags.get("maximum-dead-containers-per-container", 1))
+    return Policy(
+        of_each if of_each < 0 else max(1, of_each),
+        int(flags.get("maximum-dead-containers", -1)),
+        float(flags.get("minimum-container-ttl-duration", 0.0)),
+    )
+
+
+def dead_containers(runtime: PodRuntime, policy: Policy, now: float) -> list[Ran]:
+    """Dead containers beyond the newest of each name; `runtime.containers` is newest first. `now`: since 1970."""
+    return _beyond([runtime], policy.of_each, policy, now) if policy.of_each >= 0 else []
+
+
+def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]:
+    """What goes for the sake of the bound of the node, from all that the runtime has.
+
+    As the reference does: first each container may keep its share, then the oldest go. Unlike there the newest instance
+    of a container is never among them: it tells how often it was restarted, and that it need not run again.
+    """
+    pods = list(pods)
+    dead = [ran for runtime in pods for ran in runtime.containers if ran.state is ContainerState.EXITED]
+    if not 0 <= policy.on_node < len(dead):
         return []
-    seen: dict[str, int] = {}
+    share = max(1, policy.on_node // len({(ran.pod_uid, ran.name) for ran in dead}))
+    going = _beyond(pods, share, policy, now)
+    gone, newest = {ran.id for ran in going}, {ran.id for runtime in pods for ran in _newest(runtime)}
+    rest = [ran for ran in dead if ran.id not in gone | newest and _is_old(ran, policy, now)]
+    rest.sort(key=lambda ran: ran.created_ns)
+    return going + rest[: max(0, len(dead) - len(going) - policy.on_node)]
+
+
+def _beyond(pods: Iterable[PodRuntime], keep: int, policy: Policy, now: float) -> list[Ran]:
+    """The dead ones beyond so many of each name, if they are old enough."""
     found = []
-    for ran in runtime.containers:
-        if ran.state is not ContainerState.EXITED:
-            continue
-        seen[ran.name] = seen.get(ran.name, 0) + 1
-        if seen[ran.name] > keep:
-            found.append(ran)
+    for runtime in pods:
+        seen: dict[str, int] = {}
+        for ran in runtime.containers:
+            if ran.state is ContainerState.EXITED:
+                seen[ran.name] = seen.get(ran.name, 0) + 1
+                if seen[ran.name] > keep and _is_old(ran, policy, now):
+                    found.append(ran)
     return found
+
+
+def _newest(runtime: PodRuntime) -> Iterable[Ran]:
+    """Of each name."""
+    return {ran.name: ran for ran in reversed(runtime.containers)}.values()
+
+
+def _is_old(ran: Ran, policy: Policy, now: float) -> bool:
+    return policy.min_age <= 0 or now - ran.created_ns / 1e9 >= policy.min_age
 
 
 def dead_sandboxes(runtime: PodRuntime, *, keep_newest: bool) -> list[Sandbox]:

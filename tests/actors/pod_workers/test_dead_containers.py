@@ -1,0 +1,65 @@
+"""Which dead containers a worker removes, by the kubelet's flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.cri.looking import look
+from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
+from actors.pod_workers.bounding import BOUND_SECONDS
+from tests.support.driven import Driven, container, pod
+
+
+def start(home: Path, **flags: Any) -> Driven:
+    node = Driven(home)
+    node.harness.port.context = msgspec.structs.replace(
+        node.agent, flags={name.replace("_", "-"): value for name, value in flags.items()}
+    )
+    return node
+
+
+async def die(node: Driven, times: int, name: str = "a") -> None:
+    """Restarts, until so many are dead and one runs."""
+    for number in range(times):
+        await node.end(name, 1)
+        for _ in range(40):
+            if node.running(name) and node.attempts(name)[-1] == number + 1:
+                break
+            await node.pass_time(10.0)
+            await node.relist()
+    assert node.running(name)
+
+
+async def tell_all(node: Driven) -> None:
+    runtime = await look(node.fake.client(), "u")
+    node.answer(GetRuntimePods, RuntimeSnapshot([runtime], node.clock(), True, True))
+
+
+async def test_so_many_of_each_stay_as_are_wanted(tmp_path: Path) -> None:
+    async with start(tmp_path, maximum_dead_containers_per_container=2) as node:
+        await node.want(pod())
+        await node.first_look()
+        await node.sources(pod())
+        await node.until(lambda: node.running("a"))
+        await die(node, 4)
+        await node.relist()
+        assert node.attempts("a") == [2, 3, 4]
+
+
+async def test_the_bound_of_the_node_takes_all_but_the_newest(tmp_path: Path) -> None:
+    flags = {"maximum_dead_containers_per_container": -1, "maximum_dead_containers": 1}
+    async with start(tmp_path, **flags) as node:
+        wanted = pod(containers=[container("a"), container("b")])
+        await node.want(wanted)
+        await node.first_look()
+        await node.sources(wanted)
+        await node.until(lambda: node.running("a") and node.running("b"))
+        await die(node, 3)
+        assert node.attempts("a") == [0, 1, 2, 3], "nobody told what there is: nothing goes"
+        await tell_all(node)
+        await node.pass_time(BOUND_SECONDS * 1.2)
+        assert node.attempts("a") == [2, 3]
+        assert node.attempts("b") == [0]
