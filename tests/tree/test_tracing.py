@@ -68,6 +68,10 @@ def exported(agent: AgentCommand, name: str) -> float:
     return sum(sample.value for sample in samples if sample.name == EXPORTED)
 
 
+def renewed(agent: AgentCommand, before: dict[str, int]) -> set[str]:
+    return {name for name, pid in pids(agent).items() if pid and pid != before.get(name)}
+
+
 def pids(agent: AgentCommand) -> dict[str, int]:
     return {name: actor.pid for name, actor in agent.tree().items()}
 
@@ -118,10 +122,13 @@ def test_a_change_of_the_field_begins_and_ends_it_without_a_restart_of_the_agent
         before = pids(agent)
         place.configure(tracing(collector.endpoint))
         collector.wait_for(LIST, SECONDS)
+        readers = {"pleg", "image_manager", "http_servers/read_only_server", "pod_workers/worker/0", "prober"}
+        agent.until(lambda: readers <= renewed(agent, before), "all who read it renewed", SECONDS)
+        agent.wait_ready()
+        assert not {"container_manager", "volume_manager", "status_manager", "config_controller"} & renewed(
+            agent, before
+        )
         during = pids(agent)
-        renewed = {name for name in before if before[name] != during.get(name)}
-        assert {"pleg", "image_manager", "http_servers/read_only_server", "pod_workers/worker/0"} <= renewed
-        assert not {"container_manager", "volume_manager", "status_manager", "config_controller"} & renewed
         place.configure(tracing(collector.endpoint, 0))
         agent.until(lambda: during["pleg"] != pids(agent)["pleg"], "another pleg", SECONDS)
         agent.wait_ready()
