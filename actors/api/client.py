@@ -38,6 +38,7 @@ from .exchange import (
     event_of,
     headers_of,
     unreachable,
+    warnings_of,
 )
 from .limit import TokenBucket
 from .lines import Lines, LineTooLong
@@ -69,6 +70,8 @@ class ApiClient:
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
         self.observe: Observer = lambda observation: None
+        self.warned: Callable[[str], None] = lambda text: None
+        """Called with each warning that comes with an answer."""
         self.tracer: Tracer = OFF
         self._use(access)
 
@@ -177,6 +180,8 @@ class ApiClient:
         try:
             async with self._stream(connections.calls, request, self._timeout) as response:
                 answer = Answer(response.status, await bounded_body(response), headers_of(response))
+                for text in warnings_of(response):
+                    self.warned(text)
             code, received = str(answer.status), len(answer.body)
         except _FAILURES as error:
             raise unreachable(request, error) from None

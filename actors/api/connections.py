@@ -12,7 +12,8 @@ from .credentials import Certificate
 from .proxy import ProxyBackend, proxy_for
 from .tls import context
 
-IDLE_SECONDS: Final = 90.0
+IDLE_SECONDS: Final = 60.0
+"""The server closes them after 90: whoever closes last may find that a write has gone into nothing."""
 """How long an idle connection is kept."""
 MAX_IDLE: Final = 4
 _KEEPALIVE: Final = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -12,6 +13,8 @@ import msgspec
 from .errors import Unreachable, error_of
 
 MAX_ANSWER: Final = 64 << 20
+_WARNING: Final = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_ESCAPED: Final = re.compile(r"\\(.)")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -98,6 +101,12 @@ async def bounded_body(response: httpcore.Response) -> bytes:
 
 def headers_of(response: httpcore.Response) -> dict[str, str]:
     return {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+
+
+def warnings_of(response: httpcore.Response) -> list[str]:
+    """What the server wants its users to be told (RFC 7234 5.5; KEP-1693: code 299)."""
+    given = (value.decode("utf-8", "replace") for name, value in response.headers if name.lower() == b"warning")
+    return [_ESCAPED.sub(r"\1", found[1]) for text in given for found in _WARNING.finditer(text)]
 
 
 def event_of(line: bytes) -> Event:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
+MAX_WARNINGS: Final = 100
 SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 SIZES: Final = tuple(float(size) for size in (64, 256, 512, 1024, *(1 << bits for bits in range(12, 25, 2))))
 """Buckets in bytes: those of the reference, 64 to 16 MiB."""
@@ -42,6 +43,8 @@ class ApiActor(Actor):
         """PEM file in place of the kubeconfig's own certificate, as cert_manager says."""
         self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
         self._error = ""
+        self._warnings: set[str] = set()
+        """Those of the server that were said."""
 
     @property
     def agent(self) -> Agent:
@@ -103,7 +106,7 @@ class ApiActor(Actor):
 
         if self.client is None:
             self.client = ApiClient(access, **self.limits())
-            self.client.observe = self._observe
+            self.client.observe, self.client.warned = self._observe, self._warned
             self.client.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
             self.log.info("API server %s, by %s", access.server, access.source)
             await self.on_joining()
@@ -145,6 +148,12 @@ class ApiActor(Actor):
     def on_get_state(self, message: GetClientState, sender: Address) -> ClientState:
         server = self.client.access.server if self.client is not None else ""
         return ClientState(self.name, self._mode, server, self._error)
+
+    def _warned(self, text: str) -> None:
+        """Once of each: a deprecated field of a static pod comes with every try to make its mirror."""
+        if text not in self._warnings and len(self._warnings) < MAX_WARNINGS:
+            self._warnings.add(text)
+            self.log.warning("the API server warns: %s", text)
 
     def _observe(self, seen: Observation) -> None:
         """The reference's metrics of its API clients."""

@@ -362,6 +362,16 @@ async def test_a_call_for_somebody_else_is_answered_whatever_comes_of_it(tmp_pat
         assert {"rest_client_requests_total", "rest_client_request_duration_seconds"} <= names
 
 
+async def test_a_warning_of_the_server_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        answer(writer, 200, warning='299 - "spec.x is deprecated"')
+
+    async with ScriptedServer(tmp_path, script) as server, harness_of(joined(tmp_path, server)) as harness:
+        for _ in range(3):
+            await harness.deliver(ApiCall(method="POST", path="/x", body=b"{}"))
+    assert caplog.text.count("the API server warns: spec.x is deprecated") == 1
+
+
 async def test_a_new_certificate_is_used_from_the_next_request_on(tmp_path: Path) -> None:
     cluster = FakeCluster()
     cluster.objects[PODS] = [pod("a")]

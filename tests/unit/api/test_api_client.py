@@ -56,6 +56,24 @@ async def test_a_call_is_sent_whole_and_its_answer_read(tmp_path: Path) -> None:
     assert asked.headers["accept"] == "application/json"
 
 
+async def test_what_the_server_warns_of_is_passed_on(tmp_path: Path) -> None:
+    first = '299 - "spec.x is \\"old\\"", 299 - "another"'
+    second = '299 - "yet another" "Tue, 15 Nov 1994 08:12:31 GMT", 199 - "of a proxy"'
+
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        head = f"HTTP/1.1 200 OK\r\nWarning: {first}\r\nwarning: {second}\r\nContent-Length: 2\r\n\r\n{{}}"
+        writer.write(head.encode())
+        await writer.drain()
+
+    told: list[str] = []
+    async with ScriptedServer(tmp_path, script) as server:
+        client = ApiClient(access(server))
+        client.warned = told.append
+        await client.call("POST", "/x", body=b"{}")
+        await client.close()
+    assert told == ['spec.x is "old"', "another", "yet another"]
+
+
 async def test_calls_share_a_connection(tmp_path: Path) -> None:
     async with ScriptedServer(tmp_path, ok) as server:
         client = ApiClient(access(server))
