@@ -34,6 +34,8 @@ from .messages import RecordEvent
 
 PAUSE_SECONDS: Final = 10.0
 """Between tries while the server is away; the first is shorter at random, so that nodes do not return together."""
+TRIES: Final = 12
+"""Of an event that the server answers with an error of its own: it may be this event that it fails on."""
 LATER: Final = (Unreachable, NoCredentials, Unauthorized, TooManyRequests, ServerError)
 """What passes; anything else is the server's last word on an event."""
 
@@ -79,7 +81,7 @@ class EventClient(ApiActor):
 
     # -- writing ------------------------------------------------------------------------------------------------------
     async def _write_all(self) -> None:
-        failures = 0
+        failures = errors = 0
         while True:
             event = self._backlog.first()
             if event is None:
@@ -88,8 +90,13 @@ class EventClient(ApiActor):
                 continue
             try:
                 await self._write(event)
-                failures = 0
+                failures = errors = 0
             except LATER as error:
+                errors += isinstance(error, ServerError)
+                if errors >= TRIES:
+                    self._refused(event, error)
+                    errors = 0
+                    continue
                 pause = PAUSE_SECONDS * (self._rng() if failures == 0 else 1.0)
                 failures += 1
                 await self._pause(max(pause, error.retry_after))

@@ -157,6 +157,18 @@ def test_what_the_server_refuses_is_dropped_and_the_rest_goes_on(play, caplog):
     assert "the API server does not take event R of default/web" in caplog.text
 
 
+def test_an_event_that_the_server_always_fails_on_holds_up_the_others_for_a_while_only(play):
+    async def story(events: Events) -> None:
+        events.server.fault("status", verb="create", resource="events", code=500, times=12)
+        await events.record("fails")
+        await events.record("taken", reason="S")
+        await events.until(lambda: events.counts() == {"taken": 1}, step=1.0)
+        assert events.dropped() == {"refused": 1}
+        assert events.asked("create") == 13
+
+    play(story)
+
+
 def test_an_event_whose_namespace_is_gone_is_dropped(play):
     async def story(events: Events) -> None:
         await events.record(namespace="gone")
