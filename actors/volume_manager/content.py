@@ -52,8 +52,9 @@ class Given(msgspec.Struct, frozen=True):
 class _Data(msgspec.Struct):
     """A Secret or a ConfigMap, what we need of it."""
 
-    data: dict[str, str] = {}
-    binaryData: dict[str, str] = {}
+    data: dict[str, str | None] | None = None
+    """null: an empty value, as Go writes bytes that are not there."""
+    binaryData: dict[str, str | None] | None = None
 
 
 def objects_wanted(namespace: str, sources: Iterable[VolumeProjection]) -> list[ObjectRef]:
@@ -157,8 +158,8 @@ def _payload(ref: ObjectRef, body: bytes) -> dict[str, bytes]:
     try:
         found = msgspec.json.decode(body, type=_Data)
         if ref.kind == "Secret":
-            return {key: base64.b64decode(text, validate=True) for key, text in found.data.items()}
-        binary = {key: base64.b64decode(text, validate=True) for key, text in found.binaryData.items()}
-        return {**{key: text.encode() for key, text in found.data.items()}, **binary}
+            return {key: base64.b64decode(text or "", validate=True) for key, text in (found.data or {}).items()}
+        binary = {key: base64.b64decode(text or "", validate=True) for key, text in (found.binaryData or {}).items()}
+        return {**{key: (text or "").encode() for key, text in (found.data or {}).items()}, **binary}
     except (msgspec.MsgspecError, binascii.Error) as error:
         raise ContentError(f'{ref.kind.lower()} "{ref.namespace}/{ref.name}" cannot be read: {error}') from None

@@ -46,6 +46,12 @@ def test_a_secret_has_a_file_for_each_key_whatever_its_bytes() -> None:
     assert made({"secret": {"secretName": "s"}}) == [File("a", b"x", 0o644), File("b", b"\xff\0", 0o644)]
 
 
+def test_a_value_that_go_writes_as_null_is_an_empty_file() -> None:
+    given = Given({SECRET: ObjectState(SECRET, b'{"data":{"a":null}}'), CONFIG: ObjectState(CONFIG, b'{"data":null}')})
+    assert made({"secret": {"secretName": "s"}}, given) == [File("a", b"", 0o644)]
+    assert made({"configMap": {"name": "c"}}, given) == []
+
+
 def test_a_config_map_has_its_texts_and_its_binary_data() -> None:
     assert made({"configMap": {"name": "c", "defaultMode": 0o400}}) == [
         File("bin", b"\0\1", 0o400),
