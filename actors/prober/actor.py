@@ -166,7 +166,9 @@ class Prober(Actor):
             return
         before, track.streak = track.streak, decide(track.streak, outcome, track.kind, track.probe)
         if outcome.result == "failure":
-            self._record_failure(known, track, outcome.text)
+            self._record(known, track, "Unhealthy", f"probe failed: {outcome.text}")
+        elif outcome.warning:
+            self._record(known, track, "ProbeWarning", f"probe warning: {outcome.text}")
         if track.streak.result is not before.result or track.streak.held is not before.held:
             self._report(known, track, outcome.text)
         if track.open(started=_started(known, track)):
@@ -218,14 +220,14 @@ class Prober(Actor):
         self.metrics.count("prober_probe_total", result=result, probe_type=kind, **whose)
         self.metrics.observe("prober_probe_duration_seconds", took, probe_type=kind, **whose)
 
-    def _record_failure(self, known: _Known, track: Track, text: str) -> None:
+    def _record(self, known: _Known, track: Track, reason: str, text: str) -> None:
         """An event each time, as the reference; the event client joins those that are alike."""
         meta, name = known.pod.metadata, track.container.name
         lists = (("initContainers", known.pod.spec.initContainers), ("containers", known.pod.spec.containers))
         kind = next(kind for kind, containers in lists if any(each.name == name for each in containers))
         event = RecordEvent(
-            kind="Pod", namespace=meta.namespace, name=meta.name, uid=meta.uid, type="Warning", reason="Unhealthy",
-            message=f"{_TYPES[track.kind]} probe failed: {text}"[:1024], field=f"spec.{kind}{{{name}}}",
+            kind="Pod", namespace=meta.namespace, name=meta.name, uid=meta.uid, type="Warning", reason=reason,
+            message=f"{_TYPES[track.kind]} {text}"[:1024], field=f"spec.{kind}{{{name}}}",
         )  # fmt: skip
         self.tell("api_clients/event_client", event)
 

@@ -1,4 +1,5 @@
-"""One GET, as kubelet's probes do it: 200 to 399 is success, certificates are not verified, no proxy, no keep-alive.
+"""One GET, as kubelet's probes do it: 2xx is success, 3xx that is not followed one with a warning; certificates are
+not verified, no proxy, no keep-alive.
 
 The answer is read by hand: of a probe only the status, the place of a redirect and the start of the body matter.
 """
@@ -13,7 +14,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
 
-from .outcome import OUTPUT_BYTES, USER_AGENT, Outcome, failure, kept, network_text, success, timed_out
+from .outcome import OUTPUT_BYTES, USER_AGENT, Outcome, failure, kept, network_text, success, timed_out, warning
 from .tcp_probe import joined
 
 MAX_REDIRECTS: Final = 10
@@ -71,13 +72,19 @@ async def _follow(target: HttpTarget) -> Outcome:
         if answer.status in (301, 302, 303, 307, 308) and answer.location:
             following = urljoin(url, answer.location)
             if urlsplit(following).hostname != urlsplit(url).hostname:
-                return success(f"Probe terminated redirects, Response body: {kept(answer.body)}")
+                return _unfollowed(answer)
             url = following
-        elif 200 <= answer.status < 400:
+        elif 300 <= answer.status < 400:
+            return _unfollowed(answer)
+        elif 200 <= answer.status < 300:
             return success(kept(answer.body))
         else:
             return failure(f"HTTP probe failed with statuscode: {answer.status}")
     return failure(f'Get "{url}": stopped after {MAX_REDIRECTS} redirects')
+
+
+def _unfollowed(answer: _Answer) -> Outcome:
+    return warning(f"Probe terminated redirects, Response body: {kept(answer.body)}")
 
 
 async def _get(url: SplitResult, headers: list[tuple[str, str]]) -> _Answer:

@@ -17,10 +17,17 @@ class Outcome(msgspec.Struct, frozen=True):
 
     result: Literal["success", "failure", "error"]
     text: str = ""
+    warning: bool = False
+    """A success that users are told of."""
 
 
 def success(text: str = "") -> Outcome:
     return Outcome("success", text)
+
+
+def warning(text: str) -> Outcome:
+    """A success with something odd about it."""
+    return Outcome("success", text, warning=True)
 
 
 def failure(text: str) -> Outcome:

@@ -29,11 +29,10 @@ from actors.kube.pods import is_sidecar
 
 from .messages import Waiting
 from .times import rfc3339
+from .unknown_ends import unknown_end
 
 MESSAGE_BYTES: Final = 12 << 10
 """Of termination messages in one pod."""
-UNKNOWN_EXIT: Final = 137
-LOST: Final = "ContainerStatusUnknown"
 _NOTHING: Final = ContainerState()
 
 
@@ -51,7 +50,7 @@ class View(msgspec.Struct, frozen=True):
     runtime: PodRuntime | None
     waiting: Mapping[str, Waiting]
     ended: bool
-    """No container runs and none will: what is not known to have ended is said to have."""
+    """No container runs and none will."""
     initialized: bool
     """A regular container has run: init containers that the runtime has no more are done."""
     runtime_name: str
@@ -82,8 +81,6 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         restarts = max(restarts, before.restartCount)
         state, last, lost = _lost(view, before, newest, state, last)
         restarts += lost
-    if view.ended and state.terminated is None:
-        state = ContainerState(terminated=_unknown("The container could not be located when the pod was terminated"))
     state, last = _cut(view.pod, state), _cut(view.pod, last)
     probed = Readiness(False, False)
     if newest is not None and state.running is not None:
@@ -143,7 +140,7 @@ def _lost(
         return state, last, 0
     if before.state.running is not None:
         text = "The container could not be located when the pod was deleted.  The container used to be Running"
-        return state, ContainerState(terminated=_unknown(text)), 0 if view.deleting or view.ended else 1
+        return state, unknown_end(text), 0 if view.deleting or view.ended else 1
     if before.state.terminated is not None:
         return (before.state, before.lastState, 0) if view.ended else (state, before.state, 0)
     return state, before.lastState, 0
@@ -158,10 +155,6 @@ def _terminated(view: View, container: Runtime) -> ContainerStateTerminated:
         finishedAt=rfc3339(container.finished_ns),
         containerID=f"{view.runtime_name}://{container.id}",
     )
-
-
-def _unknown(text: str) -> ContainerStateTerminated:
-    return ContainerStateTerminated(exitCode=UNKNOWN_EXIT, reason=LOST, message=text)
 
 
 def _cut(pod: Pod, state: ContainerState) -> ContainerState:

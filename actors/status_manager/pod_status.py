@@ -20,6 +20,7 @@ from .container_status import Readiness, View, statuses
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase, restarts
 from .times import rfc3339
+from .unknown_ends import failed, with_unknown_ends
 
 ENDED: Final = ("terminated", "rejected")
 DISRUPTION: Final = "DisruptionTarget"
@@ -59,11 +60,10 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     rejected = _never_began(seen, old)
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
-    ephemeral = [
-        status
-        for status in statuses(view, pod.spec.ephemeralContainers, known, init=False)
-        if status.containerID or not view.ended
-    ]
+    ephemeral = statuses(view, pod.spec.ephemeralContainers, known, init=False)
+    if view.ended:
+        init, regular = with_unknown_ends(pod, init, regular)
+        ephemeral = [failed(status) for status in ephemeral if status.containerID]
     by_name = {status.name: status for status in (*init, *regular)}
     if _came_back(pod, known, by_name):
         return old

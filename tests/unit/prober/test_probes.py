@@ -76,6 +76,7 @@ async def test_the_answer_decides(said, result, text):
         outcome = await get(port)
     assert outcome.result == result, outcome
     assert text in outcome.text
+    assert outcome.warning is (b"HTTP/1.1 3" in said)
 
 
 async def test_redirects_on_the_same_host_are_followed_ten_times():

@@ -302,3 +302,27 @@ def test_whatever_is_observed_counts_grow_and_the_end_is_final(spec, history, so
         assert before is None or status.startTime == before.startTime
         if of(status, "ContainersReady")[0] == "True":
             assert all(each.ready for each in status.containerStatuses)
+
+
+TWO_INIT = {"initContainers": [{"name": "i", "image": "x"}, {"name": "j", "image": "x"}, {"name": "k", "image": "x"}]}
+
+
+def test_what_never_began_still_waits_when_the_pod_is_over():
+    over = look(pod_of({**TWO_INIT, **NEVER}), ran("i", code=0), ran("j", code=1), stage="terminated", waiting={})
+    assert over.phase == "Failed"
+    assert [one.state.terminated and one.state.terminated.exitCode for one in over.initContainerStatuses] == [
+        0,
+        1,
+        None,
+    ]
+    assert over.initContainerStatuses[2].state.waiting.reason == "PodInitializing"
+    assert over.containerStatuses[0].state.waiting.reason == "PodInitializing"
+    assert of(over, "Initialized") == ("False", "ContainersNotInitialized")
+
+
+def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over():
+    over = look(pod_of(INIT), ran("i", code=0), stage="terminated")
+    ended = over.containerStatuses[0].state.terminated
+    assert (over.phase, ended.exitCode, ended.reason) == ("Failed", 137, "ContainerStatusUnknown")
+    never = look(pod_of(TWO_INIT), stage="terminated")
+    assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]

@@ -1,0 +1,51 @@
+"""The containers of a pod that is over, of whose end nothing is known: which are said to have failed, and which never
+began. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.kube.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
+from actors.kube.pods import is_sidecar
+
+UNKNOWN_EXIT: Final = 137
+LOST: Final = "ContainerStatusUnknown"
+_TEXT: Final = "The container could not be located when the pod was terminated"
+
+
+def unknown_end(text: str = _TEXT) -> ContainerState:
+    return ContainerState(terminated=ContainerStateTerminated(exitCode=UNKNOWN_EXIT, reason=LOST, message=text))
+
+
+def with_unknown_ends(
+    pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus]
+) -> tuple[list[ContainerStatus], list[ContainerStatus]]:
+    """As the reference has it: regular containers of a pod that was initialized, and init containers up to the last one
+    that began. The others wait for ever."""
+    begun = 1 + max((place for place, status in enumerate(init) if _began(status)), default=0)
+    return (
+        [*map(failed, init[:begun]), *init[begun:]],
+        [failed(status) for status in regular] if _initialized(pod, init, regular) else regular,
+    )
+
+
+def failed(status: ContainerStatus) -> ContainerStatus:
+    """The same, ended."""
+    if status.state.terminated is not None:
+        return status
+    return msgspec.structs.replace(status, state=unknown_end(), ready=False, started=False)
+
+
+def _began(status: ContainerStatus) -> bool:
+    return status.state.waiting is None or status.lastState.terminated is not None
+
+
+def _initialized(pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus]) -> bool:
+    if not init or any(_began(status) for status in regular):
+        return True
+    last = init[-1]
+    if is_sidecar(pod.spec.initContainers[-1]):
+        return bool(last.started)
+    return any(end is not None and end.exitCode == 0 for end in (last.state.terminated, last.lastState.terminated))
