@@ -26,11 +26,14 @@ from actors.api_clients.messages import (
     Services,
 )
 from actors.config.agent import Agent
+from actors.config.groups import Tracing
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.messages import ConfigMapAssigned
 from actors.pod_config.messages import SourcePod, SourcePods
+from actors.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import Hello
+from tests.support.collector import Collector
 from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
 
 SETTINGS = ObjectRef("ConfigMap", "settings", "web")
@@ -456,3 +459,21 @@ async def test_without_the_gate_no_config_map_is_followed(tmp_path: Path) -> Non
     async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
         assert (await harness.deliver(GetObject(ObjectRef("Node", "n1")))).body
         assert len(harness.actor.objects) == 0
+
+
+async def test_its_requests_are_spans_at_the_collector_where_tracing_is_configured(tmp_path: Path) -> None:
+    cluster = FakeCluster()
+    cluster.objects[PODS] = [pod("a")]
+    with Collector() as collector:
+        tracing = Tracing(endpoint=collector.endpoint, samplingRatePerMillion=1_000_000)
+        async with (
+            ScriptedServer(tmp_path, cluster) as server,
+            harness_of(joined(tmp_path, server, tracing=tracing)) as harness,
+        ):
+            await harness.wait_sent(SourcePods, to="pod_config")
+            await harness.advance(2 * EVERY_SECONDS)
+            await harness.wait(lambda: bool(collector.named("HTTP GET")), "a span", timeout=30)
+    span = next(one for one in collector.named("HTTP GET") if one.attributes["url.path"] == PODS)
+    assert (span.kind, span.scope, span.attributes["http.response.status_code"]) == (
+        "client", "api_clients/kube_client", 200,
+    )  # fmt: skip
