@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from supervision.cli.command import Where
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from actors.config.commands import run
         from actors.config_controller.commands import MORE
 
-        return run(words[1:], more=MORE)
+        return run(words[1:], more={**MORE, "check": _check})
     arguments = _parser(words).parse_args(words)
     return int(arguments.execute(arguments))
 
@@ -48,6 +48,14 @@ def _start(words: list[str], program: str) -> int:
     from actors.start import start
 
     return start(words, program)
+
+
+def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
+    """`config check`, with what the configuration package cannot judge."""
+    from actors.config.commands import check
+    from actors.judging import judge
+
+    return check(words, as_json, out, judge)
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:

@@ -10,21 +10,18 @@ from typing import Final
 
 from actors.config.agent import Agent
 from actors.config.commands import early_text
-from actors.config.errors import ConfigErrors, Problem
-from actors.config.loading import load
+from actors.config.errors import ConfigErrors
 from actors.config.log_settings import set_logging
 from actors.config.places import default_policy_file
 from actors.config.startup import announced, prepare
 from supervision import logs
 from supervision.application import Application, run
 from supervision.incidents import Incidents
-from supervision.policy import load as load_policy
-from supervision.policy import load_text
-from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
 from . import start_checks
-from .tree import OPTIONAL, PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
+from .judging import load_with_all, policies
+from .tree import PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
 
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
@@ -39,19 +36,19 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         if text is not None:
             sys.stdout.write(text)
             return 0
-        agent = load(argv)
+        agent = load_with_all(argv)
         _configure_logs(agent)
         for verbosity, line in announced(agent):
             log.log(logs.V(verbosity), "%s", line)
         wrong = list(start_checks.problems(agent))
-        policies = _policies(agent, wrong)
+        found = policies(agent, wrong)
         for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):
             log.warning("%s", warning)
         for warning in start_checks.doubts(agent):
             log.warning("%s", warning)
         for warning in start_checks.enter_cgroup(agent):
             log.warning("%s", warning)
-        application = _application(agent, _container_runtime(agent), policies)
+        application = _application(agent, _container_runtime(agent), found)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems])
     except _Refused as error:
@@ -106,29 +103,12 @@ def _container_runtime(agent: Agent) -> ChildSpec | None:
     return child_spec(instance, host)
 
 
-_SOME_PROGRAM: Final = ChildSpec(name="container_runtime", program=("containerd",))
-"""Stands for the one that is made later: to a policy only the name matters."""
-
-
-def _policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
-    """How each actor is supervised; what is wrong with the policy is added to `wrong`."""
-    spec = tree(agent, _SOME_PROGRAM if agent.managed_runtime else None)
-    file = agent.policy_file or default_policy_file()
-    try:
-        return (
-            load_text(agent.policy, file, spec, OPTIONAL) if agent.policy else load_policy(Path(file), spec, OPTIONAL)
-        )
-    except PolicyError as error:
-        wrong += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
-        return {}
-
-
-def _application(agent: Agent, container_runtime: ChildSpec | None, policies: dict[str, Policy]) -> Application:
+def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: dict[str, Policy]) -> Application:
     incident_file = Path(agent.state_dir) / "incidents.jsonl"
     return Application(
         name="troupelet",
         tree=tree(agent, container_runtime),
-        policies=policies,
+        policies=supervised,
         preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
         prepare=PREPARE if agent.standalone else PREPARE + PREPARE_JOINED,
         context=agent,

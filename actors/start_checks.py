@@ -1,4 +1,4 @@
-"""What the configuration package cannot judge, as it knows no actor: kubeconfigs, reservations, the runtime."""
+"""What only an actor can judge of this host: reservations, cgroups, the runtime. What judges files is in judging."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 from actors.config.agent import Agent
 from actors.config.errors import Problem
 
+from .judging import kubeconfigs
+
 
 def problems(agent: Agent) -> Iterator[Problem]:
     """What forbids a start, in the order in which the kubelet would come upon it."""
-    yield from _joining(agent)
+    yield from kubeconfigs(agent)
     yield from _reserved_cgroups(agent)
     yield from _reservations(agent)
 
@@ -41,29 +43,6 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
         cgroups.enter(path, os.getpid())
     except OSError as error:
         yield f"kubeletCgroups: the agent is not in {path}: {error.strerror or error}"
-
-
-def _joining(agent: Agent) -> Iterator[Problem]:
-    """The kubeconfig, or else the one to obtain it with, must be of use."""
-    if agent.standalone:
-        return
-    wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig)
-    # a pair of our own that is damaged is cert_manager's affair, which has others, or says what is to be done
-    wrong = [problem for problem in wrong if f"{agent.cert_dir}/" not in problem.rule]
-    if wrong and agent.bootstrap_kubeconfig:
-        also = _wrong_kubeconfig("--bootstrap-kubeconfig", agent.bootstrap_kubeconfig)
-        wrong = [*wrong, *also] if also else []
-    yield from wrong
-
-
-def _wrong_kubeconfig(flag: str, path: str) -> list[Problem]:
-    from actors.api.kubeconfig import KubeconfigError, load
-
-    try:
-        load(path)
-    except KubeconfigError as error:
-        return [Problem(flag, "", problem, path) for problem in error.problems]
-    return []
 
 
 def _reservations(agent: Agent) -> Iterator[Problem]:

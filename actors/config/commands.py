@@ -14,10 +14,10 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from .errors import MASKED, ConfigErrors, shown
+from .errors import MASKED, ConfigErrors, Problem, shown
 
 _ABOUT: Final = """\
-Usage: supervise config check [-o json] [flags of start]     judge flags and files, every problem at once
+Usage: supervise config check [-o json] [flags of start]     judge flags, files and what they name, all at once
        supervise config show [-o json] [flags of start]      every effective value and where it comes from
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
        supervise config history [-o json] [--root-dir=DIR]   what became of configurations
@@ -25,6 +25,8 @@ Usage: supervise config check [-o json] [flags of start]     judge flags and fil
 """
 
 
+Judge = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[Problem, ...]]]
+"""Gives warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
 """Takes the words after its name, whether JSON is asked for, and where to write; gives the exit code."""
 
@@ -63,16 +65,18 @@ def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
     return as_json or bool(joined), [word for word in rest if word not in joined]
 
 
-def check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """Judge what `start` would be given."""
+def _judge(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     from .loading import load
 
-    problems: tuple[Any, ...] = ()
-    warnings: tuple[str, ...] = ()
     try:
-        warnings = load(words, recover=False).warnings
+        return load(words, recover=False).warnings, ()
     except ConfigErrors as error:
-        problems = error.problems
+        return (), error.problems
+
+
+def check(words: Sequence[str], as_json: bool, out: TextIO, judge: Judge = _judge) -> int:
+    """Judge what `start` would be given. `judge`: who can judge more than flags and configuration."""
+    warnings, problems = judge(words)
     if as_json:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}
         out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
@@ -133,8 +137,6 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def _unknown(word: str, close: list[str]) -> ConfigErrors:
-    from .errors import Problem
-
     hint = f", did you mean {' or '.join(close)}?" if close else ""
     return ConfigErrors([Problem(word, "", f"no such field, flag or feature gate{hint}")])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -16,6 +17,16 @@ from tests.support.agent_command import HARMLESS, SOURCES, START, free_port
 pytestmark = pytest.mark.tree
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 KUBECONFIG = "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n"
+
+
+BOOTSTRAP = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443"}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+current-context: c
+users: [{name: u, user: {token: abcdef.0123456789abcdef}}]
+"""
 
 
 class Refusal(NamedTuple):
@@ -137,6 +148,35 @@ def test_all_that_is_wrong_with_flags_files_and_fields_comes_at_once(directory: 
     text = "\n".join(refused(directory, flags))
     assert in_order(text, ["--nope", "--node-ip", "--policy", "syncFrequency", "maxPods"])
     assert "readOnlyPort" in text
+
+
+def test_what_the_files_named_by_flags_hold_is_judged_with_all_that_is_wrong_with_the_flags(directory: Path) -> None:
+    directory.joinpath("k.conf").write_text(KUBECONFIG)
+    directory.joinpath("p.yaml").write_text("version: 1\nactors:\n  nobody: {}\n  pleg: {memory_mib: -1}\n")
+    flags = [f"--kubeconfig={directory}/k.conf", f"--policy={directory}/p.yaml", "--nope"]
+    wanted = ["--nope", "--kubeconfig: current-context", "nobody", "p.yaml:3", "pleg", "p.yaml:4"]
+    assert in_order(text := "\n".join(refused(directory, flags)), wanted), text
+    done = subprocess.run(
+        [*START[:-1], "config", "check", *flags], cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert in_order(done.stderr, wanted), done.stderr
+    # and so where all flags and fields are well
+    done = subprocess.run(
+        [*START[:-1], "config", "check", "-o", "json", *flags[:-1]],
+        cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["valid"], len(found["problems"])) == (1, False, 3), found
+
+
+def test_a_kubeconfig_that_is_not_there_yet_is_no_problem_where_there_is_one_to_obtain_it_with(directory: Path) -> None:
+    directory.joinpath("b.conf").write_text(BOOTSTRAP)
+    flags = [f"--kubeconfig={directory}/k.conf", f"--bootstrap-kubeconfig={directory}/b.conf"]
+    done = subprocess.run(
+        [*START[:-1], "config", "check", *flags], cwd=SOURCES, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done
 
 
 def test_all_that_stands_against_it_on_this_host_comes_at_once_in_the_order_of_the_kubelet(directory: Path) -> None:
