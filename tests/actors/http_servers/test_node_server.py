@@ -16,14 +16,16 @@ import pytest
 from actors.cert_manager import selfsigned
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.config.agent import Agent
-from actors.config.groups import X509Authentication
+from actors.config.groups import Tracing, X509Authentication
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
+from actors.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import ActorState, Done, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
 from tests.support.certificates import Authority
+from tests.support.collector import Collector
 
 POD = {"metadata": {"name": "p", "namespace": "d", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
 STAMP = "2026-11-21T04:00:00.000000000Z"
@@ -358,3 +360,19 @@ def test_stats_without_a_runtime_are_an_error_and_say_so_in_the_metrics(tmp_path
         assert (code, "\nresource_scrape_error 1\n" in text) == (200, True)
 
     serve(Node(tmp_path, runtimeRequestTimeout=1), story)
+
+
+def test_its_requests_are_spans_at_the_collector_where_tracing_is_configured(tmp_path):
+    with Collector() as collector:
+
+        async def story(node: Node) -> None:
+            assert (await node.fetch("/pods", client=None))[0] == 401
+            assert (await node.fetch("/pods"))[0] == 200
+            await node.harness.advance(2 * EVERY_SECONDS)
+            await node.harness.wait(lambda: bool(collector.spans), "a span", timeout=30)
+
+        serve(Node(tmp_path, tracing=Tracing(endpoint=collector.endpoint, samplingRatePerMillion=1_000_000)), story)
+    (span,) = collector.spans
+    assert (span.name, span.scope, span.attributes["url.scheme"], span.attributes["http.response.status_code"]) == (
+        "/pods", "http_servers/node_server", "https", 200,
+    )  # fmt: skip
