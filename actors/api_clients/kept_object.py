@@ -70,7 +70,8 @@ class KeptObject:
         self.immutable = False
         self.state: ObjectState | None = None
         """As the server said last; None: it has not yet."""
-        self._error: ObjectState | None = None
+        self.error: ObjectState | None = None
+        """Why the server gave no answer the last time."""
         self.read_at = float("-inf")
         self._news = asyncio.Event()
         self._reflector: Reflector | None = None
@@ -114,7 +115,7 @@ class KeptObject:
                 await asyncio.wait_for(self._news.wait(), wait)
             except TimeoutError:
                 pass
-        return self.state or self._error or ObjectState(
+        return self.state or self.error or ObjectState(
             self.ref, reason="Unreachable", message=f"the API server has not answered within {wait:g} s"
         )  # fmt: skip
 
@@ -134,7 +135,8 @@ class KeptObject:
             self._become(missing(self.ref))
         except ApiError as error:
             # what was known stays
-            return self.state or state_of_error(self.ref, error)
+            self.error = state_of_error(self.ref, error)
+            return self.state or self.error
         else:
             self._become(ObjectState(self.ref, answer.body))
         finally:
@@ -158,7 +160,7 @@ class KeptObject:
 
     def failed(self, error: ApiError) -> None:
         self._owner.failed(error)
-        self._error = state_of_error(self.ref, error)
+        self.error = state_of_error(self.ref, error)
         if not isinstance(error, Forbidden):
             # the authorizer may not know yet that a pod here refers to it: that passes, so it is waited for
             self._news.set()
@@ -167,7 +169,7 @@ class KeptObject:
         self._owner.answered()
 
     def _become(self, state: ObjectState) -> None:
-        before, self.state, self._error = self.state, state, None
+        before, self.state, self.error = self.state, state, None
         self._news.set()
         self.immutable = bool(state.body) and _is_immutable(state.body)
         if self.immutable:

@@ -89,6 +89,11 @@ class KeptObjects:
             return await kept.current(wait)
         return await kept.read(now, 0.0 if self._strategy == "Get" or not kept.users else self.ttl)
 
+    def error(self, ref: ObjectRef) -> ObjectState | None:
+        """Why the server did not give it the last time; None: it did, or was not asked."""
+        kept = self._kept.get(ref)
+        return kept.error if kept is not None else None
+
     def tell_all(self) -> None:
         """The state of everything that is mounted, again."""
         for kept in self._kept.values():

@@ -59,6 +59,7 @@ class KubeClient(ApiActor):
         self.objects: KeptObjects | None = None
         self._reflectors: dict[str, Reflector] = {}
         self._assigned: Assignment | None = None
+        self._unread = False
         self._calls = 0
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
@@ -155,7 +156,7 @@ class KubeClient(ApiActor):
             return
         if wanted == self._assigned:
             return
-        before, self._assigned = self._assigned, wanted
+        before, self._assigned, self._unread = self._assigned, wanted, False
         objects.refer(NODE, {wanted.ref: True} if wanted is not None else {})
         if wanted is None:
             self.tell("config_controller", ConfigMapAssigned())
@@ -169,9 +170,19 @@ class KubeClient(ApiActor):
         except ValueError as error:
             self.log.error("the assigned configuration cannot be used: %s", error)
 
+    def _say_unread(self, objects: KeptObjects) -> None:
+        """That the node may not read what it is assigned; once, until the server answers otherwise. What else may keep
+        it from being read is said of all requests."""
+        error = objects.error(self._assigned.ref) if self._assigned is not None else None
+        refused = error is not None and error.reason == "Forbidden"
+        if refused and not self._unread and self._assigned is not None and error is not None:
+            self._tell_assigned(self._assigned, error)
+        self._unread = refused
+
     async def _upkeep(self) -> None:
         if self.objects is not None and self.client is not None:
             await self.objects.upkeep(self._rng)
+            self._say_unread(self.objects)
             self.metrics.gauge("troupelet_object_watches", self.objects.watches)
 
     @on(GetObject)

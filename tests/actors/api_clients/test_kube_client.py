@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from actors.api_clients.kube_client import KubeClient
+from actors.api_clients.kube_client import UPKEEP_SECONDS, KubeClient
 from actors.api_clients.messages import (
     ApiAnswer,
     ApiCall,
@@ -451,6 +451,39 @@ async def test_the_config_map_that_the_node_is_assigned_is_followed(tmp_path: Pa
         cluster.send(nodes, "MODIFIED", node(10))
         assert await harness.wait_sent(ConfigMapAssigned, count=4) == ConfigMapAssigned()
         assert len(harness.actor.objects) == 0
+
+
+@pytest.mark.parametrize("strategy", ["Watch", "Cache"])
+@pytest.mark.parametrize("refused", [True, False])
+async def test_an_assigned_config_map_that_cannot_be_read_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, strategy: str, refused: bool
+) -> None:
+    cluster = FakeCluster()
+    cluster.objects["/api/v1/nodes"] = [node(1, **{"troupelet.io/kubelet-config": "web/settings"})]
+    cluster.objects[MAPS] = []
+    if refused:
+        cluster.refuse[MAPS] = cluster.refuse[f"{MAPS}/settings"] = (
+            403,
+            b'{"reason":"Forbidden","message":"no rights"}',
+        )
+    config = {"featureGates": {"DynamicKubeletConfig": True}, "configMapAndSecretChangeDetectionStrategy": strategy}
+    said = "ConfigMap web/settings: " + ("Forbidden: no rights" if refused else "NotFound")
+    async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server, **config)) as harness:
+
+        def lines() -> list[str]:
+            return [line for line in caplog.messages if said in line]
+
+        for _ in range(60):
+            if lines():
+                break
+            await harness.advance(UPKEEP_SECONDS * 1.2)
+            await asyncio.sleep(0.02)
+        assert len(lines()) == 1, caplog.messages
+        for _ in range(3):
+            await harness.advance(100)
+            await asyncio.sleep(0.02)
+        assert len(lines()) == 1, caplog.messages
+        assert harness.sent(ConfigMapAssigned) == []
 
 
 async def test_without_the_gate_no_config_map_is_followed(tmp_path: Path) -> None:
