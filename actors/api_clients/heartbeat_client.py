@@ -18,6 +18,7 @@ from actors.api.errors import ApiError, NotFound
 from actors.cert_manager.messages import NodeAddresses
 from actors.config.agent import Agent
 from actors.config.version import git_version
+from actors.pleg.messages import PodNetwork
 from supervision.actor import Address, on
 
 from .joining import ApiActor
@@ -27,7 +28,7 @@ from .messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, Vol
 from .node_addresses import THIS_HOST, Host, specified_ips
 from .node_conditions import is_ready
 from .node_events import NodeEvents, condition_event
-from .node_facts import Facts, Json, Place
+from .node_facts import Facts, Json, Place, pod_cidr
 from .node_gathering import Gathering
 from .node_machine import read_machine
 from .node_status import Computed, compute
@@ -205,6 +206,8 @@ class HeartbeatClient(ApiActor):
         boot_id = self._gathering.facts.machine.boot_id
         for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
             self._record(event)
+        if cidr := pod_cidr(node):
+            self.tell("pleg", PodNetwork(cidr), deadline=60.0)
         return self._compute(node)
 
     def _compute(self, node: Json) -> Computed:

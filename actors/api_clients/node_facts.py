@@ -71,3 +71,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     problems: dict[str, str] = {}
     """Source to why the node is not ready."""
     volumes_in_use: list[str] | None = None
+
+
+def pod_cidr(node: Json) -> str:
+    """What the cluster gave the node's pods: one range, or two joined by a comma; '' while it has not."""
+    spec = node.get("spec") or {}
+    return ",".join(spec.get("podCIDRs") or [spec.get("podCIDR") or ""])

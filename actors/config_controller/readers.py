@@ -61,7 +61,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "runtimeRequestTimeout", "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist",
         "tracing",
     ),
-    "pleg": ("runtimeRequestTimeout", "tracing"),
+    "pleg": ("runtimeRequestTimeout", "tracing", "podCIDR"),
     "prober": ("runtimeRequestTimeout", "tracing"),
 }  # fmt: skip
 
@@ -78,8 +78,7 @@ ENGINE: Final = frozenset({"logging"})
 """Fields that every process acts on, by order of the stage: they change at any time."""
 
 UNREAD: Final = frozenset({
-    "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "podCIDR",
-    "runOnce",
+    "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
 })  # fmt: skip
 """Fields that nobody reads."""
 

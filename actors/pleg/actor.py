@@ -22,7 +22,7 @@ from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
 from .events import Event, World, events, world
-from .messages import GetRuntimePods, RelistPod, RuntimeSnapshot
+from .messages import GetRuntimePods, PodNetwork, RelistPod, RuntimeSnapshot
 
 RELIST_SECONDS = 1.0
 STATUS_SECONDS = 5.0
@@ -55,6 +55,8 @@ class Pleg(Actor):
         """When the runtime was well, and when the last good relist began, by the monotonic clock."""
         self._status_seen = RuntimeStatus()
         self._version = ""
+        self._pod_cidr = ""
+        """What the runtime was told last."""
 
     async def on_start(self) -> None:
         self.agent = cast(Agent, self.context)
@@ -65,6 +67,8 @@ class Pleg(Actor):
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)
         self.start_task(self._follow_events(), "runtime events")
+        if self.agent.standalone and self.agent.config.podCIDR:
+            self.every(STATUS_SECONDS, self._keep_network, immediately=True)
 
     def _workers(self) -> list[str]:
         return [f"pod_workers/worker/{number}" for number in range(self.agent.workers)]
@@ -179,6 +183,31 @@ class Pleg(Actor):
     def _report(self, runtime: PodRuntime) -> None:
         if self._relisted_at and runtime.uid:
             self.tell(worker_of(runtime.uid, self.agent.workers), PodRuntimeChanged(runtime.uid, runtime))
+
+    # -- the pods' network ------------------------------------------------------------------------------------------
+    @on(PodNetwork)
+    async def on_pod_network(self, message: PodNetwork, sender: Address) -> None:
+        """It is told again with the next look at the node, so what fails is tried again by that."""
+        await self._tell_network(message.cidr)
+
+    async def _keep_network(self) -> None:
+        """Standing alone it is the configuration's."""
+        await self._tell_network(self.agent.config.podCIDR)
+
+    async def _tell_network(self, cidr: str) -> None:
+        """The runtime, once: it may have a template of the network's configuration to fill in."""
+        if cidr == self._pod_cidr:
+            return
+        try:
+            await self.client.update_runtime_config(cidr)
+        except Unimplemented:
+            self.log.info("the runtime has no use for the pods' network %s", cidr)
+        except CriError as error:
+            self.log.warning("the runtime is not told the pods' network %s: %s", cidr, error)
+            return
+        else:
+            self.log.info("the runtime is told the pods' network: %s", cidr)
+        self._pod_cidr = cidr
 
     # -- health and events ------------------------------------------------------------------------------------------
     async def check_health(self) -> None:

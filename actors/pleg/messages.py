@@ -15,6 +15,14 @@ class RelistPod(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
+class PodNetwork(Message, frozen=True):
+    """From heartbeat_client, each time it has seen the node: the range of addresses that the cluster gave its pods."""
+
+    cidr: str
+    """Two, joined by a comma, on a dual-stack node."""
+    coalesce: ClassVar[tuple[str, ...]] = ()
+
+
 class GetRuntimePods(Message, frozen=True):
     """Answered with RuntimeSnapshot."""
 

@@ -13,6 +13,7 @@ from actors.api_clients.messages import ClientState, GetClientState, NodePressur
 from actors.cert_manager.messages import NodeAddresses
 from actors.config.duration import Duration
 from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.pleg.messages import PodNetwork
 from supervision.protocol import Hello
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat
@@ -112,6 +113,20 @@ def test_a_host_that_was_booted_since_says_so_once(play):
             await node.pass_time(30)
             assert node.events().count("Rebooted") == 1
             assert node.node["status"]["nodeInfo"]["bootID"] not in ("", "before")
+
+    play(story)
+
+
+def test_the_network_that_the_cluster_gives_the_nodes_pods_is_passed_on_to_who_tells_the_runtime(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            assert not node.harness.sent(PodNetwork)
+            given = ["10.244.3.0/24", "fd00:3::/64"]
+            server.patch("nodes", "n1", {"spec": {"podCIDR": given[0], "podCIDRs": given}})
+            await node.until(lambda: bool(node.harness.sent(PodNetwork)), "the network")
+            assert set(node.harness.sent(PodNetwork)) == {PodNetwork("10.244.3.0/24,fd00:3::/64")}
+            assert node.node["spec"]["podCIDRs"] == given
 
     play(story)
 

@@ -9,12 +9,13 @@ import pytest
 
 from actors.api_clients.messages import RuntimeReport
 from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.cri.fake import FakeRuntime, Fault
 from actors.cri.model import ContainerState
 from actors.kube.pods import worker_of
 from actors.pleg import actor as module
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
-from actors.pleg.messages import GetRuntimePods, RelistPod
+from actors.pleg.messages import GetRuntimePods, PodNetwork, RelistPod
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
 from supervision.harness import Harness
 from supervision.protocol import Hello
@@ -221,6 +222,32 @@ def test_what_the_nodes_readiness_hangs_on_is_told_with_each_look_at_the_runtime
         assert len(reports(harness)) == count + 4
 
     tell(story, fake, joined=True)
+
+
+def test_the_runtime_is_told_the_pods_network_once_and_again_until_it_takes_it(fake, caplog):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        fake.faults.add("UpdateRuntimeConfig", Fault(error="UNAVAILABLE", times=1))
+        await harness.deliver(PodNetwork("10.244.1.0/24"))
+        assert fake.pod_cidr == ""
+        for _ in range(3):
+            await harness.deliver(PodNetwork("10.244.1.0/24"))
+        assert fake.pod_cidr == "10.244.1.0/24"
+        await harness.deliver(PodNetwork("10.244.1.0/24,fd00:1::/64"))
+        assert fake.pod_cidr == "10.244.1.0/24,fd00:1::/64"
+        assert caplog.text.count("the runtime is told the pods' network") == 2
+
+    with caplog.at_level("INFO"):
+        tell(story, fake, joined=True)
+
+
+def test_standing_alone_the_pods_network_is_that_of_the_configuration(fake):
+    async def run() -> None:
+        agent = Agent(workers=1, standalone=True, config=KubeletConfiguration(podCIDR="10.9.0.0/24"))
+        async with Harness(Pleg, name="pleg", context=agent) as harness:
+            await harness.advance(0)
+            await harness.wait(lambda: fake.pod_cidr == "10.9.0.0/24", "the runtime is told")
+
+    asyncio.run(run())
 
 
 def test_the_network_is_told_apart_from_the_runtime(fake):

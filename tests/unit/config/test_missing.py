@@ -28,7 +28,7 @@ WITHOUT_READERS = {
     "mergeDefaultEvictionSettings": "the defaults read it",
     "showHiddenMetricsForVersion": "there are no hidden metrics",
     "hairpinMode": "the runtime's business", "iptablesDropBit": "gone", "iptablesMasqueradeBit": "gone",
-    "runOnce": "refused", "podCIDR": "the runtime's business", "apiVersion": "judged", "kind": "judged",
+    "runOnce": "refused", "apiVersion": "judged", "kind": "judged",
 }  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def test_only_those_who_read_what_changed_are_told():
         "pod_workers/worker/0": ("syncFrequency",),
         "pod_workers/worker/1": ("syncFrequency",),
     }
-    assert fields_read_by("pleg", FIELDS) == ("runtimeRequestTimeout", "tracing")
+    assert fields_read_by("pleg", FIELDS) == ("podCIDR", "runtimeRequestTimeout", "tracing")
 
 
 @given(st.integers(0, 500), st.integers(1, 600))
