@@ -13,7 +13,7 @@ class Problem(msgspec.Struct, frozen=True):
     path: str
     """Field path as in JSON (`authentication.webhook.cacheTTL`), or a flag (`--node-ip`), or '' for a whole file."""
     value: str
-    """The offending value as JSON, cut to 80 characters; '' where there is none or it is a secret."""
+    """The offending value as JSON, cut where it is very long; '' where there is none or it is a secret."""
     rule: str
     """What must hold."""
     source: str = ""
@@ -35,6 +35,8 @@ class ConfigErrors(Exception):
 
 _SECRET_FIELDS = ("staticPodURLHeader", "--manifest-url-header")
 MASKED = "--- HIDDEN ---"
+_LONGEST = 256
+"""Enough for a path, so that one can see which file it is."""
 
 
 def shown_at(path: str, value: object) -> str:
@@ -48,4 +50,4 @@ def shown(value: object) -> str:
         text = msgspec.json.encode(value, enc_hook=str).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):
         text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
