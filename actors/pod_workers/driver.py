@@ -115,10 +115,13 @@ class PodDriver:
             self._leaving.set()
         self.poke()
 
-    def renew_volumes(self) -> None:
-        """Have the volumes that are made of what may change (labels, objects of the API) made anew, while it runs."""
+    def renew_volumes(self, *, again: bool = False) -> None:
+        """Have the volumes that are made of what may change (labels, objects of the API) made anew, while it runs;
+        `again`: the volume manager has forgotten all, those of drivers, too."""
         volumes = self.pod.spec.volumes if self.pod is not None and self.stage is Stage.RUNNING else []
-        if any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes):
+        if any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes) or (
+            again and any(one.csi or one.persistentVolumeClaim or one.ephemeral != msgspec.Raw() for one in volumes)
+        ):
             self.worker.tell("volume_manager", MountVolumes(self.uid, self.data), deadline=30.0)
 
     def remove(self) -> None:

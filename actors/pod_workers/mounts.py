@@ -63,6 +63,7 @@ def read_only_volumes(pod: Pod) -> frozenset[str]:
         or volume.downwardAPI
         or volume.projected
         or (volume.persistentVolumeClaim and volume.persistentVolumeClaim.readOnly)
+        or (volume.csi and volume.csi.readOnly)
     )
 
 

@@ -24,6 +24,7 @@ from supervision.protocol import Hello
 
 from . import making, orphans, plan, removing
 from .claiming import Claiming
+from .csi.model import PLUGIN
 from .layout import OURS, is_name, is_uid, subpath_path
 from .locks import PodLocks
 from .messages import (
@@ -85,6 +86,7 @@ class VolumeManager(Actor):
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.1)
         if not self._agent.standalone:
             self.every(TOKEN_SECONDS, self._renew_tokens, jitter=0.1)
+            self._performing.serve_drivers(self._agent)
 
     async def on_stop(self) -> None:
         """Without pods nothing of ours needs to stay: the mount that propagation needs goes too."""
@@ -267,22 +269,25 @@ class VolumeManager(Actor):
     async def _undo(self, uid: str, removal: str) -> str:
         """Unmount all below the pod's directory, then remove the files. '' or what is left."""
         pod_dir = self._agent.pod_dir(uid)
-        error = await self._unmount(pod_dir)
+        error = await self._unmount(pod_dir, of_drivers=False)
+        if not error and self._performing.csi is not None:
+            error = await self._performing.csi.unmount(pod_dir)
+        error = error or await self._unmount(pod_dir)
         if error:
             return error
         if removal == "remove_volumes" and not _anything(pod_dir):
             return ""
         return await self._run(f"{_REMOVING}{removal}", {"pod_dir": pod_dir}, REMOVE_SECONDS)
 
-    async def _unmount(self, pod_dir: str) -> str:
+    async def _unmount(self, pod_dir: str, *, of_drivers: bool = True) -> str:
         """First as it should be; what is busy or hangs is detached, and ends when its last user does."""
         error = ""
         for lazy in (False, True):
-            points = self._mounts(pod_dir)
+            points = self._mounts(pod_dir, of_drivers=of_drivers)
             if not points:
                 return ""
             error = await self._run(_REMOVING + "unmount_all", {"points": points, "lazy": lazy}, UNMOUNT_SECONDS)
-        left = self._mounts(pod_dir)
+        left = self._mounts(pod_dir, of_drivers=of_drivers)
         return f"still mounted: {', '.join(left[:5])}: {error}" if left else ""
 
     async def _run(self, function: str, arguments: dict[str, Any], deadline: float) -> str:
@@ -294,10 +299,11 @@ class VolumeManager(Actor):
             return error.text
         return ""
 
-    def _mounts(self, directory: str) -> list[str]:
-        """Mount points below it, without the one that the pods' directory itself may be."""
+    def _mounts(self, directory: str, *, of_drivers: bool = True) -> list[str]:
+        """Mount points below it, without the one that the pods' directory itself may be, and without volumes that a
+        driver is to take away, if so asked."""
         points = removing.mounts_below(directory)
-        return [point for point in points if point != self._pods_dir]
+        return [point for point in points if point != self._pods_dir and (of_drivers or f"/{PLUGIN}/" not in point)]
 
     # -- orphans ----------------------------------------------------------------------------------------------------
     @on(KnownPods)
@@ -317,6 +323,8 @@ class VolumeManager(Actor):
 
     async def _sweep(self) -> None:
         self._look()
+        if self._performing.csi is not None:
+            await self._performing.csi.sweep()
         cleaned = 0
         for uid in orphans.due(self._unknown_since, self._clock()):
             cleaned += await self._clean(uid)

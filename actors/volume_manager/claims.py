@@ -1,7 +1,6 @@
-"""PersistentVolumeClaims: which path of this node a claim stands for (PersistentVolumes of hostPath, local
-and nfs). Pure.
+"""PersistentVolumeClaims: what a claim stands for on this node (PersistentVolumes of hostPath, local, nfs, csi). Pure.
 
-Texts are the reference's. What needs a driver is refused.
+Texts are the reference's.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from actors.kube.meta import Api, ObjectMeta
 from actors.kube.pod import Pod
 from actors.kube.volumes import HostPathVolumeSource, NFSVolumeSource, Volume
 
+from .csi.model import CsiVolume, SecretName
+from .csi.steps import DRIVER_NAME
 from .nfs import export_of, options_of
 
 BOUND: Final = "Bound"
@@ -38,6 +39,8 @@ class Found(msgspec.Struct, frozen=True):
     """The PersistentVolume's name, for one of NFS."""
     options: list[str] = []
     """Of the mount."""
+    csi: CsiVolume | None = None
+    """A driver's volume: there is no path."""
 
 
 class _ClaimSpec(Api, frozen=True):
@@ -63,11 +66,27 @@ class _Local(Api, frozen=True):
     path: str
 
 
+class _SecretRef(Api, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Csi(Api, frozen=True):
+    driver: str
+    volumeHandle: str
+    readOnly: bool = False
+    fsType: str = ""
+    volumeAttributes: dict[str, str] = {}
+    nodeStageSecretRef: _SecretRef | None = None
+    nodePublishSecretRef: _SecretRef | None = None
+
+
 class _VolumeSpec(Api, frozen=True):
     claimRef: _ClaimRef | None = None
     hostPath: HostPathVolumeSource | None = None
     local: _Local | None = None
-    csi: msgspec.Raw = msgspec.Raw()
+    accessModes: list[str] = []
+    csi: _Csi | None = None
     nfs: NFSVolumeSource | None = None
     mountOptions: list[str] = []
 
@@ -118,12 +137,36 @@ def judge_volume(claim: Claim, volume: PersistentVolume) -> Found:
         found = Found(spec.local.path, "Directory", group=True)
     elif spec.nfs is not None:
         return _nfs(volume, spec.nfs)
+    elif spec.csi is not None:
+        return _csi(volume, spec.csi)
     else:
-        source = "csi" if spec.csi != msgspec.Raw() else "its source"
-        raise ClaimError(f"PV {name}: {source} is not supported by this agent yet, only hostPath, local and nfs")
+        raise ClaimError(f"PV {name}: its source is not supported by this agent, only csi, hostPath, local and nfs")
     if not found.path.startswith("/") or ".." in found.path.split("/"):
         raise ClaimError(f"PV {name}: its path {found.path!r} must be absolute and without '..'")
     return found
+
+
+def _csi(volume: PersistentVolume, source: _Csi) -> Found:
+    name = volume.metadata.name
+    if not _VOLUME_NAME.match(name) or not DRIVER_NAME.match(source.driver) or not source.volumeHandle:
+        raise ClaimError(f"PV {name!r}: its name, driver {source.driver!r} or volumeHandle is none")
+    made = CsiVolume(
+        name=name,
+        driver=source.driver,
+        handle=source.volumeHandle,
+        read_only=source.readOnly,
+        fs_type=source.fsType,
+        attributes=source.volumeAttributes,
+        mount_options=volume.spec.mountOptions,
+        access_modes=volume.spec.accessModes,
+        stage_secret=_secret(source.nodeStageSecretRef),
+        publish_secret=_secret(source.nodePublishSecretRef),
+    )
+    return Found("", csi=made)
+
+
+def _secret(ref: _SecretRef | None) -> SecretName | None:
+    return None if ref is None or not ref.name else SecretName(ref.namespace, ref.name)
 
 
 def _nfs(volume: PersistentVolume, source: NFSVolumeSource) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.kube.pod import Pod
 from actors.kube.quantity import QuantityError
@@ -12,6 +13,12 @@ from actors.linux.memory import total_memory
 from supervision.actor import Actor, AskError, DisposableError, DisposableTimeout
 
 from . import atomic, downward, making, nfs, plan
+from .csi.api import ApiObjects
+from .csi.drivers import Drivers
+from .csi.model import CsiMount
+from .csi.mounting import Around, CsiMounting
+from .csi.node_objects import NodeObjects
+from .csi.records import Records
 from .projecting import Projecting
 
 MOUNT_SECONDS: Final = 20.0
@@ -31,9 +38,20 @@ class Performing:
     def __init__(self, actor: Actor, clock: Callable[[], float], stamp: Callable[[], str], mounter: str = "") -> None:
         self._actor, self._clock, self._stamp, self._mounter = actor, clock, stamp, mounter
         self.projecting = Projecting(actor, self._mount_projected, self.node, stamp)
+        self.csi: CsiMounting | None = None
+        """Of a joined node."""
         self._hung: set[str] = set()
         self._allocatable: dict[str, int] = {}
         self._swap_was_said = False
+
+    def serve_drivers(self, agent: Agent) -> None:
+        """Let storage drivers of this node register, and have volumes of theirs."""
+        api = ApiObjects(self._actor)
+        drivers = Drivers(self._actor, agent.plugins_registry_dir, NodeObjects(api, agent.node_name))
+        found = Records(agent.pods_dir, agent.plugins_dir)
+        around = Around(self._actor, drivers, api, found, self.projecting.tokens, self.give, agent.node_name)
+        self.csi = CsiMounting(around)
+        self.csi.start()
 
     async def perform(self, pod: Pod, step: plan.Step) -> str:
         """'' or the error's text."""
@@ -45,6 +63,8 @@ class Performing:
                 error = await self._write(pod, step)
             case plan.Projected():
                 error = await self.projecting.fill(pod, step)
+            case CsiMount():
+                error = await self.csi.mount(pod, step) if self.csi is not None else "no API server is joined"
             case _:
                 error = await self._make(step)
         plugin, status = type(step).__name__, "fail-unknown" if error else "success"
@@ -90,9 +110,13 @@ class Performing:
     async def _give(self, step: plan.HostPath | plan.Local) -> str:
         if not isinstance(step, plan.Local) or step.group is None:
             return ""
-        arguments = {"path": step.path, "group": step.group, "when_root_differs": step.when_root_differs}
+        return await self.give(step.path, step.group, step.when_root_differs)
+
+    async def give(self, path: str, group: int, when_root_differs: bool) -> str:
+        """All files at the path to the group. '' or the error's text."""
+        arguments = {"path": path, "group": group, "when_root_differs": when_root_differs}
         function = "actors.volume_manager.ownership:give_to_group"
-        return await self.risk(step.path, function, arguments, deadline=OWNERSHIP_SECONDS)
+        return await self.risk(path, function, arguments, deadline=OWNERSHIP_SECONDS)
 
     def _make_directory(self, step: plan.Directory) -> str:
         """On our own file system: nothing there hangs that would not hang the agent anyway."""

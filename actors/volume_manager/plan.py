@@ -21,6 +21,9 @@ from actors.kube.volumes import (
 )
 
 from .claims import Found
+from .csi import steps as csi_steps
+from .csi.model import CsiMount
+from .csi.steps import DRIVER_NAME
 from .downward import DEFAULT_MODE
 from .layout import CONFIG_MAP, DOWNWARD_API, EMPTY_DIR, PROJECTED, SECRET, is_name, volume_path
 from .nfs import Nfs, export_of, nfs_step, options_of
@@ -127,6 +130,7 @@ Step = (
     | Downward
     | Projected
     | ByRuntime
+    | CsiMount
     | Unready
     | Refused
 )
@@ -151,6 +155,8 @@ def claimed(pod: Pod, volume: str, found: Found | str, pod_dir: str) -> Step:
     whole = pod.spec.securityContext
     claims = (one.persistentVolumeClaim for one in pod.spec.volumes if one.name == volume)
     read_only = any(claim is not None and claim.readOnly for claim in claims)
+    if found.csi is not None:
+        return csi_steps.of_claim(pod, volume, found.csi, pod_dir, read_only=read_only)
     if found.nfs_volume:
         options = options_of(found.options, read_only=read_only)
         return nfs_step(pod_dir, volume, found.nfs_volume, found.path, options)
@@ -196,6 +202,10 @@ def _step(pod: Pod, volume: Volume, pod_dir: str, memory: int, *, joined: bool) 
         return _host_path(volume.name, volume.hostPath)
     if volume.nfs is not None:
         return _nfs(volume.name, volume.nfs, pod_dir)
+    if volume.csi is not None and joined:
+        if not DRIVER_NAME.match(volume.csi.driver):
+            return Refused(volume.name, f"volume {volume.name!r}: {volume.csi.driver!r} is not the name of a driver")
+        return csi_steps.of_pod(pod, volume.name, volume.csi, pod_dir)
     if volume.image is not None:
         return ByRuntime(volume.name)
     if volume.downwardAPI is not None:

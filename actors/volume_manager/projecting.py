@@ -48,7 +48,7 @@ class Projecting:
         tokens: ServiceTokens | None = None,
     ) -> None:
         self._actor, self._mount_memory, self._allocatable, self._stamp = actor, mount_memory, allocatable, stamp
-        self._tokens = tokens or ServiceTokens(self._call)
+        self.tokens = tokens or ServiceTokens(self._call)
         self._followed: dict[str, _Followed] = {}
         self._mounted: set[str] = set()
 
@@ -65,7 +65,7 @@ class Projecting:
     def forget(self, uid: str, pod_dir: str) -> None:
         """Its volumes are gone."""
         self._followed.pop(uid, None)
-        self._tokens.forget(uid)
+        self.tokens.forget(uid)
         self._mounted = {path for path in self._mounted if not path.startswith(f"{pod_dir}/")}
 
     def data(self, uid: str) -> bytes:
@@ -79,7 +79,7 @@ class Projecting:
 
     def due(self) -> list[str]:
         """UIDs of the pods with a token that is to be had anew."""
-        return [uid for uid, followed in self._followed.items() if any(map(self._tokens.due, followed.tokens))]
+        return [uid for uid, followed in self._followed.items() if any(map(self.tokens.due, followed.tokens))]
 
     @staticmethod
     def filled(step: plan.Projected) -> bool:
@@ -109,7 +109,7 @@ class Projecting:
         refs = content.objects_wanted(pod.metadata.namespace, step.sources)
         wanted = content.tokens_wanted(pod, step.sources)
         objects, tokens = await asyncio.gather(
-            asyncio.gather(*map(self._object, refs)), asyncio.gather(*map(self._tokens.get, wanted))
+            asyncio.gather(*map(self._object, refs)), asyncio.gather(*map(self.tokens.get, wanted))
         )
         own = any(source.downwardAPI is not None for source in step.sources)
         return Given(

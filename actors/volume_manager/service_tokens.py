@@ -55,15 +55,19 @@ class ServiceTokens:
 
     async def get(self, wanted: TokenWanted) -> str:
         """Raises ContentError when there is none."""
+        return (await self.get_until(wanted))[0]
+
+    async def get_until(self, wanted: TokenWanted) -> tuple[str, float]:
+        """With its end, seconds since 1970. Raises ContentError when there is none."""
         kept, now = self._kept.get(wanted), self._clock()
         if kept is not None and kept.asked <= now < kept.renew:
-            return kept.token
+            return kept.token, kept.ends
         try:
             kept = self._kept[wanted] = await self._ask(wanted)
         except ContentError:
             if kept is None or self._clock() >= kept.ends:
                 raise
-        return kept.token
+        return kept.token, kept.ends
 
     def due(self, wanted: TokenWanted) -> bool:
         """Whether it is to be had anew."""

@@ -142,7 +142,7 @@ async def test_what_a_host_path_should_be_and_is_not_is_said_with_the_volumes_na
         ({"gitRepo": {"repository": "x"}}, "CVE-2024-10220"),
         ({"glusterfs": {}}, "removed"),
         ({"secret": {"secretName": "s"}}, "not joined an API server"),
-        ({"csi": {"driver": "d"}}, "not supported"),
+        ({"csi": {"driver": "d"}}, "has not joined an API server"),
         ({}, "no source"),
         ({"hostPath": {"path": "/a/../b"}}, r"'..'"),
         ({"hostPath": {"path": "/a", "type": "Folder"}}, "unknown hostPath type"),

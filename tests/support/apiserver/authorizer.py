@@ -112,6 +112,10 @@ class Authorizer:
         if (wanted.group, wanted.resource) == ("storage.k8s.io", "csinodes"):
             own = wanted.name == node or wanted.verb == "create"
             return "" if own and wanted.verb in ("get", *_WRITE, "delete") else "can only access own csinode"
+        if (wanted.group, described) == ("storage.k8s.io", "volumeattachments"):
+            found = self._store.get(("volumeattachments.storage.k8s.io", "", wanted.name))
+            own = wanted.verb == "get" and dig(found, "spec.nodeName", "") == node
+            return "" if own else f"no relationship found between node '{node}' and this object"
         if wanted.verb not in NODE_RULES.get((wanted.group, described), ()):
             return "no RBAC policy matched"
         return self._selected(node, wanted)

@@ -140,8 +140,22 @@ class NodeRestriction:
             for volume in pod["spec"].get("volumes") or []
             for source in (volume.get("projected") or {}).get("sources") or []
         ]
-        if wanted and wanted[0] not in [source.get("audience") for source in sources]:
+        known = [source.get("audience") for source in sources] + self._audiences_of_drivers(pod)
+        if wanted and wanted[0] not in known:
             forbidden("serviceaccounts", target.name, f'audience "{wanted[0]}" not found in pod spec volume')
+
+
+    def _audiences_of_drivers(self, pod: Obj) -> list[str]:
+        """What the storage drivers of the pod's own volumes and of its claims ask for."""
+        drivers = set[str]()
+        for volume in pod["spec"].get("volumes") or []:
+            name = dig(volume, "persistentVolumeClaim.claimName", "")
+            claim = self._store.get(("persistentvolumeclaims", pod["metadata"]["namespace"], name)) if name else None
+            found = self._store.get(("persistentvolumes", "", dig(claim, "spec.volumeName", ""))) if claim else None
+            drivers |= {dig(volume, "csi.driver", ""), dig(found or {}, "spec.csi.driver", "")} - {""}
+        objects = [self._store.get(("csidrivers.storage.k8s.io", "", name)) or {} for name in drivers]
+        requests = [one for found in objects for one in dig(found, "spec.tokenRequests", None) or []]
+        return [one.get("audience", "") for one in requests]
 
 
 def _may_label(key: str) -> bool:

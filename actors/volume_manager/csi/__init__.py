@@ -1,0 +1,1 @@
+"""Volumes of storage drivers (CSI): how drivers are found, and what they are asked on this node."""

@@ -1,0 +1,115 @@
+"""Objects of the API server that volumes of drivers need."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.kube.codec import ObjectError, decode
+from actors.kube.contents import secret_data
+from actors.kube.meta import Api, ObjectMeta
+from supervision.actor import Actor, AskError
+
+from .errors import CsiError
+from .model import PERSISTENT, SecretName
+
+KUBE_CLIENT: Final = "api_clients/kube_client"
+CALL_SECONDS: Final = 12.0
+STORAGE: Final = "/apis/storage.k8s.io/v1"
+MERGE_PATCH: Final = "application/merge-patch+json"
+T = TypeVar("T", bound=Api)
+
+
+class TokenRequest(Api, frozen=True):
+    audience: str = ""
+    expirationSeconds: int | None = None
+
+
+class DriverSpec(Api, frozen=True):
+    """Of a CSIDriver; these are the defaults of a driver that has none, too."""
+
+    attachRequired: bool = True
+    podInfoOnMount: bool = False
+    volumeLifecycleModes: tuple[str, ...] = (PERSISTENT,)
+    fsGroupPolicy: str = "ReadWriteOnceWithFSType"
+    tokenRequests: tuple[TokenRequest, ...] = ()
+    requiresRepublish: bool = False
+    serviceAccountTokenInSecrets: bool = False
+
+
+class _CSIDriver(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DriverSpec = DriverSpec()
+
+
+class _AttachError(Api, frozen=True):
+    message: str = ""
+
+
+class _AttachStatus(Api, frozen=True):
+    attached: bool = False
+    attachmentMetadata: dict[str, str] = {}
+    attachError: _AttachError | None = None
+
+
+class _Attachment(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    status: _AttachStatus = _AttachStatus()
+
+
+class ApiObjects:
+    """Asked of the kube_client. Raises CsiError, each method."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+
+    async def driver(self, name: str) -> DriverSpec:
+        answer = await self.call("GET", f"{STORAGE}/csidrivers/{quote(name, safe='')}")
+        if answer.reason == "NotFound":
+            return DriverSpec()
+        return _decoded(_checked(answer, f"CSIDriver {name}"), _CSIDriver).spec
+
+    async def attached(self, name: str, what: str) -> dict[str, str]:
+        """What the controller gave when it attached the volume."""
+        answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
+        if answer.reason in ("NotFound", "Forbidden"):  # the authorizer knows nothing of one that is not there
+            raise CsiError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
+        status = _decoded(_checked(answer, f"VolumeAttachment {name}"), _Attachment).status
+        if not status.attached:
+            why = f": {status.attachError.message}" if status.attachError is not None else ""
+            raise CsiError(f"{what} is not attached yet{why}")
+        return status.attachmentMetadata
+
+    async def secret(self, of: SecretName | None) -> dict[str, str]:
+        if of is None:
+            return {}
+        path = f"/api/v1/namespaces/{quote(of.namespace, safe='')}/secrets/{quote(of.name, safe='')}"
+        body = _checked(await self.call("GET", path), f"secret {of.namespace}/{of.name}")
+        try:
+            return {key: value.decode() for key, value in secret_data(body).items()}
+        except (ObjectError, UnicodeDecodeError) as error:
+            raise CsiError(f"secret {of.namespace}/{of.name}: {error}") from None
+
+    async def call(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> ApiAnswer:
+        data = msgspec.json.encode(body) if body is not None else b""
+        call = ApiCall(method=method, path=path, body=data, content_type=content_type)
+        try:
+            return await self._actor.ask(KUBE_CLIENT, call, ApiAnswer, timeout=CALL_SECONDS)
+        except AskError as error:
+            raise CsiError(f"{KUBE_CLIENT}: {error}") from None
+
+
+def _checked(answer: ApiAnswer, what: str) -> bytes:
+    if not answer.ok:
+        raise CsiError(f"{what}: {answer.reason or answer.status}: {answer.message}")
+    return answer.body
+
+
+def _decoded(body: bytes, kind: type[T]) -> T:
+    try:
+        return decode(body, kind)
+    except ObjectError as error:
+        raise CsiError(f"{kind.__name__.lstrip('_')}: {error}") from None

@@ -1,0 +1,117 @@
+"""Calls to a driver, and to the socket by which it registers. Imported only where there is one: it needs gRPC."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Final, TypeVar
+
+import grpc
+import grpc.aio
+
+from proto import csi_pb2 as csi
+from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
+from proto import plugin_registration_pb2 as registration
+
+from .access import capability
+from .errors import CsiError
+from .model import CsiMount, Driver
+
+CALL_SECONDS: Final = 120.0
+DIAL_SECONDS: Final = 10.0
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+    ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_retries", 0),
+)
+_RPC: Final = csi.NodeServiceCapability.RPC
+_Answer = TypeVar("_Answer")
+
+
+class Connection:
+    """To the sockets at `path`. Raises CsiError, each method."""
+
+    def __init__(self, path: str) -> None:
+        self._channel = grpc.aio.insecure_channel(f"unix://{path}", options=_OPTIONS)
+        self._node: Any = csi_pb2_grpc.NodeStub(self._channel)
+        self._registrar: Any = plugin_registration_pb2_grpc.RegistrationStub(self._channel)
+
+    async def close(self) -> None:
+        """Once what is under way has ended."""
+        await self._channel.close(CALL_SECONDS)
+
+    # -- registration -------------------------------------------------------------------------------------------------
+    async def who(self) -> registration.PluginInfo:
+        found: registration.PluginInfo = await _asked(
+            "GetInfo", self._registrar.GetInfo(registration.InfoRequest(), timeout=DIAL_SECONDS)
+        )
+        return found
+
+    async def notify(self, error: str) -> None:
+        status = registration.RegistrationStatus(plugin_registered=not error, error=error)
+        await _asked("NotifyRegistrationStatus", self._registrar.NotifyRegistrationStatus(status, timeout=DIAL_SECONDS))
+
+    # -- driver -------------------------------------------------------------------------------------------------------
+    async def describe(self, name: str, endpoint: str) -> Driver:
+        info: csi.NodeGetInfoResponse = await _asked(
+            "NodeGetInfo", self._node.NodeGetInfo(csi.NodeGetInfoRequest(), timeout=CALL_SECONDS)
+        )
+        answer: csi.NodeGetCapabilitiesResponse = await _asked(
+            "NodeGetCapabilities",
+            self._node.NodeGetCapabilities(csi.NodeGetCapabilitiesRequest(), timeout=CALL_SECONDS),
+        )
+        can = {one.rpc.type for one in answer.capabilities}
+        return Driver(
+            name=name,
+            endpoint=endpoint,
+            node_id=info.node_id,
+            max_volumes=max(0, info.max_volumes_per_node),
+            topology=dict(info.accessible_topology.segments),
+            stages=_RPC.STAGE_UNSTAGE_VOLUME in can,
+            groups=_RPC.VOLUME_MOUNT_GROUP in can,
+            many_writers=_RPC.SINGLE_NODE_MULTI_WRITER in can,
+        )
+
+    async def stage(
+        self, driver: Driver, step: CsiMount, path: str, context: dict[str, str], secrets: dict[str, str]
+    ) -> None:
+        request = csi.NodeStageVolumeRequest(
+            volume_id=step.source.handle,
+            publish_context=context,
+            staging_target_path=path,
+            volume_capability=capability(driver, step),
+            secrets=secrets,
+            volume_context=step.source.attributes,
+        )
+        await _asked("NodeStageVolume", self._node.NodeStageVolume(request, timeout=CALL_SECONDS))
+
+    async def publish(
+        self, driver: Driver, step: CsiMount, staged: str, context: dict[str, str], secrets: dict[str, str],
+        attributes: dict[str, str],
+    ) -> None:  # fmt: skip
+        request = csi.NodePublishVolumeRequest(
+            volume_id=step.source.handle,
+            publish_context=context,
+            staging_target_path=staged,
+            target_path=step.path,
+            volume_capability=capability(driver, step),
+            readonly=step.read_only,
+            secrets=secrets,
+            volume_context={**step.source.attributes, **attributes},
+        )
+        await _asked("NodePublishVolume", self._node.NodePublishVolume(request, timeout=CALL_SECONDS))
+
+    async def unpublish(self, handle: str, path: str) -> None:
+        request = csi.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
+        await _asked("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=CALL_SECONDS))
+
+    async def unstage(self, handle: str, path: str) -> None:
+        request = csi.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
+        await _asked("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=CALL_SECONDS))
+
+
+async def _asked(method: str, call: Awaitable[_Answer]) -> _Answer:
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        raise CsiError(f"{method}: rpc error: code = {error.code().name} desc = {error.details()}") from None

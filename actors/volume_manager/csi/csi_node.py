@@ -1,0 +1,66 @@
+"""The CSINode object: which drivers are on this node, under which names they know it. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from .model import Driver
+
+Obj = dict[str, Any]
+MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+NODE_IDS: Final = "csi.volume.kubernetes.io/nodeid"
+_MOVED: Final = ("aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "portworx-volume", "vsphere-volume")
+"""Plugins that Kubernetes moved to drivers (KEP-625)."""
+
+
+def made(name: str, uid: str) -> Obj:
+    """A new one; it goes with its node."""
+    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
+    moved = ",".join(f"kubernetes.io/{one}" for one in _MOVED)
+    meta = {"name": name, "ownerReferences": [owner], "annotations": {MIGRATED: moved}}
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": meta, "spec": {"drivers": []}}
+
+
+def with_driver(node: Obj, driver: Driver) -> Obj:
+    """The same, with this driver as it is now."""
+    entry: Obj = {"name": driver.name, "nodeID": driver.node_id, "topologyKeys": sorted(driver.topology)}
+    if driver.max_volumes:
+        entry["allocatable"] = {"count": driver.max_volumes}
+    others = without_driver(node, driver.name)["spec"]["drivers"]
+    return {**node, "spec": {"drivers": [*others, entry]}}
+
+
+def without_driver(node: Obj, name: str) -> Obj:
+    there = (node.get("spec") or {}).get("drivers") or []
+    return {**node, "spec": {"drivers": [one for one in there if one["name"] != name]}}
+
+
+def node_patch(node: Obj, driver: Driver) -> Obj:
+    """Merge patch of the Node: its name for the driver, and where the driver says it is. Empty: all is so already."""
+    meta = node.get("metadata") or {}
+    ids, labels = node_ids(node), meta.get("labels") or {}
+    news = {key: value for key, value in driver.topology.items() if labels.get(key) != value}
+    patch: Obj = {"labels": news} if news else {}
+    if ids.get(driver.name) != driver.node_id:
+        patch["annotations"] = {NODE_IDS: json.dumps({**ids, driver.name: driver.node_id}, sort_keys=True)}
+    return {"metadata": patch} if patch else {}
+
+
+def node_patch_without(node: Obj, name: str) -> Obj:
+    """Merge patch of the Node once the driver is gone. Empty: nothing says anything of it."""
+    ids = node_ids(node)
+    if name not in ids:
+        return {}
+    del ids[name]
+    return {"metadata": {"annotations": {NODE_IDS: json.dumps(ids, sort_keys=True) if ids else None}}}
+
+
+def node_ids(node: Obj) -> dict[str, str]:
+    """The node's names by driver."""
+    text = ((node.get("metadata") or {}).get("annotations") or {}).get(NODE_IDS, "")
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

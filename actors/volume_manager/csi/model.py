@@ -1,0 +1,104 @@
+"""What is known of a driver and of a volume of it, and where things of it are on this node. Pure.
+
+Paths and names are Kubernetes' own: drivers and the attach controller compute the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+PLUGIN: Final = "kubernetes.io~csi"
+DATA: Final = "vol_data.json"
+PERSISTENT, EPHEMERAL = "Persistent", "Ephemeral"
+
+
+class Driver(msgspec.Struct, frozen=True, kw_only=True):
+    """As it has registered. `stages`, `groups`, `many_writers`: its capabilities STAGE_UNSTAGE_VOLUME,
+    VOLUME_MOUNT_GROUP, SINGLE_NODE_MULTI_WRITER."""
+
+    name: str
+    endpoint: str
+    node_id: str
+    max_volumes: int = 0
+    topology: dict[str, str] = {}
+    stages: bool = False
+    groups: bool = False
+    many_writers: bool = False
+
+
+class SecretName(msgspec.Struct, frozen=True):
+    namespace: str
+    name: str
+
+
+class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
+    """What a claim, or a pod's own volume (`ephemeral`), stands for. `name`: of the PersistentVolume or the pod's
+    volume."""
+
+    name: str
+    driver: str
+    handle: str
+    ephemeral: bool = False
+    read_only: bool = False
+    fs_type: str = ""
+    attributes: dict[str, str] = {}
+    mount_options: list[str] = []
+    access_modes: list[str] = []
+    stage_secret: SecretName | None = None
+    publish_secret: SecretName | None = None
+
+
+class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of a plan: the volume is to be at `path` for the pod."""
+
+    volume: str
+    path: str
+    source: CsiVolume
+    group: int | None = None
+    """fsGroup."""
+    when_root_differs: bool = False
+    read_only: bool = False
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept beside a volume of a pod (vol_data.json), so that it can be undone by whoever comes later."""
+
+    driverName: str
+    volumeHandle: str
+    specVolID: str = ""
+    nodeName: str = ""
+    attachmentID: str = ""
+    """Empty: nobody attaches such volumes."""
+    volumeLifecycleMode: str = PERSISTENT
+    ready: bool = False
+    """It was published, and its files are the pod's group's. Ours alone."""
+
+
+def inline_handle(uid: str, volume: str) -> str:
+    return "csi-" + _sha(f"{uid}{volume}")
+
+
+def attachment_name(handle: str, driver: str, node: str) -> str:
+    """Of the VolumeAttachment that the attach controller makes."""
+    return "csi-" + _sha(f"{handle}{driver}{node}")
+
+
+def unique_name(driver: str, handle: str) -> str:
+    """Of an attached volume, in the node's status."""
+    return f"kubernetes.io/csi/{driver}^{handle}"
+
+
+def stage_dir(plugins_dir: str, driver: str, handle: str) -> str:
+    return f"{plugins_dir}/kubernetes.io/csi/{driver}/{_sha(handle)}"
+
+
+def volume_dir(pod_dir: str, name: str) -> str:
+    """The volume itself is at `mount` in it."""
+    return f"{pod_dir}/volumes/{PLUGIN}/{name}"
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,218 @@
+"""Has volumes of drivers staged, published, and undone again.
+
+What was asked of a driver is on disk before it is asked, so that no restart loses a volume: see records.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from actors.api_clients.messages import VolumesInUse
+from actors.kube.pod import Pod
+from supervision.actor import Actor
+
+from ..content import ContentError
+from ..locks import PodLocks
+from ..service_tokens import ServiceTokens
+from . import records
+from .api import ApiObjects, DriverSpec
+from .drivers import Drivers
+from .errors import CsiError
+from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, Published, attachment_name
+from .pod_info import TOKENS, given_group, pod_attributes, tokens_text, tokens_wanted
+from .records import Records
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+REPUBLISH_SECONDS: Final = 60.0
+HEARTBEAT_CLIENT: Final = "api_clients/heartbeat_client"
+_STAGED: Final = "globalmount"
+_MOUNT: Final = "mount"
+Give = Callable[[str, int, bool], Awaitable[str]]
+"""Give all files at a path to a group; whether only when the top is not the group's. '' or the error's text."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is needed to have volumes made."""
+
+    actor: Actor
+    drivers: Drivers
+    api: ApiObjects
+    records: Records
+    tokens: ServiceTokens
+    give: Give
+    node_name: str
+
+
+class CsiMounting:
+    """For the volume manager."""
+
+    def __init__(self, around: Around) -> None:
+        self._actor, self._drivers, self._api, self._records = around.actor, around.drivers, around.api, around.records
+        self._tokens, self._give, self._node_name = around.tokens, around.give, around.node_name
+        self._locks = PodLocks()
+        self._again: dict[str, tuple[Pod, CsiMount]] = {}
+        """Volumes that their driver wants to be told of again and again, by path."""
+
+    def start(self) -> None:
+        self._drivers.start()
+        self._actor.every(REPUBLISH_SECONDS, self._republish, jitter=0.1)
+        self.tell_in_use()
+
+    def tell_in_use(self) -> None:
+        """Which volumes the attach controller must leave attached."""
+        self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(self._records.in_use()), deadline=30.0)
+
+    # -- making -------------------------------------------------------------------------------------------------------
+    async def mount(self, pod: Pod, step: CsiMount) -> str:
+        """'' or the error's text."""
+        known = records.read(os.path.dirname(step.path))
+        there = known is not None and known.ready and records.mounted(step.path)
+        try:
+            driver, connection = self._drivers.get(step.source.driver)
+            if not there:
+                await self._mount(pod, step, driver, connection)
+            elif (await self._api.driver(driver.name)).requiresRepublish:
+                self._again[step.path] = (pod, step)
+        except (CsiError, OSError) as error:
+            if there:
+                self._actor.log.warning("volume at %s stays as it is: %s", step.path, error)
+                return ""
+            return f"kubernetes.io/csi: {error}"
+        return ""
+
+    async def _mount(self, pod: Pod, step: CsiMount, driver: Driver, connection: Connection) -> None:
+        spec = await self._api.driver(driver.name)
+        kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
+        if kind not in spec.volumeLifecycleModes:
+            modes = ", ".join(spec.volumeLifecycleModes)
+            raise CsiError(f"volume mode {kind!r} not supported by driver {driver.name} (only supports [{modes}])")
+        record = self._record(step, kind, attached=spec.attachRequired and kind == PERSISTENT)
+        secrets = await self._api.secret(step.source.publish_secret)
+        extra = await self._extra(pod, step, spec)
+        if spec.serviceAccountTokenInSecrets and TOKENS in extra:
+            secrets[TOKENS] = extra.pop(TOKENS)
+        async with self._locks.hold(self._records.stage_dir(record)):
+            if known := records.read(os.path.dirname(step.path)):
+                record = msgspec.structs.replace(record, ready=known.ready)
+            records.write(os.path.dirname(step.path), record)
+            self.tell_in_use()
+            context = await self._attached(step, record)
+            staged = await self._stage(step, driver, connection, record, context)
+            await connection.publish(driver, step, staged, context, secrets, extra)
+        group = given_group(driver, spec, step)
+        if group is not None and (complaint := await self._give(step.path, group, step.when_root_differs)):
+            raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {complaint}")
+        records.write(os.path.dirname(step.path), msgspec.structs.replace(record, ready=True))
+        if spec.requiresRepublish:
+            self._again[step.path] = (pod, step)
+
+    def _record(self, step: CsiMount, kind: str, *, attached: bool) -> Published:
+        source = step.source
+        return Published(
+            driverName=source.driver,
+            volumeHandle=source.handle,
+            specVolID=source.name,
+            nodeName=self._node_name,
+            attachmentID=attachment_name(source.handle, source.driver, self._node_name) if attached else "",
+            volumeLifecycleMode=kind,
+        )
+
+    async def _attached(self, step: CsiMount, record: Published) -> dict[str, str]:
+        if not record.attachmentID:
+            return {}
+        return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
+
+    async def _stage(
+        self, step: CsiMount, driver: Driver, connection: Connection, record: Published, context: dict[str, str]
+    ) -> str:
+        """Where it is staged; '' for a driver or a volume that is not."""
+        if not driver.stages or step.source.ephemeral:
+            return ""
+        folder = self._records.stage_dir(record)
+        records.write(folder, Published(driverName=record.driverName, volumeHandle=record.volumeHandle))
+        os.makedirs(f"{folder}/{_STAGED}", 0o750, exist_ok=True)
+        secrets = await self._api.secret(step.source.stage_secret)
+        await connection.stage(driver, step, f"{folder}/{_STAGED}", context, secrets)
+        return f"{folder}/{_STAGED}"
+
+    async def _extra(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
+        """What the driver wants to know of the pod."""
+        found = pod_attributes(pod, ephemeral=step.source.ephemeral) if spec.podInfoOnMount else {}
+        wanted = tokens_wanted(pod, spec)
+        if not wanted:
+            return found
+        try:
+            got = await asyncio.gather(*(self._tokens.get_until(one) for one in wanted))
+        except ContentError as error:
+            raise CsiError(str(error)) from None
+        return {**found, TOKENS: tokens_text(wanted, got)}
+
+    async def _republish(self) -> None:
+        for path, (pod, step) in list(self._again.items()):
+            if path in self._again and (complaint := await self._once_more(pod, step)):
+                self._actor.log.warning("volume at %s is not published again: %s", path, complaint)
+
+    async def _once_more(self, pod: Pod, step: CsiMount) -> str:
+        try:
+            driver, connection = self._drivers.get(step.source.driver)
+            await self._mount(pod, step, driver, connection)
+        except (CsiError, OSError) as error:
+            return str(error)
+        return ""
+
+    # -- undoing ------------------------------------------------------------------------------------------------------
+    async def unmount(self, pod_dir: str) -> str:
+        """Undo every volume of a driver that the pod has. '' or the error's text of those that are left."""
+        errors = []
+        for folder, record in records.of_pod(pod_dir):
+            self._again.pop(f"{folder}/{_MOUNT}", None)
+            if record is None:
+                continue  # nothing was asked of a driver
+            try:
+                await self._undo(folder, record)
+            except (CsiError, OSError) as error:
+                errors.append(f"{os.path.basename(folder)}: kubernetes.io/csi: {error}")
+        self.tell_in_use()
+        return "; ".join(errors)
+
+    async def _undo(self, folder: str, record: Published) -> None:
+        _, connection = self._drivers.get(record.driverName)
+        await connection.unpublish(record.volumeHandle, f"{folder}/{_MOUNT}")
+        if records.mounted(f"{folder}/{_MOUNT}"):
+            raise CsiError(f"{folder}/{_MOUNT} is mounted still after NodeUnpublishVolume")
+        async with self._locks.hold(self._records.stage_dir(record)):
+            records.remove(folder, _MOUNT)
+            await self._unstage(record)
+
+    async def _unstage(self, record: Published) -> None:
+        """When nobody has it any more."""
+        folder = self._records.stage_dir(record)
+        if records.read(folder) is None or self._records.used(record):
+            return
+        driver, connection = self._drivers.get(record.driverName)
+        if driver.stages:
+            await connection.unstage(record.volumeHandle, f"{folder}/{_STAGED}")
+        if records.mounted(f"{folder}/{_STAGED}"):
+            raise CsiError(f"{folder}/{_STAGED} is mounted still after NodeUnstageVolume")
+        records.remove(folder, _STAGED)
+
+    async def sweep(self) -> None:
+        """Unstage what was left when the agent ended between the two."""
+        self.tell_in_use()
+        for record in self._records.staged():
+            if self._records.used(record) or record.driverName not in self._drivers.names:
+                continue
+            try:
+                async with self._locks.hold(self._records.stage_dir(record)):
+                    await self._unstage(record)
+            except (CsiError, OSError) as error:
+                self._actor.log.warning("volume %s stays staged: %s", record.volumeHandle, error)

@@ -1,0 +1,77 @@
+"""Tells the cluster which drivers are on this node: CSINode, and the node's own labels and annotation."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from actors.api_clients.messages import ApiAnswer
+
+from . import csi_node
+from .api import MERGE_PATCH, STORAGE, ApiObjects
+from .csi_node import Obj
+from .errors import CsiError
+from .model import Driver
+
+TRIES: Final = 5
+"""Others may write the same object; what is lost to them is tried again at once."""
+
+
+class Change(Protocol):
+    def __call__(self, node: Obj) -> Obj: ...
+
+
+class NodeObjects:
+    """Raises CsiError, each method."""
+
+    def __init__(self, api: ApiObjects, node_name: str) -> None:
+        self._api, self._name = api, node_name
+
+    async def add(self, driver: Driver) -> None:
+        node = await self._node()
+        patch = csi_node.node_patch(node, driver)
+        if patch:
+            _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
+        uid = node["metadata"]["uid"]
+        await self._write(uid, lambda there: csi_node.with_driver(there, driver))
+
+    async def remove(self, name: str) -> None:
+        node = await self._node()
+        patch = csi_node.node_patch_without(node, name)
+        if patch:
+            _ok(await self._api.call("PATCH", self._node_path, patch, MERGE_PATCH), "node")
+        await self._write(node["metadata"]["uid"], lambda there: csi_node.without_driver(there, name))
+
+    @property
+    def _node_path(self) -> str:
+        return f"/api/v1/nodes/{self._name}"
+
+    async def _node(self) -> Obj:
+        return _ok(await self._api.call("GET", self._node_path), "node")
+
+    async def _write(self, uid: str, change: Change) -> None:
+        path = f"{STORAGE}/csinodes"
+        for _ in range(TRIES):
+            answer = await self._api.call("GET", f"{path}/{self._name}")
+            if answer.reason == "NotFound":
+                wanted = change(csi_node.made(self._name, uid))
+                answer = await self._api.call("POST", path, wanted)
+            else:
+                there = _ok(answer, "CSINode")
+                wanted = change(there)
+                if wanted == there:
+                    return
+                answer = await self._api.call("PUT", f"{path}/{self._name}", wanted)
+            if answer.status != 409:
+                break
+        _ok(answer, "CSINode")
+
+
+def _ok(answer: ApiAnswer, what: str) -> Obj:
+    if not answer.ok:
+        raise CsiError(f"{what}: {answer.reason or answer.status}: {answer.message}")
+    found: Any = msgspec.json.decode(answer.body)
+    if not isinstance(found, dict):
+        raise CsiError(f"{what}: the answer is no object")
+    return found

@@ -1,0 +1,69 @@
+"""What a driver is told of a pod, and whether the agent gives the volume to the pod's group. Pure."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from actors.kube.pod import Pod
+
+from ..content import DEFAULT_TOKEN_SECONDS, TokenWanted
+from .api import DriverSpec
+from .model import CsiMount, Driver
+
+TOKENS: Final = "csi.storage.k8s.io/serviceAccount.tokens"
+_PREFIX: Final = "csi.storage.k8s.io/"
+
+
+def pod_attributes(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
+    """For drivers with podInfoOnMount."""
+    return {
+        f"{_PREFIX}pod.name": pod.metadata.name,
+        f"{_PREFIX}pod.namespace": pod.metadata.namespace,
+        f"{_PREFIX}pod.uid": pod.metadata.uid,
+        f"{_PREFIX}serviceAccount.name": pod.spec.serviceAccountName,
+        f"{_PREFIX}ephemeral": "true" if ephemeral else "false",
+    }
+
+
+def tokens_wanted(pod: Pod, spec: DriverSpec) -> list[TokenWanted]:
+    meta, account = pod.metadata, pod.spec.serviceAccountName or "default"
+    return [
+        TokenWanted(
+            meta.namespace,
+            account,
+            one.audience,
+            one.expirationSeconds or DEFAULT_TOKEN_SECONDS,
+            meta.name,
+            meta.uid,
+        )
+        for one in spec.tokenRequests
+    ]
+
+
+def tokens_text(wanted: Sequence[TokenWanted], got: Sequence[tuple[str, float]]) -> str:
+    """JSON of the tokens and their ends, by audience."""
+    found = {
+        one.audience: {"token": token, "expirationTimestamp": _time(ends)}
+        for one, (token, ends) in zip(wanted, got, strict=True)
+    }
+    return msgspec.json.encode(found).decode()
+
+
+def given_group(driver: Driver, spec: DriverSpec, step: CsiMount) -> int | None:
+    """The group that the files are to be given to by the agent; None where there is nothing to do, or the driver does
+    it."""
+    source = step.source
+    if step.group is None or driver.groups or step.read_only or spec.fsGroupPolicy == "None":
+        return None
+    if spec.fsGroupPolicy == "File":
+        return step.group
+    once = {"ReadWriteOnce", "ReadWriteOncePod"} & set(source.access_modes)
+    return step.group if source.fs_type and once else None
+
+
+def _time(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

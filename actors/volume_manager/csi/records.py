@@ -1,0 +1,96 @@
+"""What is written beside volumes of drivers, before anything is asked of a driver: whoever comes later can undo it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from actors.linux import mountinfo
+
+from .model import DATA, PLUGIN, Published, stage_dir, unique_name
+
+
+class Records:
+    """Below the agent's directories of pods and of plugins. Blocking, but on our own file system."""
+
+    def __init__(self, pods_dir: str, plugins_dir: str) -> None:
+        self._pods_dir, self._plugins_dir = pods_dir, plugins_dir
+
+    def stage_dir(self, record: Published) -> str:
+        return stage_dir(self._plugins_dir, record.driverName, record.volumeHandle)
+
+    def of_pods(self) -> Iterator[Published]:
+        """Of every volume of a driver that any pod has or may have."""
+        for uid in _names(self._pods_dir):
+            for _, record in of_pod(f"{self._pods_dir}/{uid}"):
+                if record is not None:
+                    yield record
+
+    def used(self, record: Published) -> bool:
+        """Whether any pod has the volume."""
+        key = (record.driverName, record.volumeHandle)
+        return any((one.driverName, one.volumeHandle) == key for one in self.of_pods())
+
+    def staged(self) -> list[Published]:
+        """Of the volumes that a driver was asked to stage."""
+        top = f"{self._plugins_dir}/kubernetes.io/csi"
+        folders = (f"{top}/{driver}/{name}" for driver in _names(top) for name in _names(f"{top}/{driver}"))
+        return [record for folder in folders if (record := read(folder)) is not None]
+
+    def in_use(self) -> list[str]:
+        """Names of the volumes that somebody attached for pods."""
+        return sorted({unique_name(one.driverName, one.volumeHandle) for one in self.of_pods() if one.attachmentID})
+
+
+def of_pod(pod_dir: str) -> list[tuple[str, Published | None]]:
+    """Directory of each volume of a driver, and what is written of it; None: nothing that can be read."""
+    top = f"{pod_dir}/volumes/{PLUGIN}"
+    return [(f"{top}/{name}", read(f"{top}/{name}")) for name in _names(top)]
+
+
+def read(folder: str) -> Published | None:
+    try:
+        with open(f"{folder}/{DATA}", "rb") as file:
+            return msgspec.json.decode(file.read(), type=Published)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write(folder: str, record: Published) -> None:
+    """At once or not at all. Raises OSError."""
+    if read(folder) == record:
+        return
+    os.makedirs(folder, 0o750, exist_ok=True)
+    with open(f"{folder}/.{DATA}", "wb") as file:
+        file.write(msgspec.json.encode(record))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{folder}/.{DATA}", f"{folder}/{DATA}")
+
+
+def remove(folder: str, mount: str) -> None:
+    """The directory, its record last, and what is left of the mount point. Raises OSError when something is in it."""
+    for path in (f"{folder}/{mount}",):
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rmdir(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+    for name in (f".{DATA}", DATA):
+        if os.path.lexists(f"{folder}/{name}"):
+            os.unlink(f"{folder}/{name}")
+    os.rmdir(folder)
+
+
+def mounted(path: str) -> bool:
+    """By the mount table: the path itself, which may hang, is not touched."""
+    real = f"{os.path.realpath(os.path.dirname(path))}/{os.path.basename(path)}"
+    return any(mount.point == real for mount in mountinfo.read())
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(directory) if not name.startswith("."))
+    except OSError:
+        return []

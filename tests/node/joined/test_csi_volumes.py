@@ -1,0 +1,176 @@
+"""Volumes of a storage driver (CSI): it registers, volumes are staged once and published to each pod, and undone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.volume_manager.csi.model import attachment_name, unique_name
+from tests.node.joined.test_contents import BASE, run
+from tests.node.joined.test_pod_features import events, gone, within
+from tests.support.csi_driver import FakeDriver
+from tests.support.joined import NODE, NODES, Joined, container, pod
+
+SECONDS = 40.0
+STORAGE = "/apis/storage.k8s.io/v1"
+MODES = {"accessModes": ["ReadWriteOnce"]}
+SIZE = {"storage": "1Gi"}
+
+
+@pytest.fixture
+def driver(site: Joined) -> Iterator[FakeDriver]:
+    with FakeDriver(f"{site.node.home}/root").running() as found:
+        found.wait_registered(seconds=SECONDS)
+        yield found
+
+
+def volume(site: Joined, name: str, **csi: Any) -> None:
+    """A claim of that name, bound to a volume of the driver."""
+    spec = {**MODES, "volumeName": f"pv-{name}", "resources": {"requests": SIZE}}
+    claim = site.api.call("POST", f"{BASE}/persistentvolumeclaims", {"metadata": {"name": name}, "spec": spec})
+    bound = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": claim["metadata"]["uid"]}
+    source = {"driver": "fake.csi.test", "volumeHandle": f"handle-{name}", **csi}
+    made = {**MODES, "capacity": SIZE, "claimRef": bound, "csi": source, "mountOptions": ["noatime"]}
+    site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": f"pv-{name}"}, "spec": made})
+    site.api.merge(f"{BASE}/persistentvolumeclaims/{name}/status", {"status": {"phase": "Bound"}})
+
+
+def csi_driver(site: Joined, **spec: Any) -> None:
+    path = f"{STORAGE}/csidrivers"
+    if site.api.find(f"{path}/fake.csi.test") is not None:
+        site.api.call("DELETE", f"{path}/fake.csi.test")
+    site.api.call("POST", path, {"metadata": {"name": "fake.csi.test"}, "spec": spec})
+
+
+def user(name: str, claim: str, **spec: Any) -> dict[str, Any]:
+    mounts = [{"name": "v", "mountPath": "/v"}]
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
+    return pod(name, container("main", volumeMounts=mounts), volumes=volumes, **spec)
+
+
+def left(site: Joined) -> list[str]:
+    """Mounts of the driver below the agent's directories."""
+    return [line for line in Path("/proc/mounts").read_text().splitlines() if f"{site.node.home}/root/p" in line
+            and line.startswith("fake ")]  # fmt: skip
+
+
+def test_a_driver_is_told_to_the_cluster(site: Joined, driver: FakeDriver) -> None:
+    found = site.api.call("GET", f"{STORAGE}/csinodes/{NODE}")
+    keys = ["topology.fake.csi.test/zone"]
+    entry = {"name": "fake.csi.test", "nodeID": "fake-node", "topologyKeys": keys, "allocatable": {"count": 7}}
+    assert found["spec"]["drivers"] == [entry]
+    node = site.api.call("GET", f"{NODES}/{NODE}")
+    owner = found["metadata"]["ownerReferences"][0]
+    assert (owner["kind"], owner["uid"]) == ("Node", node["metadata"]["uid"])
+    assert json.loads(node["metadata"]["annotations"]["csi.volume.kubernetes.io/nodeid"]) == {
+        "fake.csi.test": "fake-node"
+    }
+    assert node["metadata"]["labels"]["topology.fake.csi.test/zone"] == "z1"
+    driver.stop()
+    within(SECONDS, lambda: not site.api.call("GET", f"{STORAGE}/csinodes/{NODE}")["spec"]["drivers"], "end of it")
+    driver.start()
+    driver.wait_registered(2, SECONDS)
+    assert site.api.call("GET", f"{STORAGE}/csinodes/{NODE}")["spec"]["drivers"] == [entry]
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"kind": "OtherPlugin"}, "no handler registered for plugin type: OtherPlugin at socket"),
+        ({"versions": ("0.3.0",)}, "validation failed for CSI Driver other.csi.test"),
+    ],
+)
+def test_what_is_no_driver_of_this_version_is_told_so(site: Joined, more: dict[str, Any], text: str) -> None:
+    with FakeDriver(f"{site.node.home}/root", name="other.csi.test", **more).running() as other:
+        within(SECONDS, lambda: bool(other.said), "word of its registration")
+        assert not other.said[0][0]
+        assert other.said[0][1].startswith(text)
+
+
+def test_a_volume_is_attached_staged_once_published_to_each_pod_and_undone(site: Joined, driver: FakeDriver) -> None:
+    csi_driver(site, fsGroupPolicy="File", podInfoOnMount=True)
+    volume(site, "disk", volumeAttributes={"kind": "fast"}, fsType="ext4")
+    group = {"securityContext": {"fsGroup": 1001}}
+    site.create(user("one", "disk", **group), user("two", "disk", **group))
+    attachment = attachment_name("handle-disk", "fake.csi.test", NODE)
+    within(SECONDS, lambda: any("is not attached yet" in text for _, text in events(site, "one")), "event")
+    name = unique_name("fake.csi.test", "handle-disk")
+
+    def in_use() -> list[str]:
+        found: list[str] = site.nodes.now[f"/{NODE}"]["status"].get("volumesInUse") or []
+        return found
+
+    within(SECONDS, lambda: in_use() == [name], "volume in use in the node's status")
+    spec = {"attacher": "fake.csi.test", "nodeName": NODE, "source": {"persistentVolumeName": "pv-disk"}}
+    site.api.call("POST", f"{STORAGE}/volumeattachments", {"metadata": {"name": attachment}, "spec": spec})
+    attached = {"status": {"attached": True, "attachmentMetadata": {"device": "/dev/fake"}}}
+    site.api.merge(f"{STORAGE}/volumeattachments/{attachment}/status", attached)
+    site.wait_pods_ready("one", "two", seconds=SECONDS)
+    staged = driver.requests("NodeStageVolume")[0]
+    assert (staged.volume_id, dict(staged.publish_context)) == ("handle-disk", {"device": "/dev/fake"})
+    mount = staged.volume_capability.mount
+    assert (mount.fs_type, list(mount.mount_flags)) == ("ext4", ["noatime"])
+    published = driver.requests("NodePublishVolume")
+    assert {one.staging_target_path for one in published} == {staged.staging_target_path}
+    assert {one.volume_context["csi.storage.k8s.io/pod.name"] for one in published} == {"one", "two"}
+    assert {one.volume_context["kind"] for one in published} == {"fast"}
+    assert run(site, "one", "cat", "/v/id") == "handle-disk"
+    run(site, "one", "touch", "/v/new")
+    assert run(site, "two", "stat", "-c", "%g", "/v/id", "/v/new") == "1001\n1001\n"
+    gone(site, "one")
+    within(SECONDS, lambda: len(driver.requests("NodeUnpublishVolume")) >= 1, "unpublishing")
+    assert not driver.requests("NodeUnstageVolume")
+    assert run(site, "two", "cat", "/v/id") == "handle-disk"
+    gone(site, "two")
+    within(SECONDS, lambda: bool(driver.requests("NodeUnstageVolume")) and not left(site), "unstaging")
+    within(SECONDS, lambda: in_use() == [], "no volume in use")
+
+
+def test_a_pods_own_volume_is_published_only_where_the_driver_says_so(site: Joined, driver: FakeDriver) -> None:
+    csi_driver(site, attachRequired=False, volumeLifecycleModes=["Persistent"])
+    source = {"driver": "fake.csi.test", "volumeAttributes": {"size": "1"}}
+    mounts = [{"name": "v", "mountPath": "/v"}]
+    made = pod("inline", container("main", volumeMounts=mounts), volumes=[{"name": "v", "csi": source}])
+    site.create(made)
+    text = "volume mode 'Ephemeral' not supported by driver fake.csi.test (only supports [Persistent])"
+    within(SECONDS, lambda: any(text in said for _, said in events(site, "inline")), "event")
+    tokens = [{"audience": "vault", "expirationSeconds": 3600}]
+    modes = ["Persistent", "Ephemeral"]
+    csi_driver(site, attachRequired=False, volumeLifecycleModes=modes, podInfoOnMount=True, tokenRequests=tokens)
+    site.wait_pods_ready("inline", seconds=SECONDS)
+    run(site, "inline", "touch", "/v/new")
+    (asked,) = [one for one in driver.requests("NodePublishVolume") if not one.staging_target_path]
+    context = dict(asked.volume_context)
+    assert (context["csi.storage.k8s.io/ephemeral"], context["size"]) == ("true", "1")
+    given = json.loads(context["csi.storage.k8s.io/serviceAccount.tokens"])["vault"]
+    assert len(given["token"].split(".")) == 3
+    assert given["expirationTimestamp"].endswith("Z")
+    assert not driver.requests("NodeStageVolume")
+    gone(site, "inline")
+    within(SECONDS, lambda: not left(site), "end of the mounts")
+
+
+def test_a_volume_outlives_the_volume_manager_and_waits_for_its_driver_to_be_undone(
+    site: Joined, driver: FakeDriver
+) -> None:
+    csi_driver(site, attachRequired=False)
+    volume(site, "lasting")
+    site.create(user("lasts", "lasting"))
+    site.wait_pods_ready("lasts", seconds=SECONDS)
+    run(site, "lasts", "sh", "-c", "echo kept > /v/f")
+    before = site.node.actors()["volume_manager"].incarnation
+    site.node.inject("volume_manager", "crash")
+    site.node.wait_replaced("volume_manager", before)
+    driver.wait_registered(2, SECONDS)
+    assert run(site, "lasts", "cat", "/v/f") == "kept\n"
+    driver.failing["NodeUnpublishVolume"] = "the backend is away"
+    site.delete("lasts", 0)
+    within(SECONDS, lambda: len(driver.requests("NodeUnpublishVolume")) >= 2, "another try")
+    assert left(site)
+    driver.failing.clear()
+    within(SECONDS, lambda: bool(driver.requests("NodeUnstageVolume")) and not left(site), "unstaging")
+    site.wait_no_pod("lasts")

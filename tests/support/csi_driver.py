@@ -1,0 +1,168 @@
+"""A storage driver of this host, as CSI drivers are: registers by a socket, stages in memory, publishes by bind mounts.
+
+What it was asked is written down; what a test wants to fail, fails.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+
+from actors.linux import mounting
+from proto import csi_pb2 as csi
+from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
+from proto import plugin_registration_pb2 as registration
+
+CAPABILITIES = csi.NodeServiceCapability.RPC
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    request: Any
+
+
+@dataclass
+class FakeDriver:
+    """`root_dir` is the agent's."""
+
+    root_dir: str
+    name: str = "fake.csi.test"
+    stages: bool = True
+    kind: str = "CSIPlugin"
+    versions: tuple[str, ...] = ("1.0.0",)
+    asked: list[Asked] = field(default_factory=list)
+    said: list[tuple[bool, str]] = field(default_factory=list)
+    """What the agent told of its registration."""
+    failing: dict[str, str] = field(default_factory=dict)
+    """Text by the method that is to fail."""
+
+    def __post_init__(self) -> None:
+        self._server: grpc.Server | None = None
+        self._changed = threading.Condition()
+
+    # -- life -----------------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        home = Path(self.root_dir, "plugins", self.name)
+        home.mkdir(parents=True, exist_ok=True)
+        endpoint = str(home / "csi.sock")
+        self._server = grpc.server(ThreadPoolExecutor(4))
+        csi_pb2_grpc.add_NodeServicer_to_server(_Node(self), self._server)
+        registrar = _Registrar(self, endpoint)
+        plugin_registration_pb2_grpc.add_RegistrationServicer_to_server(registrar, self._server)
+        self._registration = f"{self.root_dir}/plugins_registry/{self.name}-reg.sock"
+        for path in (endpoint, self._registration):
+            Path(path).unlink(missing_ok=True)
+            self._server.add_insecure_port(f"unix://{path}")
+        self._server.start()
+
+    def stop(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop(None).wait()
+            Path(self._registration).unlink(missing_ok=True)
+
+    @contextmanager
+    def running(self) -> Iterator[FakeDriver]:
+        self.start()
+        try:
+            yield self
+        finally:
+            self.stop()
+
+    # -- what it was asked ----------------------------------------------------------------------------------------
+    def note(self, method: str, request: Message, context: grpc.ServicerContext) -> None:
+        """Raises where the method is to fail."""
+        with self._changed:
+            self.asked.append(Asked(method, request))
+            self._changed.notify_all()
+        if method in self.failing:
+            context.abort(grpc.StatusCode.INTERNAL, self.failing[method])
+
+    def told(self, registered: bool, error: str) -> None:
+        with self._changed:
+            self.said.append((registered, error))
+            self._changed.notify_all()
+
+    def requests(self, method: str) -> list[Any]:
+        return [one.request for one in self.asked if one.method == method]
+
+    def wait_registered(self, times: int = 1, seconds: float = 30.0) -> None:
+        with self._changed:
+            found = self._changed.wait_for(lambda: len([one for one in self.said if one[0]]) >= times, seconds)
+        assert found, self.said
+
+
+class _Registrar(plugin_registration_pb2_grpc.RegistrationServicer):
+    def __init__(self, driver: FakeDriver, endpoint: str) -> None:
+        self._driver, self._endpoint = driver, endpoint
+
+    def GetInfo(self, request: Any, context: Any) -> registration.PluginInfo:
+        driver = self._driver
+        return registration.PluginInfo(
+            type=driver.kind, name=driver.name, endpoint=self._endpoint, supported_versions=driver.versions
+        )
+
+    def NotifyRegistrationStatus(
+        self, request: registration.RegistrationStatus, context: Any
+    ) -> registration.RegistrationStatusResponse:
+        self._driver.told(request.plugin_registered, request.error)
+        return registration.RegistrationStatusResponse()
+
+
+class _Node(csi_pb2_grpc.NodeServicer):
+    def __init__(self, driver: FakeDriver) -> None:
+        self._driver = driver
+
+    def NodeGetInfo(self, request: Any, context: Any) -> csi.NodeGetInfoResponse:
+        place = csi.Topology(segments={"topology.fake.csi.test/zone": "z1"})
+        return csi.NodeGetInfoResponse(node_id="fake-node", max_volumes_per_node=7, accessible_topology=place)
+
+    def NodeGetCapabilities(self, request: Any, context: Any) -> csi.NodeGetCapabilitiesResponse:
+        kinds = [CAPABILITIES.STAGE_UNSTAGE_VOLUME] if self._driver.stages else []
+        return csi.NodeGetCapabilitiesResponse(
+            capabilities=[csi.NodeServiceCapability(rpc=CAPABILITIES(type=kind)) for kind in kinds]
+        )
+
+    def NodeStageVolume(self, request: Any, context: Any) -> csi.NodeStageVolumeResponse:
+        self._driver.note("NodeStageVolume", request, context)
+        if not os.path.ismount(request.staging_target_path):
+            mounting.mount("fake", request.staging_target_path, "tmpfs", options="mode=0755")
+            Path(request.staging_target_path, "id").write_text(request.volume_id)
+        return csi.NodeStageVolumeResponse()
+
+    def NodeUnstageVolume(self, request: Any, context: Any) -> csi.NodeUnstageVolumeResponse:
+        self._driver.note("NodeUnstageVolume", request, context)
+        if os.path.ismount(request.staging_target_path):
+            mounting.umount(request.staging_target_path)
+        return csi.NodeUnstageVolumeResponse()
+
+    def NodePublishVolume(self, request: Any, context: Any) -> csi.NodePublishVolumeResponse:
+        self._driver.note("NodePublishVolume", request, context)
+        target = request.target_path
+        os.makedirs(target, exist_ok=True)
+        if not os.path.ismount(target):
+            if request.staging_target_path:
+                mounting.bind(request.staging_target_path, target)
+            else:
+                mounting.mount("fake", target, "tmpfs", options="mode=0777")
+        if "asks" in request.volume_context:
+            Path(target, "asked").write_text(str(len(self._driver.requests("NodePublishVolume"))))
+        return csi.NodePublishVolumeResponse()
+
+    def NodeUnpublishVolume(self, request: Any, context: Any) -> csi.NodeUnpublishVolumeResponse:
+        self._driver.note("NodeUnpublishVolume", request, context)
+        if os.path.ismount(request.target_path):
+            mounting.umount(request.target_path)
+        if os.path.isdir(request.target_path):
+            os.rmdir(request.target_path)
+        return csi.NodeUnpublishVolumeResponse()

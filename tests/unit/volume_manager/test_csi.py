@@ -1,0 +1,193 @@
+"""Volumes of storage drivers: names and paths, what drivers are told, what the cluster is told of them."""
+
+import json
+import os
+import socket
+
+import pytest
+
+from actors.kube.codec import decode_pod, encode
+from actors.volume_manager import plan
+from actors.volume_manager.claims import Found
+from actors.volume_manager.content import TokenWanted
+from actors.volume_manager.csi import access, csi_node, pod_info, records, sockets
+from actors.volume_manager.csi.api import DriverSpec, TokenRequest
+from actors.volume_manager.csi.model import (
+    CsiMount,
+    CsiVolume,
+    Driver,
+    Published,
+    attachment_name,
+    inline_handle,
+    stage_dir,
+    unique_name,
+)
+from actors.volume_manager.csi.records import Records
+from proto import csi_pb2 as csi
+
+MODE = csi.VolumeCapability.AccessMode
+DRIVER = Driver(name="d.test", endpoint="/s", node_id="n1", max_volumes=3, topology={"zone": "z"}, stages=True)
+
+
+def pod(*volumes, **security):
+    meta = {"name": "p", "namespace": "ns", "uid": "u"}
+    body = {"metadata": meta, "spec": {"volumes": list(volumes), "securityContext": security}}
+    return decode_pod(encode(body))
+
+
+def mount(group=None, read_only=False, **source):
+    made = CsiVolume(**{"name": "pv", "driver": "d.test", "handle": "h", **source})
+    return CsiMount(volume="v", path="/p/mount", source=made, group=group, read_only=read_only)
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+def test_names_and_paths_are_those_that_controllers_and_drivers_compute():
+    assert attachment_name("vol", "d.test", "node") == (
+        "csi-acb3fd93901452cf5751ced291b189677c078c8428169823ecc61b8d85f0c96f"
+    )
+    assert stage_dir("/plugins", "d.test", "vol") == (
+        "/plugins/kubernetes.io/csi/d.test/b9f6da279ec59af95d121d1e1e502ecf056504e267f2f7dfc747ebd0f3f74298"
+    )
+    assert unique_name("d.test", "vol") == "kubernetes.io/csi/d.test^vol"
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
+    given = pod({"name": "v", "persistentVolumeClaim": {"claimName": "c", "readOnly": True}}, fsGroup=5)
+    source = CsiVolume(name="pv-1", driver="d.test", handle="h")
+    step = plan.claimed(given, "v", Found("", csi=source), "/pods/u")
+    path = "/pods/u/volumes/kubernetes.io~csi/pv-1/mount"
+    assert step == CsiMount(volume="v", path=path, source=source, group=5, read_only=True)
+
+
+def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods_namespace():
+    own = {"driver": "d.test", "fsType": "xfs", "nodePublishSecretRef": {"name": "s"}, "volumeAttributes": {"a": "b"}}
+    (step,) = plan.plan(pod({"name": "v", "csi": own}), "/pods/u", 0, joined=True)
+    assert isinstance(step, CsiMount)
+    assert (step.source.handle, step.source.ephemeral, step.source.fs_type) == (inline_handle("u", "v"), True, "xfs")
+    assert (step.source.publish_secret.namespace, step.source.publish_secret.name) == ("ns", "s")
+    assert step.path == "/pods/u/volumes/kubernetes.io~csi/v/mount"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "."])
+def test_what_is_no_name_of_a_driver_is_refused(name):
+    (step,) = plan.plan(pod({"name": "v", "csi": {"driver": name}}), "/pods/u", 0, joined=True)
+    assert isinstance(step, plan.Refused)
+
+
+# -- what drivers are told --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("modes", "many", "expected"),
+    [
+        (["ReadWriteOnce"], False, MODE.SINGLE_NODE_WRITER),
+        (["ReadWriteOnce"], True, MODE.SINGLE_NODE_MULTI_WRITER),
+        (["ReadWriteOncePod"], False, MODE.SINGLE_NODE_WRITER),
+        (["ReadWriteOncePod"], True, MODE.SINGLE_NODE_SINGLE_WRITER),
+        (["ReadOnlyMany"], False, MODE.MULTI_NODE_READER_ONLY),
+        (["ReadOnlyMany", "ReadWriteOnce"], False, MODE.MULTI_NODE_SINGLE_WRITER),
+        (["ReadWriteOnce", "ReadWriteMany"], True, MODE.MULTI_NODE_MULTI_WRITER),
+        ([], False, MODE.SINGLE_NODE_WRITER),
+    ],
+)
+def test_the_widest_of_the_access_modes_counts(modes, many, expected):
+    driver = Driver(name="d", endpoint="", node_id="n", many_writers=many)
+    assert access.access_mode(driver, modes) == expected
+
+
+def test_a_driver_that_can_give_volumes_to_a_group_is_told_which():
+    step = mount(group=7, fs_type="ext4", mount_options=["noatime"])
+    told = access.capability(Driver(name="d", endpoint="", node_id="n", groups=True), step).mount
+    assert (told.fs_type, list(told.mount_flags), told.volume_mount_group) == ("ext4", ["noatime"], "7")
+    assert access.capability(DRIVER, step).mount.volume_mount_group == ""
+
+
+@pytest.mark.parametrize(
+    ("policy", "step", "group"),
+    [
+        ("File", mount(group=7), 7),
+        ("None", mount(group=7, fs_type="ext4", access_modes=["ReadWriteOnce"]), None),
+        ("ReadWriteOnceWithFSType", mount(group=7, fs_type="ext4", access_modes=["ReadWriteOnce"]), 7),
+        ("ReadWriteOnceWithFSType", mount(group=7, access_modes=["ReadWriteOnce"]), None),
+        ("ReadWriteOnceWithFSType", mount(group=7, fs_type="ext4", access_modes=["ReadWriteMany"]), None),
+        ("File", mount(group=7, read_only=True), None),
+        ("File", mount(), None),
+    ],
+)
+def test_the_drivers_policy_says_whether_the_agent_gives_files_to_the_group(policy, step, group):
+    assert pod_info.given_group(DRIVER, DriverSpec(fsGroupPolicy=policy), step) == group
+    if group is not None:
+        able = Driver(name="d", endpoint="", node_id="n", groups=True)
+        assert pod_info.given_group(able, DriverSpec(fsGroupPolicy=policy), step) is None
+
+
+def test_tokens_are_told_with_their_ends_by_audience():
+    spec = DriverSpec(tokenRequests=(TokenRequest(audience="a", expirationSeconds=700), TokenRequest()))
+    wanted = pod_info.tokens_wanted(pod(), spec)
+    assert wanted == [
+        TokenWanted("ns", "default", "a", 700, "p", "u"), TokenWanted("ns", "default", "", 3600, "p", "u")
+    ]  # fmt: skip
+    assert json.loads(pod_info.tokens_text(wanted, [("t1", 0.0), ("t2", 60.0)])) == {
+        "a": {"token": "t1", "expirationTimestamp": "1970-01-01T00:00:00Z"},
+        "": {"token": "t2", "expirationTimestamp": "1970-01-01T00:01:00Z"},
+    }
+
+
+# -- what the cluster is told -----------------------------------------------------------------------------------------
+def test_a_driver_has_one_entry_in_the_csi_node():
+    node = csi_node.with_driver(csi_node.made("n", "uid"), DRIVER)
+    entry = {"name": "d.test", "nodeID": "n1", "topologyKeys": ["zone"], "allocatable": {"count": 3}}
+    assert node["spec"]["drivers"] == [entry]
+    assert csi_node.with_driver(node, DRIVER) == node
+    other = Driver(name="o", endpoint="", node_id="n2")
+    both = csi_node.with_driver(node, other)
+    assert [one["name"] for one in both["spec"]["drivers"]] == ["d.test", "o"]
+    assert csi_node.without_driver(both, "d.test")["spec"]["drivers"] == [
+        {"name": "o", "nodeID": "n2", "topologyKeys": []}
+    ]
+
+
+def test_the_node_says_under_which_name_and_where_the_driver_knows_it():
+    patch = csi_node.node_patch({"metadata": {"labels": {"zone": "old"}}}, DRIVER)
+    assert patch == {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
+    after = {"metadata": {"labels": {"zone": "z"}, "annotations": {csi_node.NODE_IDS: '{"d.test": "n1"}'}}}
+    assert csi_node.node_patch(after, DRIVER) == {}
+    assert csi_node.node_patch_without(after, "d.test") == {"metadata": {"annotations": {csi_node.NODE_IDS: None}}}
+    assert csi_node.node_patch_without(after, "other") == {}
+    assert csi_node.node_ids({"metadata": {"annotations": {csi_node.NODE_IDS: "nonsense"}}}) == {}
+
+
+# -- what is on disk --------------------------------------------------------------------------------------------------
+def test_only_sockets_are_plugins_and_hidden_ones_are_not(tmp_path):
+    (tmp_path / "deep").mkdir()
+    for name in ("a.sock", "deep/b.sock", ".hidden.sock"):
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(tmp_path / name))
+    (tmp_path / "file").write_text("")
+    found = sockets.look(str(tmp_path))
+    assert sorted(found) == [f"{tmp_path}/a.sock", f"{tmp_path}/deep/b.sock"]
+    os.unlink(tmp_path / "a.sock")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "a.sock"))
+    assert sockets.look(str(tmp_path))[f"{tmp_path}/a.sock"] != found[f"{tmp_path}/a.sock"]
+    assert sockets.look(f"{tmp_path}/none") == {}
+
+
+def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
+    kept = Records(f"{tmp_path}/pods", f"{tmp_path}/plugins")
+    record = Published(driverName="d.test", volumeHandle="h", attachmentID="csi-x")
+    folder = f"{tmp_path}/pods/u/volumes/kubernetes.io~csi/pv"
+    assert not kept.used(record)
+    records.write(folder, record)
+    assert records.of_pod(f"{tmp_path}/pods/u") == [(folder, record)]
+    assert kept.used(record)
+    assert kept.in_use() == ["kubernetes.io/csi/d.test^h"]
+    assert not kept.used(Published(driverName="d.test", volumeHandle="other"))
+    staged = kept.stage_dir(record)
+    assert staged == stage_dir(f"{tmp_path}/plugins", "d.test", "h")
+    records.write(staged, record)
+    assert kept.staged() == [record]
+    os.mkdir(f"{folder}/mount")
+    records.remove(folder, "mount")
+    assert not os.path.exists(folder)
+    assert kept.in_use() == []
+    assert not records.mounted(f"{folder}/mount")
