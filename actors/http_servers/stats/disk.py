@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 _BLOCK = 512
-_NFS = "kubernetes.io~nfs"
+_NFS, _CSI = "kubernetes.io~nfs", "kubernetes.io~csi"
 
 
 def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
@@ -33,8 +33,10 @@ def _measure_pod(directory: str, logs: str) -> dict[str, Any]:
 
 
 def _measure_volume(plugin: str, path: str) -> dict[str, int]:
-    """A file system of a server may be huge, and is the volume's own: what is used there is all that is used."""
-    return file_system(path, whole=True) if plugin == _NFS else {**_walk(path), **file_system(path)}
+    """A file system of a server or driver may be huge, and is the volume's own: what is used there is all that is."""
+    if plugin in (_NFS, _CSI):
+        return file_system(path if plugin == _NFS else f"{path}/mount", whole=True)
+    return {**_walk(path), **file_system(path)}
 
 
 def _names(path: str) -> list[str]:

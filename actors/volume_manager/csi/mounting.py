@@ -138,7 +138,7 @@ class CsiMounting:
         if not driver.stages or step.source.ephemeral:
             return ""
         folder = self._records.stage_dir(record)
-        records.write(folder, Published(driverName=record.driverName, volumeHandle=record.volumeHandle))
+        records.write(folder, msgspec.structs.replace(record, specVolID="", ready=False))
         os.makedirs(f"{folder}/{_STAGED}", 0o750, exist_ok=True)
         secrets = await self._api.secret(step.source.stage_secret)
         await connection.stage(driver, step, f"{folder}/{_STAGED}", context, secrets)
@@ -206,8 +206,7 @@ class CsiMounting:
         records.remove(folder, _STAGED)
 
     async def sweep(self) -> None:
-        """Unstage what was left when the agent ended between the two."""
-        self.tell_in_use()
+        """Unstage what was left when the agent ended between the two, or its driver could not."""
         for record in self._records.staged():
             if self._records.used(record) or record.driverName not in self._drivers.names:
                 continue
@@ -216,3 +215,4 @@ class CsiMounting:
                     await self._unstage(record)
             except (CsiError, OSError) as error:
                 self._actor.log.warning("volume %s stays staged: %s", record.volumeHandle, error)
+        self.tell_in_use()

@@ -40,8 +40,9 @@ class Records:
         return [record for folder in folders if (record := read(folder)) is not None]
 
     def in_use(self) -> list[str]:
-        """Names of the volumes that somebody attached for pods."""
-        return sorted({unique_name(one.driverName, one.volumeHandle) for one in self.of_pods() if one.attachmentID})
+        """Names of the volumes that somebody attached, as long as anything of them is on this node."""
+        there = (*self.of_pods(), *self.staged())
+        return sorted({unique_name(one.driverName, one.volumeHandle) for one in there if one.attachmentID})
 
 
 def of_pod(pod_dir: str) -> list[tuple[str, Published | None]]:

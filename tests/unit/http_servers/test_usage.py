@@ -129,8 +129,9 @@ def test_interfaces_and_the_one_that_leads_out():
     assert host.default_interface("") == ""
 
 
-def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_at(tmp_path):
-    volume = tmp_path / "pods/u/volumes/kubernetes.io~nfs/n"
+@pytest.mark.parametrize("place", ["kubernetes.io~nfs/n", "kubernetes.io~csi/n/mount"])
+def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_at(tmp_path, place):
+    volume = tmp_path / "pods/u/volumes" / place
     volume.mkdir(parents=True)
     os.mkfifo(volume / "what")
 

@@ -189,5 +189,7 @@ def test_what_is_written_beside_volumes_says_who_has_them(tmp_path):
     os.mkdir(f"{folder}/mount")
     records.remove(folder, "mount")
     assert not os.path.exists(folder)
+    assert kept.in_use() == ["kubernetes.io/csi/d.test^h"]
+    records.remove(staged, "globalmount")
     assert kept.in_use() == []
     assert not records.mounted(f"{folder}/mount")

@@ -1,0 +1,205 @@
+"""What becomes of volumes of drivers when something fails on the way: nothing is taken for done that is not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import VolumesInUse
+from actors.config.agent import Agent
+from actors.kube.codec import decode_pod, encode
+from actors.volume_manager.csi import records
+from actors.volume_manager.csi.api import DriverSpec
+from actors.volume_manager.csi.errors import CsiError
+from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
+from actors.volume_manager.csi.mounting import Around, CsiMounting
+from actors.volume_manager.csi.records import Records
+from supervision.actor import Actor
+from supervision.harness import Harness
+
+POD = decode_pod(encode({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}}))
+NAME = "kubernetes.io/csi/d.test^h"
+
+
+class Storage:
+    """Drivers, driver and API server in one; `fails` by method."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.fails: dict[str, str] = {}
+        self.spec = DriverSpec(attachRequired=False, fsGroupPolicy="File")
+        self.there = True
+        self.mounts: set[str] = set()
+
+    names = ["d.test"]
+
+    def get(self, name: str) -> tuple[Driver, Any]:
+        if not self.there:
+            raise CsiError(f"driver name {name} not found")
+        return Driver(name=name, endpoint="", node_id="n", stages=True), self
+
+    def start(self) -> None:
+        return
+
+    def _note(self, method: str) -> None:
+        self.asked.append(method)
+        if method in self.fails:
+            raise CsiError(self.fails[method])
+
+    async def driver(self, name: str) -> DriverSpec:
+        return self.spec
+
+    async def attached(self, name: str, what: str) -> dict[str, str]:
+        self._note("attached")
+        return {}
+
+    async def secret(self, of: Any) -> dict[str, str]:
+        return {}
+
+    async def stage(self, driver: Driver, step: CsiMount, path: str, *rest: Any) -> None:
+        self._note("stage")
+        self.mounts.add(path)
+
+    async def publish(self, driver: Driver, step: CsiMount, *rest: Any) -> None:
+        self._note("publish")
+        self.mounts.add(step.path)
+
+    async def unpublish(self, handle: str, path: str) -> None:
+        self._note("unpublish")
+        self.mounts.discard(path)
+
+    async def unstage(self, handle: str, path: str) -> None:
+        self._note("unstage")
+        self.mounts.discard(path)
+
+    async def give(self, path: str, group: int, when_root_differs: bool) -> str:
+        self.asked.append("give")
+        return self.fails.get("give", "")
+
+
+class Nobody(Actor):
+    pass
+
+
+class Node:
+    def __init__(self, root: Path, storage: Storage) -> None:
+        self.root, self.storage = root, storage
+        self.harness = Harness(Nobody, name="volume_manager", context=Agent(root_dir=str(root)))
+        kept = Records(f"{root}/pods", f"{root}/plugins")
+        around: Any = (self.harness.actor, storage, storage, kept, None, storage.give, "node")
+        self.mounting = CsiMounting(Around(*around))
+
+    def step(self, uid: str = "u", group: int | None = None) -> CsiMount:
+        path = f"{self.root}/pods/{uid}/volumes/kubernetes.io~csi/pv/mount"
+        return CsiMount(volume="v", path=path, source=CsiVolume(name="pv", driver="d.test", handle="h"), group=group)
+
+    async def mount(self, uid: str = "u", **more: Any) -> str:
+        return await self.mounting.mount(POD, self.step(uid, **more))
+
+    async def unmount(self, uid: str = "u") -> str:
+        return await self.mounting.unmount(f"{self.root}/pods/{uid}")
+
+    def in_use(self) -> list[str]:
+        return self.harness.sent(VolumesInUse, "api_clients/heartbeat_client")[-1].names
+
+
+@pytest.fixture
+def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
+    found = Storage()
+    monkeypatch.setattr(records, "mounted", lambda path: path in found.mounts)
+    return found
+
+
+@pytest.fixture
+def node(tmp_path: Path, storage: Storage) -> Node:
+    return Node(tmp_path, storage)
+
+
+async def test_a_volume_is_published_once_however_often_it_is_asked_for(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        assert await node.mount(group=7) == ""
+        assert await node.mount(group=7) == ""
+        assert storage.asked == ["stage", "publish", "give"]
+
+
+async def test_a_volume_whose_group_failed_is_not_taken_for_done(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        storage.fails["give"] = "too many files"
+        assert "applyFSGroup failed for vol h: too many files" in await node.mount(group=7)
+        again = Node(node.root, storage)  # the volume manager died meanwhile
+        storage.fails.clear()
+        async with again.harness:
+            assert await again.mount(group=7) == ""
+        assert storage.asked[-3:] == ["stage", "publish", "give"]
+
+
+async def test_a_volume_is_in_use_before_its_driver_is_asked_and_until_it_is_undone(
+    node: Node, storage: Storage
+) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec()
+        storage.fails["attached"] = "volume h is not attached yet"
+        assert await node.mount() == "kubernetes.io/csi: volume h is not attached yet"
+        assert (storage.asked, node.in_use()) == (["attached"], [NAME])
+        storage.fails = {"publish": "no"}
+        assert await node.mount() == "kubernetes.io/csi: no"
+        storage.fails = {"unpublish": "not now"}
+        assert await node.unmount() == "pv: kubernetes.io/csi: not now"
+        assert node.in_use() == [NAME]
+        storage.fails.clear()
+        assert await node.unmount() == ""
+        assert storage.asked[-2:] == ["unpublish", "unstage"]
+        assert (node.in_use(), storage.mounts) == ([], set())
+
+
+async def test_the_last_pod_has_the_volume_unstaged_whoever_mounted_it(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        assert await node.mount("u") == await node.mount("w") == ""
+        later = Node(node.root, storage)
+        async with later.harness:
+            assert await later.unmount("u") == ""
+            assert "unstage" not in storage.asked
+            assert await later.unmount("w") == ""
+        assert storage.asked[-1] == "unstage"
+        assert os.listdir(f"{node.root}/plugins/kubernetes.io/csi/d.test") == []
+
+
+async def test_what_was_left_staged_is_unstaged_once_its_driver_is_there(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec()
+        await node.mount()
+        storage.fails["unstage"] = "busy"
+        assert "busy" in await node.unmount()
+        assert await node.unmount() == ""  # nothing of the pod is left
+        assert node.in_use() == [NAME]
+        storage.fails.clear()
+        storage.there = False
+        await node.mounting.sweep()
+        assert storage.mounts
+        storage.there = True
+        await node.mounting.sweep()
+        assert (storage.mounts, node.in_use()) == (set(), [])
+
+
+async def test_without_its_driver_a_volume_stays_as_it_is(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        assert await node.mount() == ""
+        storage.there = False
+        assert await node.mount() == ""
+        assert await node.unmount() == "pv: kubernetes.io/csi: driver name d.test not found"
+        assert await node.mount("w") == "kubernetes.io/csi: driver name d.test not found"
+
+
+async def test_a_driver_that_wants_it_is_asked_again_and_again(node: Node, storage: Storage) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
+        assert await node.mount() == ""
+        node.mounting.start()
+        await node.harness.advance(70)
+        assert storage.asked.count("publish") == 2
+        await node.unmount()
+        await node.harness.advance(70)
+        assert storage.asked.count("publish") == 2
