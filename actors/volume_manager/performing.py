@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.kube.pod import Pod
@@ -28,6 +29,7 @@ OWNERSHIP_SECONDS: Final = 100.0
 """For a volume with many files."""
 HUNG_SECONDS: Final = 60.0
 """So long no second process is risked on a volume that hung one."""
+_ON_DISK: Final = "tmpfs has no option noswap here: memory-backed volumes might be swapped to disk"
 _MAKING: Final = "actors.volume_manager.making:"
 
 
@@ -169,6 +171,11 @@ class Performing:
         if not never_swapped and making.swap_is_on() and not self._swap_was_said:
             self._swap_was_said = True
             self._actor.log.warning("memory-backed volumes may reach the disk: swap is on and tmpfs has no noswap here")
+            agent = cast(Agent, self._actor.context)
+            if not agent.standalone:
+                name, reason = agent.node_name, "PossibleMemoryBackedVolumesOnDisk"
+                event = RecordEvent(kind="Node", name=name, uid=name, type="Warning", reason=reason, message=_ON_DISK)
+                self._actor.tell("api_clients/event_client", event, deadline=60.0)
         return ""
 
     async def node_memory(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState, RecordEvent
 from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import VolumesMayWork
@@ -142,3 +142,17 @@ async def test_what_was_filled_before_is_good_while_the_server_is_away_and_is_re
         again.objects[SECRET] = secret(b"two")
         await again.harness.advance(RENEW_AGAIN_SECONDS + 0.1)
         assert Path(answer.paths["v"], "key").read_bytes() == b"two"
+
+
+@pytest.mark.parametrize(("swap", "never_swapped", "said"), [(True, False, 1), (True, True, 0), (False, False, 0)])
+async def test_that_secrets_may_be_swapped_to_a_disk_is_an_event_of_the_node_once(
+    node: Node, monkeypatch: pytest.MonkeyPatch, swap: bool, never_swapped: bool, said: int
+) -> None:
+    monkeypatch.setattr(making, "swap_is_on", lambda: swap)
+    monkeypatch.setattr(making, "mount_memory", lambda **given: _no_tmpfs(**given) and never_swapped)
+    node.objects[SECRET] = secret(b"1")
+    volumes = [{"name": name, "secret": {"secretName": SECRET.name}} for name in ("a", "b")]
+    async with node.harness:
+        assert isinstance(await node.mount(*volumes), VolumesMounted)
+        found = [event.reason for event in node.harness.sent(RecordEvent, "api_clients/event_client")]
+    assert found == ["PossibleMemoryBackedVolumesOnDisk"] * said
