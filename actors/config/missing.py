@@ -23,7 +23,6 @@ MISSING: Final[dict[str, str]] = {
     "evictionMaxPodGracePeriod": "eviction",
     "registryPullQPS": "limit of pulls a second",
     "registryBurst": "limit of pulls a second",
-    "defaultPodSysctls": "default of pods' sysctls",
     "makeIPTablesUtilChains": "hint chains of iptables",
     "cpuManagerReconcilePeriod": "CPU manager",
     "cpuManagerPolicy": "CPU manager",

@@ -13,6 +13,7 @@ from .dns import Dns
 from .names import kernel_hostname, pod_log_directory
 from .resources import quota, shares
 from .security import sandbox_context
+from .sysctls import of_host
 
 _PROTOCOLS = {"TCP": cri.TCP, "UDP": cri.UDP, "SCTP": cri.SCTP}
 
@@ -46,7 +47,8 @@ def sandbox_config(pod: Pod, attempt: int, around: Surroundings) -> cri.PodSandb
     linux.cgroup_parent = around.cgroup_parent
     linux.security_context.CopyFrom(sandbox_context(pod))
     for name, value in around.pod_sysctls.items():
-        linux.sysctls[name.replace("/", ".")] = value
+        if not of_host(name, pod):
+            linux.sysctls[name.replace("/", ".")] = value
     for sysctl in pod.spec.securityContext.sysctls:
         linux.sysctls[sysctl.name.replace("/", ".")] = sysctl.value
     linux.resources.CopyFrom(_whole(pod, around.cpu_period_us))

@@ -91,6 +91,7 @@ class Maker:
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
             cluster_domain=config.clusterDomain,
             cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
+            pod_sysctls=config.defaultPodSysctls,
         )
         return sandbox_config(pod, attempt, around)
 

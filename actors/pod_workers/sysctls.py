@@ -36,8 +36,14 @@ def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
         )
         if name not in SAFE and not listed:
             return f'forbidden sysctl: "{sysctl.name}" not allowlisted'
-        if pod.spec.hostNetwork and name.startswith("net."):
-            return f'forbidden sysctl: "{sysctl.name}" not allowed with host net enabled'
-        if pod.spec.hostIPC and name.startswith(_IPC):
-            return f'forbidden sysctl: "{sysctl.name}" not allowed with host ipc enabled'
+        if host := of_host(name, pod):
+            return f'forbidden sysctl: "{sysctl.name}" not allowed with host {host} enabled'
     return ""
+
+
+def of_host(name: str, pod: Pod) -> str:
+    """Which namespace of the node, that the pod is in, the sysctl would change (net, ipc); '' for none."""
+    name = name.replace("/", ".")
+    if pod.spec.hostNetwork and name.startswith("net."):
+        return "net"
+    return "ipc" if pod.spec.hostIPC and name.startswith(_IPC) else ""

@@ -68,6 +68,18 @@ def test_host_ports_are_mapped_unless_the_network_is_the_hosts():
     assert (list(host.port_mappings), host.hostname) == ([], "")
 
 
+def test_the_nodes_own_sysctls_are_under_those_of_the_pod_and_never_change_the_node():
+    defaults = {"net.ipv4.tcp_syncookies": "0", "net/ipv4/tcp_fin_timeout": "30", "kernel.shm_rmid_forced": "1"}
+    around = msgspec.structs.replace(AROUND, pod_sysctls=defaults)
+    own = {"sysctls": [{"name": "net.ipv4.tcp_syncookies", "value": "1"}]}
+    found = sandbox_config(pod(securityContext=own), 0, around).linux.sysctls
+    assert dict(found) == {
+        "net.ipv4.tcp_syncookies": "1", "net.ipv4.tcp_fin_timeout": "30", "kernel.shm_rmid_forced": "1"
+    }  # fmt: skip
+    host = sandbox_config(pod(hostNetwork=True, hostIPC=True), 0, around).linux.sysctls
+    assert dict(host) == {}
+
+
 def test_sysctls_go_by_dots():
     sysctls = [{"name": "net/ipv4/tcp_syncookies", "value": "1"}]
     assert dict(box(pod(securityContext={"sysctls": sysctls})).linux.sysctls) == {"net.ipv4.tcp_syncookies": "1"}
