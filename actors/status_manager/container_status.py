@@ -28,6 +28,7 @@ from actors.kube.pod import (
 from actors.kube.pods import is_sidecar
 
 from .messages import Waiting
+from .resizing import resources_of
 from .times import rfc3339
 from .unknown_ends import unknown_end
 
@@ -87,6 +88,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         probed = view.readiness(container, newest)
     done = init and not is_sidecar(container)
     completed = state.terminated is not None and state.terminated.exitCode == 0
+    resources = resources_of(container, newest, before)
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -97,8 +99,8 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         imageID=(newest.image_ref or newest.image_id) if newest is not None else "",
         containerID=f"{view.runtime_name}://{newest.id}" if newest is not None else "",
         started=probed.started,
-        allocatedResources=container.resources.requests if newest is not None else {},
-        resources=container.resources if newest is not None else None,
+        allocatedResources=resources.requests if resources is not None else {},
+        resources=resources,
         volumeMounts=_mounts(container),
         user=_user(newest),
     )

@@ -15,12 +15,21 @@ from actors.kube.pod import PodCondition, PodIP, PodStatus
 
 from .api_pods import ApiPod
 from .phase import TERMINAL
+from .resizing import CONDITIONS as RESIZE
 
 TEXTS: Final = ("phase", "reason", "message", "hostIP", "podIP")
 ADDRESSES: Final = ("hostIPs", "podIPs")
 STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 OWNED_CONDITIONS: Final = frozenset(
-    ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "DisruptionTarget")
+    (
+        "PodReadyToStartContainers",
+        "Initialized",
+        "Ready",
+        "ContainersReady",
+        "PodScheduled",
+        "DisruptionTarget",
+        *RESIZE,
+    )
 )
 PHASE: Final = ("phase", "reason", "message")
 
@@ -58,7 +67,8 @@ def status_patch(ours: PodStatus, theirs: PodStatus) -> Fields:
 def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> list[Fields]:
     """The owned ones that say something else than the API server's; the time of the last change only with a change.
 
-    Each is merged into the one that is there: what that one has and ours has not is null, so that it goes.
+    Each is merged into the one that is there: what that one has and ours has not is null, so that it goes. Of a resize
+    that is over the condition goes as a whole.
     """
     known = {condition.type: condition for condition in theirs}
     changed = []
@@ -73,7 +83,8 @@ def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> 
         said = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
         stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(said, name)]
         changed.append({**msgspec.to_builtins(said), **dict.fromkeys(stale)})
-    return changed
+    mine = {condition.type for condition in ours}
+    return changed + [{"$patch": "delete", "type": kind} for kind in RESIZE if kind in known and kind not in mine]
 
 
 def _same(one: PodCondition, other: PodCondition | None) -> bool:

@@ -15,6 +15,7 @@ from actors.kube.names import CONFIG_SEEN
 from actors.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
 from actors.kube.pods import is_sidecar, is_static, qos_class
 
+from . import resizing
 from .conditions import OWNED, Facts, conditions, with_times
 from .container_status import Readiness, View, statuses
 from .messages import PodObserved
@@ -73,7 +74,9 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized)
     start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
     owned = [] if rejected else conditions(facts)
-    times = {name: _since(name, observation, before, start) for name in OWNED}
+    if phase not in TERMINAL:
+        owned += resizing.conditions(pod, by_name)
+    times = {name: _since(name, observation, before, start) for name in (*OWNED, *resizing.CONDITIONS)}
     timed = with_times(owned, old.conditions, times, pod.metadata.generation)
     ips = _ips(observation, node, old)
     reason, message = _why(seen, phase, old)
@@ -124,7 +127,7 @@ def _foreign(observation: Observation, phase: str, old: PodStatus) -> list[PodCo
     """The conditions of others, as the API server has them; and, with the end of a pod that the node has ended for
     reasons of its own, DisruptionTarget (KEP-3329)."""
     seen, given = observation.seen, observation.pod.status.conditions
-    others = [condition for condition in given if condition.type not in OWNED]
+    others = [condition for condition in given if condition.type not in (*OWNED, *resizing.CONDITIONS)]
     if phase != "Failed" or seen.stage == "rejected" or seen.reason not in DISRUPTIONS:
         return others
     before = (each for each in (*others, *old.conditions) if each.type == DISRUPTION and each.status == "True")

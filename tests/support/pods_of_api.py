@@ -14,8 +14,7 @@ from urllib.parse import unquote
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
 from supervision.harness import Harness
-
-MERGE_KEYS = {"conditions": "type", "podIPs": "ip", "hostIPs": "ip"}
+from tests.support.apiserver.strategic import strategic_merge
 
 
 class ApiPodStore:
@@ -111,29 +110,12 @@ class ApiPodStore:
         for key, value in patch["metadata"].items():
             if pod["metadata"][key] != value:
                 return ApiAnswer(status=409, reason="Conflict", message=key)
-        status = pod.setdefault("status", {})
-        for name, value in patch["status"].items():
-            if value is None:
-                status.pop(name, None)
-            elif name in MERGE_KEYS:
-                status[name] = _merged(status.get(name, []), value, MERGE_KEYS[name])
-            else:
-                status[name] = value
+        pod["status"] = strategic_merge("Pod", pod.get("status") or {}, patch["status"])
         return ApiAnswer(status=200, body=_json(self.put(pod)))
 
     def sent(self, method: str) -> list[dict[str, Any]]:
         """The bodies of the calls of that method."""
         return [json.loads(call.body) for call in self.calls if call.method == method]
-
-
-def _merged(old: list[dict[str, Any]], new: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    if {"$patch": "replace"} in new:
-        return [item for item in new if "$patch" not in item]
-    merged = {item[key]: item for item in old}
-    for item in new:
-        whole = {**merged.get(item[key], {}), **item}
-        merged[item[key]] = {name: value for name, value in whole.items() if value is not None}
-    return list(merged.values())
 
 
 def _json(thing: Any) -> bytes:

@@ -112,6 +112,14 @@ def test_the_body_names_the_pod_and_when_exact_its_version():
     assert json.loads(body(pod, {}, exact=False))["metadata"] == {"uid": "u"}
 
 
+def test_a_resize_that_is_over_takes_its_condition_along():
+    pending = condition("PodResizePending", reason="Infeasible")
+    theirs = status(conditions=[pending, condition("example.com/a")])
+    gone = {"$patch": "delete", "type": "PodResizePending"}
+    assert status_patch(status(conditions=[]), theirs) == {"conditions": [gone]}
+    assert status_patch(theirs, theirs) == {}
+
+
 conditions = st.lists(
     st.builds(
         condition,

@@ -326,3 +326,30 @@ def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over()
     assert (over.phase, ended.exitCode, ended.reason) == ("Failed", 137, "ContainerStatusUnknown")
     never = look(pod_of(TWO_INIT), stage="terminated")
     assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
+
+
+def test_a_container_that_runs_keeps_the_resources_that_it_was_made_with_and_a_resize_is_said_to_be_infeasible():
+    small, big = ({"limits": {"cpu": cpu}, "requests": {"cpu": cpu, "memory": "1Gi"}} for cpu in ("100m", "200m"))
+
+    def resized(resources: dict) -> Pod:
+        return pod_of({"containers": [{"name": "a", "image": "i", "resources": resources}]}, generation=2)
+
+    first = look(resized(small), ran())
+    assert "PodResizePending" not in {each.type for each in first.conditions}
+    asked = look(resized(big), ran(), before=first, now=NOW + S)
+    assert asked.containerStatuses[0].resources.limits == {"cpu": "100m"}
+    assert asked.containerStatuses[0].allocatedResources == {"cpu": "100m", "memory": "1Gi"}
+    assert of(asked, "PodResizePending") == ("True", "Infeasible")
+    assert asked.observedGeneration == 2
+    pending = next(each for each in asked.conditions if each.type == "PodResizePending")
+    assert pending.message.endswith("containers [a] keep what they have")
+    later = look(resized(big), ran(), before=asked, now=NOW + 9 * S)
+    assert pending in later.conditions, "its time is that of the request"
+    same = {"limits": {"cpu": "0.1"}, "requests": {"cpu": "0.1", "memory": "1024Mi"}}
+    back = look(resized(same), ran(), before=asked)
+    assert "PodResizePending" not in {each.type for each in back.conditions}
+    anew = look(resized(big), ran(id="id-b"), before=asked)
+    assert anew.containerStatuses[0].resources.limits == {"cpu": "200m"}
+    assert "PodResizePending" not in {each.type for each in anew.conditions}
+    over = look(resized(big), ran(code=0), before=asked, stage="terminated")
+    assert "PodResizePending" not in {each.type for each in over.conditions}
