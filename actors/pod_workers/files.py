@@ -5,9 +5,11 @@ All below the agent's own directories, made without following links that a pod m
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from actors.cri.model import Container as Ran
@@ -36,9 +38,16 @@ def write_hosts(pod_dir: str, text: str) -> str:
     make_path(pod_dir, 0o750)
     if _tail(path, len(text.encode()) + 1) == text:
         return path  # not emptied for a moment under the containers that have it
-    with os.fdopen(os.open(path, _NEW, 0o644), "w") as file:
-        file.write(text)
-    os.chmod(path, 0o644)
+    # written over, then cut: on a full disk the containers that have it keep what they had
+    descriptor = os.open(path, _NEW & ~os.O_TRUNC, 0o644)
+    try:
+        whole = text.encode()
+        if os.pwrite(descriptor, whole, 0) < len(whole):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        os.ftruncate(descriptor, len(whole))
+        os.fchmod(descriptor, 0o644)
+    finally:
+        os.close(descriptor)
     return path
 
 
@@ -71,31 +80,36 @@ def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: Ran) -> None:
     """The log of a container that is removed, with its link and what was rotated away."""
     Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
     directory = Path(pod_log_directory(logs_dir, pod)) / ran.name
-    for file in directory.glob(f"{ran.restart_count}.log*") if directory.is_dir() else ():
-        file.unlink(missing_ok=True)
+    for name in _names(directory):
+        if name.startswith(f"{ran.restart_count}.log"):
+            (directory / name).unlink(missing_ok=True)
 
 
 def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, uid: str) -> None:
     """All logs of a pod that is gone, and the links to them."""
     directory = Path(log_directory(logs_dir, namespace, name, uid))
     prefix = f"{name}_{namespace}_"
-    for link in Path(links_dir).glob(f"{prefix}*.log") if os.path.isdir(links_dir) else ():
-        try:
-            if os.readlink(link).startswith(f"{directory}/"):
-                link.unlink()
-        except OSError:
-            continue
+    for link in _names(Path(links_dir)):
+        if link.startswith(prefix):
+            with suppress(OSError):
+                if os.readlink(f"{links_dir}/{link}").startswith(f"{directory}/"):
+                    os.unlink(f"{links_dir}/{link}")
     remove_tree(str(directory))
 
 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
     """The highest restart count that has a log, -1 for none: the count goes on where the runtime forgot."""
-    try:
-        names = os.listdir(f"{pod_log_directory(logs_dir, pod)}/{container}")
-    except OSError:
-        return -1
+    names = _names(Path(pod_log_directory(logs_dir, pod)) / container)
     numbers = [name.partition(".")[0] for name in names if ".log" in name]
     return max((int(number) for number in numbers if _COUNT.fullmatch(number)), default=-1)
+
+
+def _names(directory: Path) -> list[str]:
+    """What is in it, nothing when it cannot be read. No glob: each pattern would stay in the caches of its modules."""
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
 def termination_message(file: str, log: str, *, fallback: bool) -> str:

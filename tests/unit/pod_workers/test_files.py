@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -154,3 +155,23 @@ def test_a_pod_with_the_longest_of_names_has_its_link_too(tmp_path):
         files.make_log_link(links, logs, pod, "c" * 63, "i" * 64, "c/0.log")
     (name,) = os.listdir(links)
     assert (len(name), name.endswith(".log")) == (255, True)
+
+
+def test_on_a_full_disk_the_hosts_file_stays_as_it_was(tmp_path, monkeypatch):
+    path = files.write_hosts(str(tmp_path), "127.0.0.1 localhost\n")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_hosts(str(tmp_path), "127.0.0.1 localhost\n192.0.2.1 other\n")
+    with open(path) as file:
+        assert file.read() == "127.0.0.1 localhost\n"
+
+
+def test_a_shorter_hosts_file_ends_where_it_ends(tmp_path):
+    for text in ("127.0.0.1 localhost\n192.0.2.1 other\n", "127.0.0.1 localhost\n"):
+        path = files.write_hosts(str(tmp_path), text)
+        with open(path) as file:
+            assert file.read() == text
