@@ -6,6 +6,7 @@ Runs in a disposable process: a server that is away holds it up for as long as i
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from typing import Final
 
@@ -38,13 +39,21 @@ def mount_by_program(source: str, target: str, kind: str, options: list[str], mo
 
 
 def _run(arguments: list[str], seconds: float) -> str:
+    """With whatever it starts, as the helper of a file system may try on for minutes, it ends in time."""
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(arguments, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return f"no end after {seconds:g} s"
+        program = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, start_new_session=True
+        )
     except OSError as error:
         return str(error)
-    if done.returncode == 0:
+    try:
+        output, _ = program.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()
+        return f"no end after {seconds:g} s"
+    if program.returncode == 0:
         return ""
-    said = (done.stdout + done.stderr).strip()[:_OUTPUT]
-    return f"exit status {done.returncode}: {said}" if said else f"exit status {done.returncode}"
+    said = output.decode(errors="replace").strip()[:_OUTPUT]
+    return f"exit status {program.returncode}: {said}" if said else f"exit status {program.returncode}"

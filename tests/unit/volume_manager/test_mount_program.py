@@ -1,0 +1,53 @@
+"""The node's mount program, played by scripts."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from actors.volume_manager.mount_program import mount_by_program
+
+
+def run(folder: Path, script: str, seconds: float = 30.0) -> str:
+    mounter = folder / "mounter"
+    mounter.write_text(f"#!/bin/sh\n{script}\n")
+    mounter.chmod(0o755)
+    return mount_by_program("s:/", str(folder / "at"), "nfs", ["ro"], str(mounter), seconds)
+
+
+def test_what_it_says_when_it_fails_is_told_with_the_command_and_no_directory_is_left(tmp_path: Path) -> None:
+    error = run(tmp_path, "echo one; echo two >&2; exit 32")
+    assert error.startswith("mount failed: exit status 32: one\ntwo\n")
+    assert error.endswith(f"Mounting arguments: mount -t nfs -o ro s:/ {tmp_path}/at")
+    assert not os.path.exists(tmp_path / "at")
+
+
+def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    error = mount_by_program("s:/", str(tmp_path / "at"), "nfs", [], str(tmp_path / "none"), 5.0)
+    assert "No such file or directory" in error
+    assert not os.path.exists(tmp_path / "at")
+
+
+def test_one_that_does_not_end_is_killed_with_what_it_started(tmp_path: Path) -> None:
+    error = run(tmp_path, f"sleep 300 & echo $! >{tmp_path}/pid; wait", seconds=5.0)
+    assert "no end after 5 s" in error
+    pid, end = int((tmp_path / "pid").read_text()), time.monotonic() + 30
+    while _lives(pid):
+        assert time.monotonic() < end, "what it started goes on"
+        time.sleep(0.02)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("script", ["exit 0", "echo fine; exit 0"])
+def test_success_is_no_error_and_leaves_the_directory(tmp_path: Path, script: str) -> None:
+    assert run(tmp_path, script) == ""
+    assert (tmp_path / "at").is_dir()
