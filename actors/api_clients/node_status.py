@@ -13,7 +13,7 @@ import msgspec
 
 from .node_conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
 from .node_facts import Facts, Image, Place
-from .node_patch import without_empty
+from .node_patch import node_patch, without_empty
 from .node_quantity import written
 
 Json = dict[str, Any]
@@ -55,6 +55,12 @@ def changed(before: Json, after: Json) -> bool:
     if before.get("metadata", {}).get("annotations") != after.get("metadata", {}).get("annotations"):
         return True
     return _comparable(before.get("status") or {}) != _comparable(after.get("status") or {})
+
+
+def difference(before: Json, after: Json) -> Json:
+    """The patch from one to the other, heartbeat times aside."""
+    return node_patch({**before, "status": _comparable(before.get("status") or {})},
+                      {**after, "status": _comparable(after.get("status") or {})})  # fmt: skip
 
 
 def ready_errors(status: Json, facts: Facts, place: Place, clock: float) -> list[str] | None:

@@ -11,7 +11,7 @@ from actors.api.errors import AlreadyExists, ApiError, NotFound
 
 from .calling import Caller, Json
 from .node_patch import CONTENT_TYPE, node_patch
-from .node_status import Computed, changed
+from .node_status import Computed, changed, difference
 
 TRIES: Final = 5
 NODES: Final = "/api/v1/nodes"
@@ -26,6 +26,8 @@ class NodeWriter:
     def __init__(self, api: Caller, name: str) -> None:
         self._api, self._name = api, name
         self.node: Json | None = None
+        self._left_out: Json = {}
+        """What the server did not take over from the last write, as a field whose feature it has not: no news."""
 
     # -- registration -------------------------------------------------------------------------------------------------
     async def find(self) -> Json | None:
@@ -64,7 +66,8 @@ class NodeWriter:
     async def _update(self, compute: Compute, due: Due, *, recent: bool) -> Computed | None:
         before = await self._read(recent=recent)
         computed = compute(before)
-        if not due(changed(before, computed.node)):
+        news = changed(before, computed.node) and difference(before, computed.node) != self._left_out
+        if not due(news):
             return None
         await self.write(before, computed.node)
         return computed
@@ -77,6 +80,7 @@ class NodeWriter:
         path = f"{NODES}/{self._name}/status"
         answer = await self._api.call("PATCH", path, body=msgspec.json.encode(patch), content_type=CONTENT_TYPE)
         self.node = msgspec.json.decode(answer.body)
+        self._left_out = difference(self.node or {}, after)
 
     async def _read(self, *, recent: bool) -> Json:
         """`recent`: from the store; else the server's cache will do, if it is not behind what we have."""

@@ -1,0 +1,71 @@
+"""The node's status is written when there is news, on the API's object as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from typing import Any
+
+import msgspec
+import pytest
+
+from actors.api_clients.node_status import Computed
+from actors.api_clients.node_writer import NodeWriter
+from tests.support.apiserver.strategic import strategic_merge
+
+Json = dict[str, Any]
+
+
+class Reply(msgspec.Struct):
+    body: bytes
+
+
+class Server:
+    """Keeps one node, and of its status only the fields that it knows."""
+
+    def __init__(self, *unknown: str) -> None:
+        self.node: Json = {"metadata": {"name": "n1", "uid": "u", "resourceVersion": "1"}, "status": {}}
+        self.unknown, self.patches = unknown, list[Json]()
+
+    async def call(self, method: str, path: str, *, body: bytes = b"", **more: Any) -> Reply:
+        if method == "PATCH":
+            patch = msgspec.json.decode(body)
+            self.patches.append(patch)
+            self.node = strategic_merge("Node", copy.deepcopy(self.node), patch)
+            for name in self.unknown:
+                self.node["status"].pop(name, None)
+        return Reply(msgspec.json.encode(self.node))
+
+    async def drop(self) -> None:
+        return
+
+
+def wanted(clock: int, **status: Any) -> Any:
+    def compute(node: Json) -> Computed:
+        ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-01T00:00:{clock:02}Z"}
+        return Computed({**node, "status": {**node["status"], "conditions": [ready], **status}}, [])
+
+    return compute
+
+
+async def write(server: Server, writer: NodeWriter, clock: int, **status: Any) -> bool:
+    """Whether it was written."""
+    return await writer.update(wanted(clock, **status), lambda changed: changed) is not None
+
+
+@pytest.mark.parametrize("unknown", [(), ("features",)])
+def test_what_the_server_leaves_out_is_not_written_again_and_again(unknown: tuple[str, ...]) -> None:
+    async def story() -> None:
+        server = Server(*unknown)
+        writer = NodeWriter(server, "n1")
+        features = {"supplementalGroupsPolicy": True}
+        assert await write(server, writer, 1, features=features, volumesInUse=["a"])
+        assert not await write(server, writer, 2, features=features, volumesInUse=["a"])
+        assert await write(server, writer, 3, features=features, volumesInUse=["b"]), "that is news"
+        assert not await write(server, writer, 4, features=features, volumesInUse=["b"])
+        server.node["status"]["volumesInUse"] = ["c"]
+        assert await write(server, writer, 5, features=features, volumesInUse=["b"]), "somebody else wrote"
+        assert server.node["status"]["volumesInUse"] == ["b"]
+        assert len(server.patches) == 3
+
+    asyncio.run(story())
