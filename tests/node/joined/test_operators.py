@@ -7,10 +7,12 @@ import ssl
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from tests.support.api_process import ApiProcess
+from tests.support.certificates import Authority
 from tests.support.joined import NODE, NODES, PODS, STRATEGIC, Joined, condition, container, pod, status
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -24,13 +26,15 @@ def server(site: Joined) -> ApiProcess:
     return site.cluster
 
 
-def scrape(site: Joined, path: str, token: str) -> tuple[int, str, str]:
+def scrape(site: Joined, path: str, token: str, pair: tuple[str, str] | None = None) -> tuple[int, str, str]:
     """Status, content type and text of a page of the node server, asked for as Prometheus and metrics-server do."""
     told = status(site.nodes.now[f"/{NODE}"])
     address = next(one["address"] for one in told["addresses"] if one["type"] == "InternalIP")
     url = f"https://{address}:{told['daemonEndpoints']['kubeletEndpoint']['Port']}{path}"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     context = ssl._create_unverified_context()
+    if pair:
+        context.load_cert_chain(*pair)
     try:
         with urllib.request.urlopen(request, timeout=10, context=context) as answer:
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
@@ -65,6 +69,19 @@ def test_metrics_are_for_the_tokens_that_may_read_them(site: Joined, server: Api
     assert "resource=nodes, subresource(s)=[metrics]" in text
     for token in ("", "not-a-token", scraper[:-4]):
         assert scrape(site, "/metrics/resource", token)[0] == 401
+
+
+def test_a_certificate_of_another_cluster_opens_no_door_and_bars_none(
+    site: Joined, server: ApiProcess, tmp_path: Path
+) -> None:
+    site.node.until(site.node.serves, "the node's own server")
+    token = account_token(site, "traveller")
+    subject = "system:serviceaccount:default:traveller"
+    server.order("POST", "grants", {"subject": subject, "verbs": ["get"], "resources": ["nodes/metrics"]})
+    foreign = Authority(tmp_path / "other").client("admin", "system:masters")
+    assert scrape(site, "/metrics/resource", token, foreign)[0] == 200
+    assert scrape(site, "/metrics/resource", "", foreign)[0] == 401
+    assert scrape(site, "/metrics/resource", "not-a-token", foreign)[0] == 401
 
 
 def test_a_node_that_is_cordoned_says_so_and_goes_on(site: Joined) -> None:
