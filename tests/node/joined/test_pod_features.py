@@ -65,7 +65,7 @@ def test_a_volume_waits_for_its_secret_and_goes_on_when_it_comes(site: Joined) -
     within(5, lambda: waiting(site, "patient").get("reason") == "ContainerCreating", "reason in the status")
     time.sleep(5.0)  # it has waited for a while, and tries seldom by now
     put(site, "secrets", "tardy", stringData={"k": "v"})
-    site.wait_pods_ready("patient", seconds=5.0)
+    site.wait_pods_ready("patient")
     assert run(site, "patient", "cat", "/s/k") == "v"
     assert "tmpfs /s tmpfs" in run(site, "patient", "cat", "/proc/mounts")
     gone(site, "patient")
