@@ -334,3 +334,17 @@ async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp
         node.worker.clock = lambda: node.clock() - 7200.0
         await node.pass_time(2 * node.worker.sync_seconds)
         assert node.running("a")
+
+
+async def test_what_the_pleg_saw_later_is_not_overwritten_by_a_look_that_took_longer(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        driver = node.worker.drivers["u"]
+        older = await node.worker.look("u")
+        await node.end("a", 1)
+        before = driver.runtime
+        assert before is not None
+        driver._looked(older)
+        assert driver.runtime is before
