@@ -123,6 +123,7 @@ def _flag(name: str) -> str:
     if flag.field:
         return f"--{name} sets a field:\n{explain(flag.field)}"
     lines = [f"--{name}: {flag.kind}", f"  {flag.text}" if flag.text else f"  no effect: there is no {flag.missing}"]
+    lines += ["  deprecated"] if flag.deprecated else []
     return "\n".join([*lines, f"  default: {flag.default}"] if flag.default else lines)
 
 

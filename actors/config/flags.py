@@ -40,8 +40,11 @@ def parse(argv: Sequence[str]) -> Parsed:
         else:
             _take_removed(REMOVED[name], text, parsed)
     deprecated = sorted(name for name in parsed.values if FLAGS[name].deprecated)
-    if deprecated:
-        parsed.warnings.append(f"deprecated flags, better set in the file given to --config: {_dashed(deprecated)}")
+    fields, alone = ([name for name in deprecated if bool(FLAGS[name].field) is kind] for kind in (True, False))
+    if fields:
+        parsed.warnings.append(f"deprecated flags, better set in the file given to --config: {_dashed(fields)}")
+    if alone:
+        parsed.warnings.append(f"deprecated flags, which the kubelet will drop with no substitute: {_dashed(alone)}")
     return parsed
 
 

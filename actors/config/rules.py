@@ -181,8 +181,8 @@ def judge(
 
 
 def rules_of(field: str) -> list[str]:
-    """What must hold for a field and what is below it."""
-    own = [rule.text for rule in RULES if rule.field == field]
+    """What must hold for a field, for what it is in, and for what is below it."""
+    own = [rule.text for rule in RULES if f"{field}.".startswith(f"{rule.field}.")]
     return own + [f"{rule.field} {rule.text}" for rule in RULES if rule.field.startswith(f"{field}.")]
 
 

@@ -41,4 +41,6 @@ def _line(flag: Flag, text: str, default: str) -> str:
     short = {"v": "-v, --v", "help": "-h, --help"}.get(flag.name, f"--{flag.name}")
     shown = default.strip('"')
     ending = f" (default {shown})" if shown not in {"", "[]", "{}", "unset", "false"} else ""
+    if flag.deprecated and not flag.field:
+        ending += " (deprecated)"
     return f"  {short}{kind}\n        {text}{ending}"

@@ -58,6 +58,12 @@ def test_every_field_is_explained():
         assert (code, out.splitlines()[0].partition(":")[0], len(out.splitlines()) >= 2) == (0, entry.path, True)
 
 
+def test_a_rule_of_what_a_field_is_in_is_told_and_that_a_flag_is_deprecated():
+    out = do("explain", "logging.options.json.splitStream", "--maximum-dead-containers", "--node-ip")[1]
+    assert "rule:    alpha options need the feature gate LoggingAlphaOptions" in out
+    assert out.count("  deprecated\n") == 1
+
+
 def test_every_flag_is_explained():
     for name in FLAGS:
         assert do("explain", f"--{name}")[0] == 0

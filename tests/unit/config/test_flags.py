@@ -174,6 +174,13 @@ def test_the_value_of_a_secret_flag_is_hidden_in_what_is_logged():
     }
 
 
+def test_deprecated_flags_are_named_with_what_to_do_instead():
+    given = ["--max-pods=5", "--maximum-dead-containers=3", "--experimental-mounter-path=/x", "--node-ip=192.0.2.1"]
+    first, second = parse(given).warnings
+    assert first == "deprecated flags, better set in the file given to --config: --max-pods"
+    assert second.endswith("with no substitute: --experimental-mounter-path, --maximum-dead-containers")
+
+
 def test_a_flag_without_effect_is_accepted_with_one_warning_that_names_what_is_missing():
     warnings = parse(["--housekeeping-interval=5s", "--housekeeping-interval=6s"]).warnings
     assert len([line for line in warnings if re.search("housekeeping.*no effect.*cAdvisor", line)]) == 1
