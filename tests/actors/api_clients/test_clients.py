@@ -1,4 +1,4 @@
-"""The clients while the agent stands alone."""
+"""What the clients have in common."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ import pytest
 from actors.api_clients.event_client import EventClient
 from actors.api_clients.heartbeat_client import HeartbeatClient
 from actors.api_clients.kube_client import KubeClient
-from actors.api_clients.messages import ClientState, GetClientState, RecordEvent
+from actors.api_clients.messages import ApiCall, ClientState, GetClientState, RecordEvent
 from actors.config.agent import Agent
 from supervision.harness import Harness
+from tests.support.scripted_server import Asked, ScriptedServer, answer
+
+CONFIG = """\
+clusters: [{{name: c, cluster: {{server: "{server}"}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
+current-context: x
+"""
 
 
 @pytest.mark.parametrize("client", [KubeClient, EventClient, HeartbeatClient])
@@ -33,6 +41,24 @@ def test_without_the_kubeconfig_it_was_told_of_each_waits_and_says_so(tmp_path):
             assert (state.mode, "none: No such file" in state.error) == ("joining", True)
 
     asyncio.run(story())
+
+
+def test_a_warning_of_the_server_is_said_once(tmp_path, caplog):
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        answer(writer, 200, warning='299 - "spec.x is deprecated"')
+
+    async def story() -> None:
+        async with ScriptedServer(tmp_path, script, tls=False) as server:
+            path = tmp_path / "kubeconfig"
+            path.write_text(CONFIG.format(server=server.url))
+            agent = Agent(standalone=False, node_name="n1", kubeconfig=str(path))
+            async with Harness(KubeClient, name="api_clients/kube_client", context=agent) as harness:
+                for _ in range(3):
+                    await harness.deliver(ApiCall(method="POST", path="/x", body=b"{}"))
+            await harness.actor.client.close()
+
+    asyncio.run(story())
+    assert caplog.text.count("the API server warns: spec.x is deprecated") == 1
 
 
 def test_an_event_is_a_line_of_the_log_and_a_number(caplog):

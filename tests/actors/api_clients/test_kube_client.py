@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -34,7 +33,8 @@ from actors.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.collector import Collector
-from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
+from tests.support.fake_cluster import FakeCluster
+from tests.support.scripted_server import ScriptedServer
 
 SETTINGS = ObjectRef("ConfigMap", "settings", "web")
 
@@ -50,61 +50,6 @@ def config_map(value: str, version: int = 1, **more: Any) -> dict[str, Any]:
 
 
 MOUNTED = {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}
-
-
-class FakeCluster:
-    """Answers lists with what is in `objects`, and passes what is put into it on to the watches."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, list[dict[str, Any]]] = {}
-        self.lists: list[str] = []
-        self.watches: dict[str, list[asyncio.Queue[bytes | None]]] = {}
-        self.refuse: dict[str, tuple[int, bytes]] = {}
-        self.users: list[str] = []
-
-    async def __call__(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
-        url = urlsplit(asked.path)
-        self.users.append(asked.user)
-        for prefix, (status, body) in self.refuse.items():
-            if url.path.startswith(prefix):
-                answer(writer, status, body)
-                return
-        if "watch" in parse_qs(url.query):
-            await self._watch(url.path, writer)
-        elif asked.method == "GET" and url.path.rsplit("/", 1)[0] in self.objects:
-            self._one(url.path, writer)
-        elif asked.method == "GET":
-            self.lists.append(url.path)
-            items = self.objects.get(url.path, [])
-            answer(writer, 200, json.dumps({"metadata": {"resourceVersion": "5"}, "items": items}).encode())
-        else:
-            answer(writer, 200, asked.body or b"{}")
-
-    def _one(self, path: str, writer: asyncio.StreamWriter) -> None:
-        self.lists.append(path)
-        folder, name = path.rsplit("/", 1)
-        found = [each for each in self.objects[folder] if each["metadata"]["name"] == name]
-        answer(writer, 200 if found else 404, json.dumps(found[0]).encode() if found else b'{"reason":"NotFound"}')
-
-    async def _watch(self, path: str, writer: asyncio.StreamWriter) -> None:
-        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self.watches.setdefault(path, []).append(queue)
-        begin_stream(writer)
-        try:
-            while (line := await queue.get()) is not None:
-                chunk(writer, line)
-                await writer.drain()
-            writer.transport.abort()
-        finally:
-            self.watches[path].remove(queue)
-
-    def send(self, path: str, kind: str, thing: dict[str, Any]) -> None:
-        for queue in self.watches[path]:
-            queue.put_nowait(json.dumps({"type": kind, "object": thing}).encode() + b"\n")
-
-    def reset(self, path: str) -> None:
-        for queue in self.watches[path]:
-            queue.put_nowait(None)
 
 
 PODS, MAPS = "/api/v1/pods", "/api/v1/namespaces/web/configmaps"
@@ -363,16 +308,6 @@ async def test_a_call_for_somebody_else_is_answered_whatever_comes_of_it(tmp_pat
         assert busy == ApiAnswer(status=429, reason="TooManyRequests", message="later", retry_after=3)
         names = {sample.name for sample in harness.actor.metrics.snapshot("x", 1).samples}
         assert {"rest_client_requests_total", "rest_client_request_duration_seconds"} <= names
-
-
-async def test_a_warning_of_the_server_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 200, warning='299 - "spec.x is deprecated"')
-
-    async with ScriptedServer(tmp_path, script) as server, harness_of(joined(tmp_path, server)) as harness:
-        for _ in range(3):
-            await harness.deliver(ApiCall(method="POST", path="/x", body=b"{}"))
-    assert caplog.text.count("the API server warns: spec.x is deprecated") == 1
 
 
 async def test_a_new_certificate_is_used_from_the_next_request_on(tmp_path: Path) -> None:

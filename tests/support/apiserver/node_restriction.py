@@ -144,7 +144,6 @@ class NodeRestriction:
         if wanted and wanted[0] not in known:
             forbidden("serviceaccounts", target.name, f'audience "{wanted[0]}" not found in pod spec volume')
 
-
     def _audiences_of_drivers(self, pod: Obj) -> list[str]:
         """What the storage drivers of the pod's own volumes and of its claims ask for."""
         drivers = set[str]()
