@@ -34,10 +34,18 @@ def look_around() -> Surroundings:
     """This machine, now."""
     return Surroundings(
         hostname=socket.gethostname(),
-        directory=str(Path.cwd()),
+        directory=working_directory(),
         situation=Situation(online_cpus=_online_cpus(), cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists()),
         sockets=tuple(path for path in RUNTIME_SOCKETS if os.path.exists(path)),
     )
+
+
+def working_directory() -> str:
+    """Of this process; the root when it was removed under it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 def _online_cpus() -> frozenset[int] | None:

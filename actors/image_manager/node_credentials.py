@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from actors.config.surroundings import working_directory
+
 from .keyring import Keyring, read_docker_config
 
 KEPT_SECONDS: Final = 300.0
@@ -38,7 +40,7 @@ class NodeCredentials:
         return self._keyring
 
     def _read(self) -> Keyring:
-        for path in places(self._root_dir, os.environ, os.getcwd()):
+        for path in places(self._root_dir, os.environ, working_directory()):
             try:
                 with open(path, "rb") as file:
                     found = read_docker_config([file.read(MAX_BYTES)])
