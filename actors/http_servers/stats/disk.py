@@ -5,6 +5,7 @@ Files with several names are counted once, and nothing on another file system is
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -14,25 +15,38 @@ _NFS, _CSI = "kubernetes.io~nfs", "kubernetes.io~csi"
 
 def measure_pods(pods: list[list[str]]) -> dict[str, dict[str, Any]]:
     """Each pod as [uid, its directory, directory of its logs]; by uid: `volumes` and `logs` by name, and `own` (what
-    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes the figures of `file_system`."""
+    the agent wrote for it), each with `used_bytes` and `inodes_used`, and for volumes the figures of `file_system` and
+    the name of the `claim`, if there is one."""
     return {uid: _measure_pod(directory, logs) for uid, directory, logs in pods}
 
 
 def _measure_pod(directory: str, logs: str) -> dict[str, Any]:
-    volumes: dict[str, dict[str, int]] = {}
+    volumes: dict[str, dict[str, Any]] = {}
     for plugin in _names(f"{directory}/volumes"):
         for name in _names(f"{directory}/volumes/{plugin}"):
             path = f"{directory}/volumes/{plugin}/{name}"
             try:
-                volumes[name] = _measure_volume(plugin, path)
+                measured = _measure_volume(plugin, path)
             except OSError:
                 continue  # unmounted meanwhile
+            called, claim = _called(path, name) if plugin == _CSI else (name, "")
+            volumes[called] = {**measured, "claim": claim} if claim else measured
     found: dict[str, Any] = {"volumes": volumes, "logs": {name: _of(f"{logs}/{name}") for name in _names(logs)}}
     found["own"] = _of(f"{directory}/etc-hosts")
     return found
 
 
-def _measure_volume(plugin: str, path: str) -> dict[str, int]:
+def _called(path: str, name: str) -> tuple[str, str]:
+    """What the pod calls a driver's volume, and its claim, as the volume manager has written it there."""
+    try:
+        with open(f"{path}/vol_data.json", "rb") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return name, ""
+    return found.get("volume") or name, found.get("claim") or ""
+
+
+def _measure_volume(plugin: str, path: str) -> dict[str, Any]:
     """A file system of a server or driver may be huge, and is the volume's own: what is used there is all that is."""
     if plugin in (_NFS, _CSI):
         return file_system(path if plugin == _NFS else f"{path}/mount", whole=True)

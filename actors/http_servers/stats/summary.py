@@ -131,7 +131,7 @@ def _pod(sample: Sample, pod: PodSample, small: bool) -> Json:
         | {
             "io": _io(usage.at, usage.psi) if usage else None,
             "network": _network(sample.at, pod.network) if pod.network else None,
-            "volume": [_volume(sample, name, volume) for name, volume in disk.get("volumes", {}).items()],
+            "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()],
             "ephemeral-storage": _ephemeral(sample, pod, disk),
             "process_stats": _known({"process_count": usage.processes if usage else None}),
             "swap": _swap(usage) if usage else None,
@@ -168,8 +168,10 @@ def _rootfs(sample: Sample, one: ContainerSample) -> Json | None:
     return _fs(one.layer.at_ns / 1e9, {**_file_system(sample.container_fs), **used})
 
 
-def _volume(sample: Sample, name: str, volume: Disk) -> Json:
-    return {"name": name, **(_fs(sample.disks_at, volume) or {})}
+def _volume(sample: Sample, namespace: str, name: str, volume: Disk) -> Json:
+    claim = volume.get("claim")
+    found = {"name": name, **(_fs(sample.disks_at, volume) or {})}
+    return {**found, "pvcRef": {"name": claim, "namespace": namespace}} if claim else found
 
 
 def _ephemeral(sample: Sample, pod: PodSample, disk: Disk) -> Json | None:

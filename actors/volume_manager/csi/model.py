@@ -61,6 +61,7 @@ class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
     """fsGroup."""
     when_root_differs: bool = False
     read_only: bool = False
+    claim: str = ""
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +74,11 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
     attachmentID: str = ""
     """Empty: nobody attaches such volumes."""
     volumeLifecycleMode: str = PERSISTENT
+    volume: str = ""
+    claim: str = ""
+    """What the pod calls it, and its claim: for statistics. Ours alone, as the next one."""
     ready: bool = False
-    """It was published, and its files are the pod's group's. Ours alone."""
+    """It was published, and its files are the pod's group's."""
 
 
 def inline_handle(uid: str, volume: str) -> str:

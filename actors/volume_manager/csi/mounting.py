@@ -124,6 +124,8 @@ class CsiMounting:
             nodeName=self._node_name,
             attachmentID=attachment_name(source.handle, source.driver, self._node_name) if attached else "",
             volumeLifecycleMode=kind,
+            volume=step.volume,
+            claim=step.claim,
         )
 
     async def _attached(self, step: CsiMount, record: Published) -> dict[str, str]:
@@ -138,7 +140,7 @@ class CsiMounting:
         if not driver.stages or step.source.ephemeral:
             return ""
         folder = self._records.stage_dir(record)
-        records.write(folder, msgspec.structs.replace(record, specVolID="", ready=False))
+        records.write(folder, msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False))
         os.makedirs(f"{folder}/{_STAGED}", 0o750, exist_ok=True)
         secrets = await self._api.secret(step.source.stage_secret)
         await connection.stage(driver, step, f"{folder}/{_STAGED}", context, secrets)

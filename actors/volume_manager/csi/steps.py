@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from actors.kube.pod import Pod
-from actors.kube.volumes import CSIVolumeSource
+from actors.kube.volumes import CSIVolumeSource, Volume
 
 from .model import CsiMount, CsiVolume, SecretName, inline_handle, volume_dir
 
@@ -16,6 +16,7 @@ DRIVER_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?\
 def of_claim(pod: Pod, volume: str, source: CsiVolume, pod_dir: str, *, read_only: bool) -> CsiMount:
     """`read_only`: the claim is only read."""
     whole = pod.spec.securityContext
+    given = next((one for one in pod.spec.volumes if one.name == volume), Volume(name=volume))
     return CsiMount(
         volume=volume,
         path=f"{volume_dir(pod_dir, source.name)}/mount",
@@ -23,6 +24,7 @@ def of_claim(pod: Pod, volume: str, source: CsiVolume, pod_dir: str, *, read_onl
         group=whole.fsGroup,
         when_root_differs=whole.fsGroupChangePolicy == "OnRootMismatch",
         read_only=read_only or source.read_only,
+        claim="" if source.ephemeral else _claim(pod, given),
     )
 
 
@@ -40,3 +42,8 @@ def of_pod(pod: Pod, volume: str, given: CSIVolumeSource, pod_dir: str) -> CsiMo
         publish_secret=SecretName(pod.metadata.namespace, secret.get("name", "")) if secret else None,
     )
     return of_claim(pod, volume, source, pod_dir, read_only=False)
+
+
+def _claim(pod: Pod, volume: Volume) -> str:
+    claim = volume.persistentVolumeClaim
+    return claim.claimName if claim is not None else f"{pod.metadata.name}-{volume.name}"

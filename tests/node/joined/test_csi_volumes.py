@@ -52,6 +52,13 @@ def user(name: str, claim: str, **spec: Any) -> dict[str, Any]:
     return pod(name, container("main", volumeMounts=mounts), volumes=volumes, **spec)
 
 
+def measured(site: Joined, name: str) -> dict[str, Any]:
+    """What the summary says of the pod's volume; empty until the disks were measured."""
+    said = json.loads(site.kubectl("get", "--raw", f"{NODES}/{NODE}/proxy/stats/summary"))
+    volumes = [one for pod in said["pods"] if pod["podRef"]["name"] == name for one in pod.get("volume", [])]
+    return next((one for one in volumes if one["name"] == "v"), {})
+
+
 def left(site: Joined) -> list[str]:
     """Mounts of the driver below the agent's directories."""
     return [line for line in Path("/proc/mounts").read_text().splitlines() if f"{site.node.home}/root/p" in line
@@ -121,6 +128,10 @@ def test_a_volume_is_attached_staged_once_published_to_each_pod_and_undone(site:
     assert run(site, "one", "cat", "/v/id") == "handle-disk"
     run(site, "one", "touch", "/v/new")
     assert run(site, "two", "stat", "-c", "%g", "/v/id", "/v/new") == "1001\n1001\n"
+    within(SECONDS, lambda: bool(measured(site, "one")), "figures of the volume")
+    figures = measured(site, "one")
+    assert figures["pvcRef"] == {"name": "disk", "namespace": "default"}
+    assert figures["capacityBytes"] > figures["usedBytes"] > 0
     gone(site, "one")
     within(SECONDS, lambda: len(driver.requests("NodeUnpublishVolume")) >= 1, "unpublishing")
     assert not driver.requests("NodeUnstageVolume")

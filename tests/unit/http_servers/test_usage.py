@@ -129,6 +129,17 @@ def test_interfaces_and_the_one_that_leads_out():
     assert host.default_interface("") == ""
 
 
+def test_a_volume_of_a_driver_goes_by_the_name_that_its_pod_has_for_it_and_by_its_claim(tmp_path):
+    folder = tmp_path / "pods/u/volumes/kubernetes.io~csi/pv-1"
+    (folder / "mount").mkdir(parents=True)
+    (folder / "vol_data.json").write_text('{"volume": "data", "claim": "disk"}')
+
+    found = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["volumes"]
+
+    assert list(found) == ["data"]
+    assert found["data"]["claim"] == "disk"
+
+
 @pytest.mark.parametrize("place", ["kubernetes.io~nfs/n", "kubernetes.io~csi/n/mount"])
 def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_at(tmp_path, place):
     volume = tmp_path / "pods/u/volumes" / place
@@ -138,6 +149,7 @@ def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_
     (found,) = disk.measure_pods([["u", str(tmp_path / "pods/u"), str(tmp_path / "logs")]])["u"]["volumes"].values()
 
     whole = os.statvfs(volume)
+    assert "claim" not in found
     assert found["capacity_bytes"] == whole.f_blocks * whole.f_frsize
     assert found["inodes_used"] > 2, "counted file by file"
 

@@ -57,7 +57,7 @@ def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
     source = CsiVolume(name="pv-1", driver="d.test", handle="h")
     step = plan.claimed(given, "v", Found("", csi=source), "/pods/u")
     path = "/pods/u/volumes/kubernetes.io~csi/pv-1/mount"
-    assert step == CsiMount(volume="v", path=path, source=source, group=5, read_only=True)
+    assert step == CsiMount(volume="v", path=path, source=source, group=5, read_only=True, claim="c")
 
 
 def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods_namespace():
