@@ -19,7 +19,7 @@ from actors.cri.errors import CriError, Unavailable
 from actors.cri.model import Image
 from actors.pod_workers.messages import KnownPods
 from actors.tracing.start import begin
-from supervision.actor import Actor, Address, AskError, on
+from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.backoff import Backoff, BackoffPolicy
 
 from .accounts import identify
@@ -221,7 +221,7 @@ class ImageManager(Actor):
         with self.tracer.span("Images/GarbageCollect") as span:
             try:
                 failure = await self._collect()
-            except CriError as error:
+            except (CriError, DisposableError) as error:
                 failure = str(error)
             if failure:
                 span.fail(failure)
@@ -232,7 +232,7 @@ class ImageManager(Actor):
         self.log.log(40 if self._collect_failures > 1 else 30, "image collection failed: %s", failure)
 
     async def _collect(self) -> str:
-        """What could not be removed and why, '' when all was. Raises CriError."""
+        """What could not be removed and why, '' when all was. Raises CriError, DisposableError."""
         images, containers = await self.client.list_images(), await self.client.list_containers()
         in_use = used_images(images, {c.image_ref for c in containers} | {c.image for c in containers})
         now = time.monotonic()

@@ -180,6 +180,23 @@ def test_an_image_that_cannot_be_removed_does_not_keep_the_disk_full(fake):
     tell(story, fake)
 
 
+def test_a_disk_that_cannot_be_looked_at_is_said_and_ends_no_actor(fake, caplog):
+    def gone(path: str) -> list[int]:
+        raise FileNotFoundError(path)
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        harness.disposables["actors.image_manager.actor:disk_of"] = gone
+        await harness.actor.collect()
+        await harness.actor.collect()
+        assert (await harness.deliver(GetImages())).images
+
+    add_image(fake, IMAGE)
+    tell(story, fake)
+    said = [record.getMessage() for record in caplog.records if "image collection failed" in record.getMessage()]
+    assert len(said) == 2
+    assert "FileNotFoundError" in said[0]
+
+
 # -- credentials and events -------------------------------------------------------------------------------------------
 def docker_config(host: str, *users: str) -> list[bytes]:
     entry = {"username": "", "password": "p"}
