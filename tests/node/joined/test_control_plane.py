@@ -50,7 +50,6 @@ def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
             for name, shown in found.items():
                 assert_shown(name, shown)
             assert {name: node.running()[name] for name in NAMES} == ids, "no container was started again"
-            assert joined.transitions()[-1] == "True KubeletReady"
             withdraw(joined)
     except AssertionError as error:
         error.add_note(f"the agent's last words:\n{node.last_words()}")
