@@ -12,7 +12,7 @@ from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, PODS, Joined, condition, container, is_ready, pod, status
 
 AWAY_SECONDS = 40.0
-CATCH_UP_SECONDS = 30.0
+CATCH_UP_SECONDS = 60.0
 STEADY = [f"steady{number}" for number in range(4)]
 CRASHES = [f"crashes{number}" for number in range(3)]
 ENDS = {"succeeds": 0, "fails": 3}

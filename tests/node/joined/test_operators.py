@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import ssl
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -106,11 +105,10 @@ def wait_event(site: Joined, reason: str) -> None:
 
 def test_a_drained_node_ends_its_pods_in_their_time_and_keeps_its_static_ones(site: Joined) -> None:
     site.node.write("fixed", json.dumps(pod("fixed")))
-    site.create(pod("slow", container("main", "sh", "-c", LONG_TERM), terminationGracePeriodSeconds=20), pod("quick"))
+    site.create(pod("slow", container("main", "sh", "-c", LONG_TERM), terminationGracePeriodSeconds=120), pod("quick"))
     site.wait_pods_ready("slow", "quick", f"fixed-{NODE}")
-    began = time.monotonic()
+    # it is over before the end of the grace: each ends when it has
     site.kubectl("drain", NODE, "--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s", seconds=70)
-    assert time.monotonic() - began < 20, "each ends when it has, not at the end of its grace"
     assert site.pod("slow") == site.pod("quick") == {}
     last = [status(one.obj) for one in site.pods.told if one.name == "slow"][-1]
     assert last["phase"] == "Succeeded"
