@@ -37,9 +37,10 @@ from .messages import (
     PodRejected,
     PodReleased,
     ReleasePod,
+    ResizePod,
     StopCounting,
 )
-from .pod_limits import Rules, milli_to_shares, pod_limits, size_name
+from .pod_limits import Rules, larger, milli_to_shares, pod_limits, size_name
 from .reserved_cgroups import reserved_cgroups
 from .slices import Runner, SliceError, Slices, run
 
@@ -231,6 +232,20 @@ class ContainerManager(Actor):
             if refusal is not None:
                 return self._rejected(uid, refusal.reason, refusal.message)
         return await self._enter(entry, limits, running=message.running)
+
+    @on(ResizePod)
+    async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
+        try:
+            pod, before = decode_pod(message.pod), decode_pod(message.before)
+            entry = entry_of(message.uid, pod)
+            limits = larger(pod_limits(pod, self._rules()), pod_limits(before, self._rules()))
+        except (ObjectError, QuantityError) as error:
+            return PodRejected(message.uid, "Infeasible", f"the pod cannot be read: {error}")
+        await self._prepared.wait()
+        refusal = self._ledger.refuse_resize(entry)
+        if refusal is not None:
+            return PodRejected(message.uid, refusal.reason, refusal.message)
+        return await self._enter(entry, limits, running=True)
 
     async def _enter(self, entry: Entry, limits: Limits, *, running: bool) -> PodAdmitted | AdmissionFailed:
         self._ledger.add(entry)

@@ -75,11 +75,25 @@ class Ledger:
             return None
         for name, wanted, used, most in self._measured(entry):
             if wanted > 0 and wanted > most - used:
-                text = f"Node didn't have enough resource: {name}, requested: {wanted}, used: {used}, capacity: {most}"
-                return Refusal(f"OutOf{name}", text)
+                return Refusal(f"OutOf{name}", _lacking(name, wanted, used, most))
         if any(conflict(port, other) for port in entry.ports for other in self._ports()):
             text = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
             return Refusal("NodePorts", text)
+        return None
+
+    def refuse_resize(self, entry: Entry) -> Refusal | None:
+        """Why a pod that is here cannot become this; None when it can."""
+        before = self._entries.get(entry.uid, entry).requests
+        for name in ("cpu", "memory"):
+            wanted, own, most = entry.requests.get(name, 0), before.get(name, 0), self.allocatable.get(name, 0)
+            used = self.requested().get(name, 0) - own
+            if wanted <= own:
+                continue
+            if wanted > most:
+                text = f"Node didn't have enough capacity: {name}, requested: {wanted}, capacity: {most}"
+                return Refusal("Infeasible", text)
+            if wanted > most - used:
+                return Refusal("Deferred", _lacking(name, wanted, used, most))
         return None
 
     def _measured(self, entry: Entry) -> Iterator[tuple[str, int, int, int]]:
@@ -94,6 +108,10 @@ class Ledger:
     def _ports(self) -> Iterator[HostPort]:
         for entry in self._entries.values():
             yield from entry.ports
+
+
+def _lacking(name: str, wanted: int, used: int, most: int) -> str:
+    return f"Node didn't have enough resource: {name}, requested: {wanted}, used: {used}, capacity: {most}"
 
 
 def entry_of(uid: str, pod: Pod) -> Entry:

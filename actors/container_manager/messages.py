@@ -34,6 +34,16 @@ class PodRejected(Message, frozen=True):
     message: str
 
 
+class ResizePod(Message, frozen=True):
+    """From a worker: may this pod, which is in the ledger, have the resources of `pod` instead of those of `before`?
+    Answered with PodAdmitted, and then its cgroup has the larger of both limits until AdmitPod tells that containers
+    have followed; or with PodRejected, whose reason is Deferred or Infeasible. Idempotent."""
+
+    uid: str
+    pod: bytes
+    before: bytes
+
+
 class StopCounting(Message, frozen=True):
     """From a worker: the pod's containers are gone; its resources and ports are free for others."""
 

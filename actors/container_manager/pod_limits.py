@@ -8,7 +8,7 @@ from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.kube.pods import amount as amount_of
 from actors.kube.pods import container_limits, is_sidecar, pod_requests, qos_class
-from actors.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, Limits
+from actors.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, Limits
 
 GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 _MIN_QUOTA_US = 1000
@@ -52,6 +52,22 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
             size_name(name): value for name, value in limits.items() if name.startswith("hugepages-") and value >= 0
         },
     )
+
+
+def larger(one: Limits, other: Limits) -> Limits:
+    """What holds while a pod is between the two."""
+    return msgspec.structs.replace(
+        one,
+        cpu_quota_us=_larger(one.cpu_quota_us, other.cpu_quota_us),
+        memory_bytes=_larger(one.memory_bytes, other.memory_bytes),
+    )
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    """None for no limit, and for one that is left as it is when neither has one."""
+    if one is None and other is None:
+        return None
+    return UNLIMITED if one is None or other is None else max(one, other)
 
 
 def size_name(resource: str) -> str:

@@ -203,7 +203,7 @@ class Worker(Actor):
 
     @staticmethod
     def key(driver: PodDriver) -> str:
-        return _key(driver.uid, driver.data)
+        return _key(driver.uid, driver.source or driver.data)
 
     # -- pods that end their worker ---------------------------------------------------------------------------------
     def _park(self, uid: str, data: bytes) -> None:

@@ -12,6 +12,7 @@ from actors.kube.pods import is_static
 from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
 
+from . import resizing
 from .ending import alive, unborn
 from .node_fit import asks, read_node, unfit
 from .node_support import Support, unsupported
@@ -64,6 +65,7 @@ async def admit(driver: PodDriver) -> None:
             volumes.cancel()
     if paths is None:
         return
+    resizing.admitted(driver)
     driver.place = PodPlace(cgroup_parent=answer.cgroup_parent, volumes=paths)
     driver.go(Event.ADMITTED)
 

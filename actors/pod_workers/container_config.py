@@ -12,6 +12,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import grace_period
 from proto import cri_pb2 as cri
 
+from . import allocation
 from .actions import Start
 from .errors import ConfigError
 from .expansion import expand_all
@@ -42,7 +43,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
     """ContainerConfig. Another incarnation, or the Go kubelet, recognises the container by what is written here."""
-    limits, container, restart_count = parts.limits, start.container, start.restart_count
+    container, restart_count = start.container, start.restart_count
     words = {
         name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in parts.environment.items()
     }
@@ -64,19 +65,22 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
     if parts.stop_signals and container.lifecycle is not None and container.lifecycle.stopSignal:
         config.stop_signal = stop_signal(container.lifecycle.stopSignal)
     config.linux.security_context.CopyFrom(parts.security)
-    config.linux.resources.CopyFrom(
-        cri.LinuxContainerResources(
-            cpu_shares=limits.cpu_shares,
-            cpu_quota=limits.cpu_quota,
-            cpu_period=limits.cpu_period,
-            memory_limit_in_bytes=limits.memory_bytes,
-            memory_swap_limit_in_bytes=parts.memory_swap_bytes,
-            oom_score_adj=limits.oom_score_adj,
-            unified=parts.unified,
-            hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in limits.huge_pages.items()],
-        )
-    )
+    config.linux.resources.CopyFrom(linux_resources(parts.limits, parts.unified, parts.memory_swap_bytes))
     return config
+
+
+def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: int) -> cri.LinuxContainerResources:
+    """LinuxContainerResources, for a container that is made and for one that is resized."""
+    return cri.LinuxContainerResources(
+        cpu_shares=limits.cpu_shares,
+        cpu_quota=limits.cpu_quota,
+        cpu_period=limits.cpu_period,
+        memory_limit_in_bytes=limits.memory_bytes,
+        memory_swap_limit_in_bytes=memory_swap_bytes,
+        oom_score_adj=limits.oom_score_adj,
+        unified=unified,
+        hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in limits.huge_pages.items()],
+    )
 
 
 def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
@@ -90,6 +94,8 @@ def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
         known.CONTAINER_TERMINATION_MESSAGE_POLICY: container.terminationMessagePolicy,
         known.POD_TERMINATION_GRACE_PERIOD: str(grace_period(pod)),
     }
+    if allocation.of(pod):
+        found[known.CONTAINER_RESOURCES] = encode(msgspec.structs.replace(container.resources, claims=[])).decode()
     if pod.metadata.deletionGracePeriodSeconds is not None:
         found[known.POD_DELETION_GRACE_PERIOD] = str(pod.metadata.deletionGracePeriodSeconds)
     if container.lifecycle is not None and container.lifecycle.preStop is not None:

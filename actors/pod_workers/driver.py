@@ -23,7 +23,7 @@ from actors.volume_manager.messages import MountVolumes
 from supervision.actor import AskError, DisposableError
 from supervision.message import Message
 
-from . import admission, departure, observing, spans, syncing
+from . import admission, departure, observing, resizing, spans, syncing
 from .actions import Verdicts
 from .ending import DEFAULT_GRACE_SECONDS
 from .messages import KillPod
@@ -48,6 +48,10 @@ class PodDriver:
         self.worker, self.uid = worker, uid
         self.pod: Pod | None = None
         self.data = b""
+        """The pod as it is run: with the resources that it was given."""
+        self.source = b""
+        """The pod as its source has it."""
+        self.resizing = resizing.Resizing()
         self.stage = Stage.ADMITTING
         self.runtime: PodRuntime | None = runtime
         self.stale = False
@@ -99,7 +103,7 @@ class PodDriver:
 
         One that is removed and comes again under its UID (a manifest put back as it was) first ends, then starts anew.
         """
-        if data == self.data and not self.removed:
+        if data == self.source and not self.removed:
             return
         if self.removed and self.stage not in (Stage.ADMITTING, Stage.RUNNING):
             self.wanted_again = data
@@ -107,7 +111,8 @@ class PodDriver:
         if self.removed:
             self._leaving.clear()
         before = self.seconds_left()
-        self.pod, self.data, self.removed = pod, data, False
+        self.source, self.removed = data, False
+        self.pod, self.data = resizing.as_allocated(self, pod, data)
         self.held = {}
         self.renew_volumes()
         self._hurry_if_less(before)

@@ -16,6 +16,7 @@ from actors.status_manager.messages import Stage as Told
 from .ending import alive
 from .files import termination_log, termination_message
 from .names import pod_log_directory
+from .resizing import transitional
 from .table import Stage
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
         removed=driver.removed,
         departing=departing(driver),
         pulls=list(driver.pulls),
+        resize=driver.resizing.told(),
+        has_resources=transitional(driver),
         trouble=driver.trouble if driver.stage in (Stage.TERMINATING, Stage.TERMINATED) else "",
     )
 

@@ -26,7 +26,7 @@ from supervision.message import Message
 
 from . import dns, env_files, files, images
 from .actions import Start
-from .container_config import Parts, container_config
+from .container_config import Parts, container_config, linux_resources
 from .environment import Place, environment, references
 from .errors import ConfigError, StartFailed
 from .events import EVENT_CLIENT, pod_event
@@ -37,10 +37,10 @@ from .mounts import Sources, expanded_subpath, image_volumes, read_only_volumes,
 from .names import domain, hostname, log_path
 from .node_support import beyond_us
 from .objects import fetch, runtime_handler
-from .resources import limits
+from .resources import Limits, limits
 from .sandbox_config import Surroundings, sandbox_config
 from .security import container_context
-from .swap import swap_fields
+from .swap import SwapFields, swap_fields
 
 ASK_SECONDS = 30.0
 
@@ -212,19 +212,30 @@ class Maker:
         )
         if security.masked_paths:
             security.masked_paths.extend(self._throttles)
-        config = agent.config
-        period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
-        swap = swap_fields(pod, container, config.memorySwap.swapBehavior, self._machine)
+        swap = self._swap(pod, container)
         return Parts(
             image_ref=image.image_ref,
             environment=values,
             mounts=await self._mounts(pod, start, values, pod_ips, place),
-            limits=limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period),
+            limits=self._limits(pod, container),
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
             unified={**swap.unified, **self._oom_group()},
             memory_swap_bytes=swap.memory_swap_bytes,
         )
+
+    def _limits(self, pod: Pod, container: Container) -> Limits:
+        config = self._agent.config
+        period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
+        return limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period)
+
+    def _swap(self, pod: Pod, container: Container) -> SwapFields:
+        return swap_fields(pod, container, self._agent.config.memorySwap.swapBehavior, self._machine)
+
+    def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
+        """What a container that runs is resized to."""
+        swap = self._swap(pod, container)
+        return linux_resources(self._limits(pod, container), swap.unified, swap.memory_swap_bytes)
 
     def _oom_group(self) -> dict[str, str]:
         """Whether all of a container is killed together, or one process (cgroup v2)."""

@@ -15,7 +15,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import find_container
 from actors.status_manager.messages import Waiting
 
-from . import files
+from . import files, resizing
 from .actions import Actions, Backoff, Start, compute, earliest
 from .departure import collect, stop_all
 from .ending import alive, end_all, plan
@@ -44,6 +44,7 @@ async def sync(driver: PodDriver) -> None:
         if driver.must_leave():
             driver.go(Event.LEAVE)
             return
+        await resizing.resize(driver)
         runtime = await driver.look() if driver.stale or driver.runtime is None else driver.runtime
         actions = without_held(driver, decide(driver, runtime))
         note_backoffs(driver, actions)

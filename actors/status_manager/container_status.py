@@ -13,7 +13,7 @@ import msgspec
 from actors.cri.model import Container as Runtime
 from actors.cri.model import ContainerState as RuntimeState
 from actors.cri.model import PodRuntime
-from actors.kube.container import Container
+from actors.kube.container import Container, ResourceRequirements
 from actors.kube.pod import (
     ContainerState,
     ContainerStateRunning,
@@ -56,6 +56,8 @@ class View(msgspec.Struct, frozen=True):
     """A regular container has run: init containers that the runtime has no more are done."""
     runtime_name: str
     readiness: Callable[[Container, Runtime], Readiness]
+    has_resources: Mapping[str, ResourceRequirements] = {}
+    """By container name, where they are not what was allocated."""
 
     @property
     def deleting(self) -> bool:
@@ -88,7 +90,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         probed = view.readiness(container, newest)
     done = init and not is_sidecar(container)
     completed = state.terminated is not None and state.terminated.exitCode == 0
-    resources = resources_of(container, newest, before)
+    resources = resources_of(container, newest, view.has_resources)
     return ContainerStatus(
         name=container.name,
         state=state,
@@ -99,7 +101,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         imageID=(newest.image_ref or newest.image_id) if newest is not None else "",
         containerID=f"{view.runtime_name}://{newest.id}" if newest is not None else "",
         started=probed.started,
-        allocatedResources=resources.requests if resources is not None else {},
+        allocatedResources=container.resources.requests if newest is not None else {},
         resources=resources,
         volumeMounts=_mounts(container),
         user=_user(newest),

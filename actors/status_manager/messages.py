@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from actors.cri.model import PodRuntime
+from actors.kube.container import ResourceRequirements
 from supervision.message import Message
 
 
@@ -22,6 +23,17 @@ Stage = Literal["admitting", "running", "terminating", "terminated", "rejected"]
 
 
 Departing = Literal["", "containers", "sandbox", "volumes", "cgroup"]
+
+
+class Resize(msgspec.Struct, frozen=True):
+    """How far a resize in place is."""
+
+    reason: str = ""
+    """Deferred or Infeasible: it is pending, and `message` says why."""
+    message: str = ""
+    in_progress: bool = False
+    error: str = ""
+    """Why it did not go on at the last try."""
 
 
 class PodObserved(Message, frozen=True):
@@ -49,6 +61,9 @@ class PodObserved(Message, frozen=True):
     """Why that did not go at the last try."""
     pulls: list[tuple[float, float]] = []
     """Begin and end of each pull of an image that its start waited for, seconds since 1970."""
+    resize: Resize | None = None
+    has_resources: dict[str, ResourceRequirements] = {}
+    """By container name, where they are not those of `pod`, which are what was allocated: a resize is under way."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 

@@ -56,8 +56,9 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     initialized = _initialized(pod, seen.runtime)
     known = {s.name: s for s in (*old.initContainerStatuses, *old.containerStatuses, *old.ephemeralContainerStatuses)}
     view = View(
-        pod, seen.runtime, seen.waiting, seen.stage in ENDED, initialized, node.runtime_name, observation.readiness
-    )
+        pod, seen.runtime, seen.waiting, seen.stage in ENDED, initialized, node.runtime_name, observation.readiness,
+        seen.has_resources,
+    )  # fmt: skip
     rejected = _never_began(seen, old)
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
@@ -75,7 +76,7 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
     owned = [] if rejected else conditions(facts)
     if phase not in TERMINAL:
-        owned += resizing.conditions(pod, by_name)
+        owned += resizing.conditions(seen.resize)
     times = {name: _since(name, observation, before, start) for name in (*OWNED, *resizing.CONDITIONS)}
     timed = with_times(owned, old.conditions, times, pod.metadata.generation)
     ips = _ips(observation, node, old)

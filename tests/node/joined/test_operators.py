@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.api_process import ApiProcess
 from tests.support.certificates import Authority
-from tests.support.joined import NODE, NODES, PODS, STRATEGIC, Joined, condition, container, pod, status
+from tests.support.joined import NODE, NODES, Joined, container, pod, status
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 LONG_TERM = "trap 'echo told to end; sleep 2; exit 0' TERM; while :; do sleep 0.1; done"
@@ -118,30 +118,3 @@ def test_a_drained_node_ends_its_pods_in_their_time_and_keeps_its_static_ones(si
     site.kubectl("uncordon", NODE)
     site.node.withdraw("fixed")
     site.wait_no_pod(f"fixed-{NODE}")
-
-
-def test_a_resize_is_said_to_be_infeasible_until_it_is_taken_back(site: Joined) -> None:
-    main = container("main", resources={"requests": {"cpu": "50m"}, "limits": {"cpu": "100m"}})
-    site.create(pod("sized", main))
-    site.wait_pods_ready("sized")
-    resize(site, "200m")
-    site.pods.until(lambda: pending(site).get("reason") == "Infeasible", "why nothing happens", 30)
-    seen = status(site.pod("sized"))
-    assert seen["containerStatuses"][0]["resources"]["limits"] == {"cpu": "100m"}
-    assert seen["observedGeneration"] == site.pod("sized")["metadata"]["generation"] == 2
-    resize(site, "100m")
-    site.pods.until(lambda: not pending(site), "nothing pending", 30)
-    assert site.restarts()["default/sized"] == 0
-    site.delete("sized")
-    site.wait_no_pod("sized")
-
-
-def resize(site: Joined, cpu: str) -> None:
-    """As `kubectl patch --subresource=resize` does."""
-    resources = {"requests": {"cpu": "50m"}, "limits": {"cpu": cpu}}
-    patch = {"spec": {"containers": [{"name": "main", "resources": resources}]}}
-    site.api.call("PATCH", f"{PODS}/sized/resize", patch, STRATEGIC)
-
-
-def pending(site: Joined) -> dict[str, object]:
-    return condition(site.pod("sized"), "PodResizePending")

@@ -108,3 +108,18 @@ def test_whatever_comes_and_goes_no_more_is_given_out_than_there_is(steps):
         assert ledger.requested().get("cpu", 0) <= NODE["cpu"]
         assert len(ledger) <= NODE["pods"]
         assert len(ports) == len(set(ports))
+
+
+def test_a_resize_is_judged_without_what_the_pod_has_itself():
+    ledger = Ledger({"cpu": 1000, "memory": 1000, "pods": 10})
+    ledger.add(Entry("a", {"cpu": 400}, frozenset(), "Burstable"))
+    ledger.add(Entry("b", {"cpu": 400}, frozenset(), "Burstable"))
+
+    def judged(**requests: int) -> str:
+        refusal = ledger.refuse_resize(Entry("a", requests, frozenset(), "Burstable"))
+        return refusal.reason if refusal is not None else ""
+
+    assert [judged(cpu=600), judged(cpu=601), judged(cpu=1001)] == ["", "Deferred", "Infeasible"]
+    assert [judged(cpu=400, memory=1000), judged(memory=1001)] == ["", "Infeasible"]
+    ledger.add(Entry("b", {"cpu": 900}, frozenset(), "Burstable"))
+    assert judged(cpu=300) == "", "less always fits"

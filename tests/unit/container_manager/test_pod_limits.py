@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.pod_limits import Rules, milli_to_quota, milli_to_shares, pod_limits, size_name
+from actors.container_manager.pod_limits import Rules, larger, milli_to_quota, milli_to_shares, pod_limits, size_name
 from actors.kube.container import Container, ResourceRequirements
 from actors.kube.pod import Pod, PodSpec
 from actors.linux.cgroup_limits import Limits
@@ -92,3 +92,9 @@ def test_a_quota_is_never_below_what_the_kernel_takes(milli, period):
     quota = milli_to_quota(milli, period)
 
     assert quota == -1 if milli == 0 else quota >= 1000
+
+
+def test_between_two_sizes_a_pod_has_the_larger_limits():
+    small, big = Limits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=9), Limits(cpu_shares=4, cpu_quota_us=500)
+    assert larger(small, big) == Limits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=-1)
+    assert larger(big, big) == big

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from actors.cri.model import Container as Runtime
 from actors.cri.model import ContainerState, PodRuntime, Sandbox, User
 from actors.kube import codec
+from actors.kube.container import ResourceRequirements
 from actors.kube.pod import Pod, PodStatus
 from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
-from actors.status_manager.messages import PodObserved, Waiting
+from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
 from actors.status_manager.pod_status import Node, Observation, compute
 
@@ -328,28 +329,19 @@ def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over()
     assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
 
 
-def test_a_container_that_runs_keeps_the_resources_that_it_was_made_with_and_a_resize_is_said_to_be_infeasible():
-    small, big = ({"limits": {"cpu": cpu}, "requests": {"cpu": cpu, "memory": "1Gi"}} for cpu in ("100m", "200m"))
-
-    def resized(resources: dict) -> Pod:
-        return pod_of({"containers": [{"name": "a", "image": "i", "resources": resources}]}, generation=2)
-
-    first = look(resized(small), ran())
-    assert "PodResizePending" not in {each.type for each in first.conditions}
-    asked = look(resized(big), ran(), before=first, now=NOW + S)
-    assert asked.containerStatuses[0].resources.limits == {"cpu": "100m"}
-    assert asked.containerStatuses[0].allocatedResources == {"cpu": "100m", "memory": "1Gi"}
-    assert of(asked, "PodResizePending") == ("True", "Infeasible")
-    assert asked.observedGeneration == 2
-    pending = next(each for each in asked.conditions if each.type == "PodResizePending")
-    assert pending.message.endswith("containers [a] keep what they have")
-    later = look(resized(big), ran(), before=asked, now=NOW + 9 * S)
-    assert pending in later.conditions, "its time is that of the request"
-    same = {"limits": {"cpu": "0.1"}, "requests": {"cpu": "0.1", "memory": "1024Mi"}}
-    back = look(resized(same), ran(), before=asked)
-    assert "PodResizePending" not in {each.type for each in back.conditions}
-    anew = look(resized(big), ran(id="id-b"), before=asked)
-    assert anew.containerStatuses[0].resources.limits == {"cpu": "200m"}
-    assert "PodResizePending" not in {each.type for each in anew.conditions}
-    over = look(resized(big), ran(code=0), before=asked, stage="terminated")
+def test_a_resize_is_told_by_conditions_and_by_what_each_container_has():
+    small, big = {"requests": {"cpu": "100m"}}, {"requests": {"cpu": "200m"}}
+    pod = pod_of({"containers": [{"name": "a", "image": "i", "resources": big}]})
+    has = {"a": ResourceRequirements(requests=small["requests"])}
+    moving = look(pod, ran(), resize=Resize(in_progress=True), has_resources=has)
+    assert moving.containerStatuses[0].allocatedResources == big["requests"]
+    assert moving.containerStatuses[0].resources.requests == small["requests"]
+    assert of(moving, "PodResizeInProgress") == ("True", "")
+    failed = look(pod, ran(), before=moving, resize=Resize(in_progress=True, error="no"), has_resources=has)
+    assert of(failed, "PodResizeInProgress") == ("True", "Error")
+    done = look(pod, ran(), before=failed, resize=Resize("Deferred", "later"))
+    assert done.containerStatuses[0].resources.requests == big["requests"]
+    assert of(done, "PodResizePending") == ("True", "Deferred")
+    assert "PodResizeInProgress" not in {each.type for each in done.conditions}
+    over = look(pod, ran(code=0), before=done, resize=Resize("Deferred", "later"), stage="terminated")
     assert "PodResizePending" not in {each.type for each in over.conditions}

@@ -1,0 +1,111 @@
+"""The resources that a pod was given, which are not those of its spec while a resize (KEP-1287) is pending.
+
+They are kept in the pod's directory, so that a pod whose resize was refused stays what it was over restarts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from actors.cri.model import Container as Ran
+from actors.kube.container import Container, ResourceRequirements
+from actors.kube.names import CONTAINER_RESOURCES
+from actors.kube.pod import Pod
+from actors.kube.quantity import QuantityError, milli
+from actors.linux.directories import make_path
+
+FILE: Final = "allocated-resources"
+POD: Final = ""
+"""Stands for the pod's own resources, where containers have their names."""
+_RESIZABLE: Final = ("cpu", "memory")
+
+Allocated = dict[str, ResourceRequirements]
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is in the file."""
+
+    allocated: Allocated
+    actuated: Allocated = {}
+    """By the ids of containers that were resized."""
+
+
+def of(pod: Pod) -> Allocated:
+    """What the spec asks for; only what asks for anything."""
+    found = {each.name: each.resources for each in (*pod.spec.initContainers, *pod.spec.containers)}
+    if pod.spec.resources is not None:
+        found[POD] = pod.spec.resources
+    return {name: resources for name, resources in found.items() if any(_amounts(resources))}
+
+
+def resized(one: ResourceRequirements, other: ResourceRequirements) -> list[str]:
+    """Which of cpu and memory they differ in. Amounts that are written in two ways are the same."""
+    first, second = _amounts(one), _amounts(other)
+    count = len(_RESIZABLE)
+    return [name for place, name in enumerate(_RESIZABLE) if first[place::count] != second[place::count]]
+
+
+def same(one: Allocated, other: Allocated) -> bool:
+    none = ResourceRequirements()
+    return not any(resized(one.get(name, none), other.get(name, none)) for name in one.keys() | other.keys())
+
+
+def _amounts(resources: ResourceRequirements) -> list[object]:
+    return [_amount(kind.get(name)) for kind in (resources.limits, resources.requests) for name in _RESIZABLE]
+
+
+def _amount(quantity: object) -> object:
+    try:
+        return milli(quantity) if isinstance(quantity, str | int | float) else None
+    except QuantityError:
+        return quantity
+
+
+def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> Pod:
+    """The pod as it was given room."""
+
+    def each(containers: list[Container]) -> list[Container]:
+        return [
+            msgspec.structs.replace(
+                one, resources=allocated.get(one.name, ResourceRequirements(claims=one.resources.claims))
+            )
+            for one in containers
+        ]
+
+    spec = msgspec.structs.replace(
+        pod.spec,
+        containers=each(pod.spec.containers),
+        initContainers=each(pod.spec.initContainers),
+        resources=allocated.get(POD, pod.spec.resources),
+    )
+    return msgspec.structs.replace(pod, spec=spec)
+
+
+def made_with(ran: Ran) -> ResourceRequirements | None:
+    """What the container was made with; None where that is not written on it."""
+    text = ran.annotations.get(CONTAINER_RESOURCES, "")
+    try:
+        return msgspec.json.decode(text, type=ResourceRequirements) if text else None
+    except msgspec.DecodeError:
+        return None
+
+
+def read(pod_dir: str) -> Kept | None:
+    """What was written; None for nothing that can be read."""
+    try:
+        with open(f"{pod_dir}/{FILE}", "rb") as file:
+            return msgspec.json.decode(file.read(), type=Kept)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def write(pod_dir: str, kept: Kept) -> None:
+    """Whole or not at all. Raises OSError."""
+    make_path(pod_dir, 0o750)
+    with open(f"{pod_dir}/{FILE}.new", "wb") as file:
+        file.write(msgspec.json.encode(kept))
+    os.replace(f"{pod_dir}/{FILE}.new", f"{pod_dir}/{FILE}")
