@@ -28,6 +28,7 @@ _BOOLS = {
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _INT = re.compile(r"[-+]?(0b[01_]+|0x[0-9a-fA-F_]+|0o[0-7_]+|0[0-7_]+|0|[1-9][0-9_]*)\Z", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z", re.ASCII)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TAG = "tag:yaml.org,2002:"
 _BASES = {"0b": 2, "0x": 16, "0o": 8}
 
@@ -57,6 +58,8 @@ def _read_json(text: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise whole(f"not JSON: {error}") from None
     _check_depth(value)
+    if _SURROGATE.search(text):
+        _check_text(value)
     return value
 
 
@@ -67,6 +70,14 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise whole(f"key {twice!r} is given twice")
     return found
+
+
+def _check_text(value: Any) -> None:
+    """Half of a surrogate pair alone is no text: nobody could encode it again."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise whole("not JSON: half of a surrogate pair in a string") from None
 
 
 def _no_constant(name: str) -> Any:

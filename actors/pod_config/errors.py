@@ -10,6 +10,10 @@ MAX_ERRORS = 50
 """Errors reported of one manifest; the rest are counted."""
 
 
+MAX_TEXT = 500
+"""Characters of one: the name of a field may be megabytes long."""
+
+
 class FieldError(msgspec.Struct, frozen=True):
     """One thing that is wrong: `path` is the field as `spec.containers[0].image`, empty for the whole."""
 
@@ -29,7 +33,7 @@ class ManifestError(ValueError):
 
     def texts(self) -> list[str]:
         """Each error as text, at most MAX_ERRORS of them."""
-        shown = [str(error) for error in self.errors[:MAX_ERRORS]]
+        shown = [str(error)[:MAX_TEXT] for error in self.errors[:MAX_ERRORS]]
         more = len(self.errors) - len(shown)
         return [*shown, f"and {more} more errors"] if more else shown
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.pod_config.document import MAX_BYTES, MAX_DEPTH, plain_scalar, read_document
-from actors.pod_config.errors import ManifestError
+from actors.pod_config.errors import MAX_ERRORS, MAX_TEXT, FieldError, ManifestError
 
 
 def assert_reasons(error: ManifestError) -> None:
@@ -113,3 +113,19 @@ def test_aliases_and_merge_keys_are_read():
 def test_a_document_over_ten_mebibytes_is_refused_before_it_is_parsed():
     with pytest.raises(ManifestError, match="10 MiB"):
         read_document(b"[" * (MAX_BYTES + 1))
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud800"}', '{"\\uDfff": 1}', '{"a": ["x", {"b": "\\udc00\\ud800"}]}'])
+def test_half_of_a_surrogate_pair_is_refused(text):
+    with pytest.raises(ManifestError, match="surrogate"):
+        read_document(text.encode())
+
+
+def test_a_whole_surrogate_pair_is_one_character():
+    assert read_document(b'{"a": "\\ud83d\\ude00"}') == {"a": "\U0001f600"}
+
+
+def test_an_error_is_said_in_bounds():
+    error = ManifestError(FieldError("k" * 10**6, "unknown field") for _ in range(1000))
+    assert len(error.texts()) == MAX_ERRORS + 1
+    assert sum(map(len, error.texts())) <= (MAX_ERRORS + 1) * MAX_TEXT
