@@ -89,8 +89,8 @@ bench: deps venv  ## measure against a bare CRI client on the same runtime; writ
 	@exec $(PYTHON) -m tests.bench $(BENCH_FLAGS)
 
 .PHONY: chaos
-chaos: deps venv  ## random faults while pods come and go (DURATION= seconds, SEED=)
-	@exec $(PYTHON) -m tests.chaos --duration $(DURATION) --seed $(SEED)
+chaos: deps venv  ## random faults while pods come and go (DURATION= seconds, SEED=, CHAOS_FLAGS=--joined)
+	@exec $(PYTHON) -m tests.chaos --duration $(DURATION) --seed $(SEED) $(CHAOS_FLAGS)
 
 ##@ The rest
 

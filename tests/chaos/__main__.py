@@ -7,31 +7,58 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.runtime import runtime_running
+from tests.support.api_process import ApiProcess
+from tests.support.joined import joined
+from tests.support.runtime import RealRuntime, runtime_running
 
+from .joined_judging import Judging
+from .joined_plan import joined_plan
+from .joined_run import JoinedChaos
 from .plan import plan
 from .run import ACTORS, Chaos
+
+SYNC = {"syncFrequency": "10s"}
+"""Of the joined agent, so that a changed secret is seen to arrive soon."""
+
+
+def alone(runtime: RealRuntime, arguments: argparse.Namespace, history: Path) -> list[str]:
+    """Static pods; what does not hold, and the agent's last words then."""
+    chaos = Chaos(runtime, history, print)
+    try:
+        wrong = chaos.run(plan(arguments.seed, arguments.duration, ACTORS))
+        return [*wrong, chaos.node.last_words()] if wrong else []
+    finally:
+        chaos.remove()
+
+
+def in_a_cluster(runtime: RealRuntime, arguments: argparse.Namespace, history: Path) -> list[str]:
+    """Pods of the API server for tests, which is injured too."""
+    with joined(runtime, "chaos", **SYNC) as found:
+        assert isinstance(found.cluster, ApiProcess), "a real cluster is not injured"
+        chaos = JoinedChaos(found, found.cluster, history, print)
+        try:
+            chaos.run(joined_plan(arguments.seed, arguments.duration, ACTORS))
+            wrong = Judging(chaos).judge()
+        finally:
+            chaos.repair()
+        return [*wrong, found.node.last_words()] if wrong else []
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Random faults while pods come and go.")
     parser.add_argument("--duration", type=float, default=300.0, help="seconds (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same run (default: %(default)s)")
+    parser.add_argument("--joined", action="store_true", help="an agent in a cluster, whose API server is injured too")
     parser.add_argument("--history", type=Path, help="file for the history (default: one in the temporary directory)")
     arguments = parser.parse_args()
     history = arguments.history or Path(tempfile.gettempdir()) / f"chaos-{arguments.seed}.jsonl"
     history.unlink(missing_ok=True)
     print(f"seed {arguments.seed}, {arguments.duration:g} s, history in {history}")
     with runtime_running() as runtime:
-        chaos = Chaos(runtime, history, print)
-        try:
-            wrong = chaos.run(plan(arguments.seed, arguments.duration, ACTORS))
-            words = chaos.node.last_words() if wrong else ""
-        finally:
-            chaos.remove()
-    for line in [*wrong, words]:
+        wrong = (in_a_cluster if arguments.joined else alone)(runtime, arguments, history)
+    for line in wrong:
         print(line)
-    print("everything held" if not wrong else f"{len(wrong)} things did not hold")
+    print("everything held" if not wrong else f"{len(wrong) - 1} things did not hold")
     return 1 if wrong else 0
 
 

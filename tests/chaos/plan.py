@@ -32,7 +32,8 @@ class Step(msgspec.Struct, frozen=True):
 def plan(seed: int, duration: float, actors: Sequence[str]) -> Iterator[Step]:
     """The steps of a run, in order. The last quarter minute is left for everything to become well."""
     rng = random.Random(seed)
-    at, count, pods = 1.0, 0, []
+    at, count = 1.0, 0
+    pods: list[str] = []
     while at < duration - 15:
         draw = rng.random()
         if len(pods) < 3 or (draw < 0.3 and len(pods) < MOST_PODS):

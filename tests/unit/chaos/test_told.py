@@ -1,0 +1,96 @@
+"""What a chaos run of a joined agent judges: each rule finds what breaks it, and nothing else."""
+
+from __future__ import annotations
+
+from supervision.incidents import Incident
+from supervision.protocol import Cause, Fault
+from tests.chaos.joined_plan import WITHOUT_SERVER, joined_plan
+from tests.chaos.run import ACTORS
+from tests.chaos.told import Injected, badly_reported, gone_back, not_ready, untrue
+from tests.support.api_connection import Obj, Told
+
+
+def pod_told(phase: str, count: int, uid: str = "u") -> Told:
+    statuses = [{"name": "main", "restartCount": count}]
+    metadata = {"name": "p", "uid": uid}
+    return Told(1.0, "MODIFIED", {"metadata": metadata, "status": {"phase": phase, "containerStatuses": statuses}})
+
+
+def incident(pid: int, cause: Cause) -> Incident:
+    return Incident(time="2026-01-01T00:00:00.000Z", actor="pleg", incarnation=1, pid=pid, cause=cause)
+
+
+def injected(pid: int, fault: Fault, at: float = 100.0) -> Injected:
+    return Injected(at, "pleg", pid, fault)
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    assert list(joined_plan(7, 300, ACTORS)) == list(joined_plan(7, 300, ACTORS)) != list(joined_plan(8, 300, ACTORS))
+
+
+def test_a_plan_asks_nothing_of_a_server_that_is_away_and_ends_with_it_back() -> None:
+    for seed in range(30):
+        away, pods, at = False, set[str](), 0.0
+        for step in joined_plan(seed, 300, ACTORS):
+            assert step.at >= at
+            at = step.at
+            if step.kind in ("down", "up"):
+                away = step.kind == "down"
+            else:
+                assert not away or step.kind in WITHOUT_SERVER
+            if step.kind == "create":
+                pods.add(step.name)
+            elif step.kind in ("delete", "label", "kill", "toggle", "exec"):
+                assert step.name in pods
+            if step.kind == "delete":
+                pods.discard(step.name)
+        assert not away
+
+
+def test_restart_counts_that_go_back_and_ends_that_are_none_are_found() -> None:
+    assert list(gone_back([pod_told("Pending", 0), pod_told("Running", 0), pod_told("Running", 2)])) == []
+    assert len(list(gone_back([pod_told("Running", 2), pod_told("Running", 1)]))) == 1
+    assert list(gone_back([pod_told("Running", 2), pod_told("Running", 1, uid="another")])) == []
+    assert list(gone_back([pod_told("Failed", 0), pod_told("Running", 0)])) == ["p was Failed and then Running"]
+    assert list(gone_back([pod_told("Running", 0), pod_told("Pending", 0)])) == ["p was Running and then Pending"]
+
+
+def test_a_node_that_is_not_ready_for_once_is_found() -> None:
+    def told(ready: str) -> Told:
+        return Told(1.0, "MODIFIED", {"metadata": {}, "status": {"conditions": [{"type": "Ready", "status": ready}]}})
+
+    assert list(not_ready([told("True"), told("True")])) == []
+    assert len(list(not_ready([told("True"), told("False"), told("Unknown")]))) == 2
+
+
+def test_each_fault_has_one_incident_of_its_cause() -> None:
+    assert badly_reported([injected(1, "crash")], [incident(1, "signal")], []) == []
+    assert badly_reported([injected(1, "hang")], [incident(1, "parent")], []) == []  # its supervisor was quicker
+    assert len(badly_reported([injected(1, "crash")], [], [])) == 1
+    assert len(badly_reported([injected(1, "crash")], [incident(1, "signal"), incident(1, "signal")], [])) == 1
+    assert len(badly_reported([injected(1, "hang")], [incident(1, "exception")], [])) == 1
+    assert badly_reported([injected(1, "slow")], [], []) == []
+
+
+def test_an_incident_that_nobody_ordered_is_found_but_for_those_of_a_busy_machine() -> None:
+    assert len(badly_reported([], [incident(1, "exception")], [])) == 1
+    assert badly_reported([], [incident(1, "hang"), incident(2, "parent")], []) == []
+
+
+def test_a_fault_that_the_agents_own_end_forestalled_is_excused() -> None:
+    assert badly_reported([injected(1, "hang", at=100.0)], [], [101.0]) == []
+    assert len(badly_reported([injected(1, "hang", at=100.0)], [], [99.0])) == 1
+    assert len(badly_reported([injected(1, "hang", at=100.0)], [], [300.0])) == 1
+
+
+def test_a_status_is_compared_with_what_runs() -> None:
+    def told(state: Obj, count: int) -> Obj:
+        one = {"name": "main", "state": state, "restartCount": count, "containerID": "containerd://abc"}
+        return {"status": {"containerStatuses": [one]}}
+
+    running = told({"running": {}}, 1)
+    assert untrue(running, {"main": "abc"}, {"main": 1}) == ""
+    assert "abc" in untrue(running, {}, {"main": 1})
+    assert "restart count" in untrue(running, {"main": "abc"}, {"main": 2})
+    assert untrue(told({"terminated": {}}, 1), {}, {"main": 1}) == ""
+    assert "xyz" in untrue(told({"waiting": {}}, 1), {"main": "xyz"}, {"main": 1})
