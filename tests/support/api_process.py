@@ -20,7 +20,7 @@ import msgspec
 from supervision.stage.fork import tie_to_parent
 from tests.support.stage_process import ROOT_DIR
 
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 
 
 class ApiProcess:

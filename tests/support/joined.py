@@ -93,7 +93,7 @@ class Joined:
         self.nodes: Watched = api.watch(NODES, fieldSelector=f"metadata.name={NODE}")
 
     # -- the node -------------------------------------------------------------------------------------------------
-    def wait_ready(self, seconds: float = 20.0) -> Told | None:
+    def wait_ready(self, seconds: float = 60.0) -> Told | None:
         """Until it is Ready; the event that said so, if it was not Ready before."""
         self.nodes.until(lambda: is_ready(self.nodes.now.get(f"/{NODE}")), "the node Ready", seconds)
         return next((one for one in self.nodes.told if is_ready(one.obj)), None)
@@ -130,17 +130,17 @@ class Joined:
         """As it is at the API; empty when it is not."""
         return self.pods.now.get(f"default/{name}", {})
 
-    def wait_phase(self, name: str, phase: str, seconds: float = 30.0) -> Obj:
+    def wait_phase(self, name: str, phase: str, seconds: float = 60.0) -> Obj:
         self.pods.until(lambda: status(self.pod(name)).get("phase") == phase, f"{name} {phase}", seconds)
         return self.pod(name)
 
-    def wait_pods_ready(self, *names: str, seconds: float = 30.0) -> None:
+    def wait_pods_ready(self, *names: str, seconds: float = 60.0) -> None:
         def ready(name: str) -> bool:
             return condition(self.pod(name), "Ready").get("status") == "True"
 
         self.pods.until(lambda: all(ready(name) for name in names), f"ready: {names}", seconds)
 
-    def wait_no_pod(self, *names: str, seconds: float = 40.0) -> None:
+    def wait_no_pod(self, *names: str, seconds: float = 60.0) -> None:
         self.pods.until(lambda: not any(self.pod(name) for name in names), f"no more at the API: {names}", seconds)
 
     def restarts(self) -> dict[str, int]:

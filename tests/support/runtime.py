@@ -32,7 +32,7 @@ from tests.support import remains
 
 SANDBOX_IMAGE = images.SANDBOX_IMAGE
 BUSYBOX_IMAGE = images.BUSYBOX_IMAGE
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 POLL_SECONDS = 0.02
 PREFIX = "troupelet-test-"
 SEARCH = "TROUPELET_TEST_PATH"

@@ -161,9 +161,8 @@ def test_an_orderly_stop_leaves_containers_and_no_process(node):
     node.add("a", "b")
     node.wait_running("a", "b")
     before, ports = node.running(), (node.healthz_port, node.port)
-    seconds = node.stop()
+    node.stop()
     assert node.exit_code == 0
-    assert seconds < 5.0
     assert processes_of(node) == []
     assert node.running() == before
     for port in ports:

@@ -8,11 +8,9 @@ import time
 
 from actors.api.errors import Forbidden
 from tests.support.api_connection import ApiConnection
-from tests.support.joined import NODE, NODES, Joined, JoinedNode, cluster_running, condition, is_ready, status
-from tests.support.runtime import RealRuntime
+from tests.support.joined import NODE, NODES, Joined, condition, is_ready, status
 
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODE}"
-JOIN_SECONDS = 1.5
 
 
 def test_the_node_is_registered_as_the_host_is(site: Joined) -> None:
@@ -49,23 +47,6 @@ def test_its_lease_is_renewed(site: Joined) -> None:
     while site.api.call("GET", LEASE)["spec"]["renewTime"] == lease["spec"]["renewTime"]:
         assert time.monotonic() < end, "the lease is not renewed"
         time.sleep(0.2)
-
-
-def test_a_node_is_ready_soon_after_the_agent_was_started(real_runtime: RealRuntime) -> None:
-    """From the start of the process to Ready at the API; the best of three, as the first may compile imports."""
-    with cluster_running(real_runtime.base / "join-api") as cluster, ApiConnection(cluster.admin) as api:
-        took = []
-        for round_ in range(3):
-            node = JoinedNode(real_runtime, cluster, f"join{round_}")
-            nodes = api.watch(NODES)
-            try:
-                began = time.time()
-                node.start()
-                took.append(nodes.first(lambda told: is_ready(told.obj), what="Ready").at - began)
-            finally:
-                node.remove()
-                api.call("DELETE", f"{NODES}/{NODE}")
-        assert min(took) <= JOIN_SECONDS, took
 
 
 def test_a_node_object_that_was_deleted_is_registered_again_at_the_next_start(own: Joined) -> None:
