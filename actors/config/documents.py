@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from .errors import ConfigErrors, Problem
@@ -20,6 +21,7 @@ MAX_DEPTH: Final = 32
 MAX_NODES: Final = 50_000
 """Values in a document, aliases counted each time they are used: what makes a billion laughs end."""
 
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _TAG: Final = "tag:yaml.org,2002:"
 _PLAIN_TAGS: Final = (f"{_TAG}map", f"{_TAG}seq")
 _YAML_TRUE: Final = frozenset({"yes", "true", "on"})
@@ -70,7 +72,17 @@ def _json(text: str, source: str) -> Document | None:
     if duplicates:
         raise ConfigErrors([Problem(key, "", "given twice in one object", source) for key in sorted(set(duplicates))])
     _check_size(data, source)
+    if _SURROGATE.search(text):
+        _check_text(data, source)
     return Document(source, data, {})
+
+
+def _check_text(data: Any, source: str) -> None:
+    """Half of a surrogate pair alone is no text: nobody could write it down again."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        _refuse(source, "must hold no half of a surrogate pair")
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -98,6 +110,8 @@ def _yaml(text: str, source: str) -> Document:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
+        if _too_deep(text, loader):
+            _refuse(source, f"must be at most {MAX_DEPTH} levels deep")
         node = yaml.compose(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -112,6 +126,21 @@ def _yaml(text: str, source: str) -> Document:
     if reader.problems:
         raise ConfigErrors(reader.problems)
     return Document(source, data, reader.lines)
+
+
+def _too_deep(text: str, loader: Any) -> bool:
+    """Looked at event by event: to compose what is nested a thousand times over ends the process. Raises as yaml."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > 2 * MAX_DEPTH:
+            return True
+    return False
 
 
 class _Reader:

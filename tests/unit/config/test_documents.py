@@ -97,3 +97,15 @@ def test_a_billion_laughs_end_at_once():
     started = time.monotonic()
     assert "must hold at most" in problems_of("\n".join(lines))[-1]
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "[" * 5_000 + "]" * 5_000, "- " * 20_000, '{"a":' * 100_000])
+def test_what_is_nested_without_end_is_refused_and_ends_no_process(text):
+    with pytest.raises(ConfigErrors):
+        read(text.encode(), "file")
+
+
+def test_half_of_a_surrogate_pair_is_refused():
+    with pytest.raises(ConfigErrors, match="surrogate"):
+        read(b'{"a": ["\\ud800"]}', "file")
+    assert read(b'{"a": "\\ud83d\\ude00"}', "file").data == {"a": "\U0001f600"}
