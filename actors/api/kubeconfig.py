@@ -12,6 +12,8 @@ import os
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from actors.config.documents import too_deep
+
 from .access import Access, Exec, Impersonation
 from .fields import Fields
 
@@ -53,13 +55,18 @@ def parse(data: bytes, path: str) -> Access:
 def _document(data: bytes, path: str) -> Any:
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.load(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}  # noqa: S506 - both are safe
+        deep = too_deep(data, loader)
+        found = {} if deep else yaml.load(data, Loader=loader) or {}  # noqa: S506 - both are safe
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         # a parser's own text may quote the document, which has secrets
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise KubeconfigError(path, [f"neither YAML nor JSON{where}"]) from None
+    if deep:
+        raise KubeconfigError(path, ["nested too deeply"])
+    return found
 
 
 def _read(name: str, path: str) -> bytes:

@@ -110,7 +110,7 @@ def _yaml(text: str, source: str) -> Document:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        if _too_deep(text, loader):
+        if too_deep(text, loader):
             _refuse(source, f"must be at most {MAX_DEPTH} levels deep")
         node = yaml.compose(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -128,7 +128,7 @@ def _yaml(text: str, source: str) -> Document:
     return Document(source, data, reader.lines)
 
 
-def _too_deep(text: str, loader: Any) -> bool:
+def too_deep(text: str | bytes, loader: Any) -> bool:
     """Looked at event by event: to compose what is nested a thousand times over ends the process. Raises as yaml."""
     import yaml
 

@@ -267,3 +267,9 @@ def test_whatever_is_in_it_it_is_read_or_refused(cluster: Any, user: Any, frame:
 def test_any_bytes_are_refused_or_read(data: bytes) -> None:
     with pytest.raises(KubeconfigError):
         parse(data, "/nowhere/k")
+
+
+@pytest.mark.parametrize("data", [b"[" * 100_000, b"a: " + b"{a: " * 5_000 + b"}" * 5_000, b"- " * 20_000])
+def test_a_file_that_is_nested_without_end_is_refused_and_ends_no_process(data):
+    with pytest.raises(KubeconfigError):
+        parse(data, "/file")
