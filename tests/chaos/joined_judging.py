@@ -34,7 +34,10 @@ class Judging:
             course.incidents[one.actor, one.pid, one.time] = one
         incidents = sorted(course.incidents.values(), key=lambda one: one.time)
         self._wrong += [*self._chaos.watching.wrong, *course.unlike]
-        self._wrong += [*not_ready(list(self._joined.nodes.told)), *gone_back(list(self._joined.pods.told))]
+        self._wrong += [
+            *not_ready(self._joined.nodes.told[self._chaos.nodes_before :]),
+            *gone_back(list(self._joined.pods.told)),
+        ]
         self._wrong += badly_reported(course.injected, incidents, course.killed)
         self._restarted_for_nothing()
         self._bounded()

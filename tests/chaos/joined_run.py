@@ -60,6 +60,7 @@ class JoinedChaos:
         self.joined, self.node, self.server = joined, joined.node, server
         self._history, self._say = history, say
         self.course, self.watching = Course(), Watching(joined)
+        self.nodes_before = len(joined.nodes.told)
         self._execs: list[tuple[subprocess.Popen[str], str]] = []
 
     def run(self, steps: Iterable[JoinedStep]) -> None:
@@ -94,13 +95,14 @@ class JoinedChaos:
             getattr(self, f"_{step.kind}")(step)
         except (AskError, AssertionError, KeyError, CriError) as failure:
             error = str(failure)  # it is just being replaced: the fault missed it
-        if step.kind != "runtime" and (doubles := self.node.doubles()):
-            self.course.unlike.append(f"two running containers of one name after {step}: {doubles}")
+        with contextlib.suppress(CriError):  # it is being started again
+            if doubles := self.node.doubles():
+                self.course.unlike.append(f"two running containers of one name after {step}: {doubles}")
         self._look_at_stage()
         self._look_at_execs()
         for one in self.node.incidents():
             self.course.incidents[one.actor, one.pid, one.time] = one
-        self.note("step", {**msgspec.structs.asdict(step), "error": error})
+        self.note("step", {"step": msgspec.structs.asdict(step), "error": error})
 
     def _fault(self, step: JoinedStep) -> None:
         assert step.fault is not None

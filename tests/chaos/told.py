@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -16,12 +17,14 @@ CAUSES: dict[Fault, tuple[str, ...]] = {
     "crash": ("signal",),
     "exception": ("exception",),
     "exit": ("exit",),
-    "hang": ("hang",),
-    "stop": ("hang",),
+    "hang": ("hang", "start_timeout"),
+    "stop": ("hang", "start_timeout"),
 }
 """Those that end an actor, and what its incident says then."""
 UNCALLED = ("exception", "exit", "signal", "memory")
 """Causes that there must be no incident of unless it was ordered. (A machine that is too busy makes hangs.)"""
+MISSED_SECONDS = 10.0
+"""So soon after it was ordered, a fault may have met the next process of that name."""
 EXCUSED_SECONDS = 20.0
 """Within this time before the whole agent was killed, a fault may not have come to its incident."""
 
@@ -70,7 +73,7 @@ def badly_reported(injected: Sequence[Injected], incidents: Sequence[Incident], 
     for key, found in records.items():
         if len(found) > 1:
             wrong.append(f"{len(found)} incidents of one process: {key}")
-        if key not in ordered and found[0].cause in UNCALLED:
+        if key not in ordered and found[0].cause in UNCALLED and not _ordered_just_before(found[0], injected):
             wrong.append(f"nobody ordered it: {key[0]} {found[0].summary}\n{found[0].detail}")
     for key in sorted(ordered):
         faults = [one for one in injected if (one.actor, one.pid) == key and one.fault in CAUSES]
@@ -82,6 +85,11 @@ def badly_reported(injected: Sequence[Injected], incidents: Sequence[Incident], 
         elif faults and seen and seen[0].cause not in causes and len(faults) == 1:
             wrong.append(f"{faults} is reported as {seen[0].summary}")
     return wrong
+
+
+def _ordered_just_before(incident: Incident, injected: Sequence[Injected]) -> bool:
+    at = datetime.fromisoformat(incident.time).timestamp()
+    return any(one.actor == incident.actor and 0 <= at - one.at < MISSED_SECONDS for one in injected)
 
 
 def untrue(pod: Obj, running: dict[str, str], restarts: dict[str, int]) -> str:

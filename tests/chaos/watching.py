@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from actors.api.errors import ApiError
+from actors.cri.errors import CriError
 from actors.cri.model import ContainerState
 from tests.support.api_connection import Told
 from tests.support.joined import NODE, Joined
@@ -74,9 +75,12 @@ class Watching:
         told = self._joined.pods.told
         while self._seen < len(told):
             one = told[self._seen]
-            self._seen += 1
             if one.kind == "DELETED" and one.obj["metadata"]["uid"] not in self.hasty:
-                self._look_at(one)
+                try:
+                    self._look_at(one)
+                except CriError:  # the runtime is being started again: once more, later
+                    return
+            self._seen += 1
 
     def _look_at(self, one: Told) -> None:
         node, uid = self._joined.node, str(one.obj["metadata"]["uid"])
@@ -96,6 +100,8 @@ class Watching:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
             self._follower, last = process, -1
             self.follows += 1
+            if self._stop.is_set():
+                process.kill()
             for line in process.stdout or ():
                 word, _, number = line.strip().partition(" ")
                 if word != "line" or not number.isdigit() or not line.endswith("\n"):

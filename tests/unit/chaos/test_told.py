@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from supervision.incidents import Incident
 from supervision.protocol import Cause, Fault
 from tests.chaos.joined_plan import WITHOUT_SERVER, joined_plan
@@ -75,6 +77,14 @@ def test_each_fault_has_one_incident_of_its_cause() -> None:
 def test_an_incident_that_nobody_ordered_is_found_but_for_those_of_a_busy_machine() -> None:
     assert len(badly_reported([], [incident(1, "exception")], [])) == 1
     assert badly_reported([], [incident(1, "hang"), incident(2, "parent")], []) == []
+
+
+def test_a_fault_that_met_the_next_process_is_not_called_unordered() -> None:
+    at = datetime.fromisoformat(incident(2, "signal").time).timestamp()
+    met = [injected(1, "crash", at=at - 1)]
+    assert badly_reported(met, [incident(1, "parent"), incident(2, "signal")], []) == []
+    long_ago = [injected(1, "crash", at=at - 60)]
+    assert len(badly_reported(long_ago, [incident(1, "parent"), incident(2, "signal")], [])) == 1
 
 
 def test_a_fault_that_the_agents_own_end_forestalled_is_excused() -> None:
