@@ -85,6 +85,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     """From the status, where the runtime tells it."""
     user: User | None = None
     """From the status, where the runtime tells it."""
+    recursive_read_only: list[str] = []
+    """Paths in the container of mounts that are read-only with all below them; from the status."""
 
     @property
     def restart_count(self) -> int:

@@ -126,6 +126,7 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container
         annotations=dict(status.annotations),
         resources=_resources(status),
         user=_user(status),
+        recursive_read_only=[mount.container_path for mount in status.mounts if mount.recursive_read_only],
     )
 
 

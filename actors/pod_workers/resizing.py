@@ -18,6 +18,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import container_limits, is_sidecar
 from actors.status_manager.messages import Resize
 from supervision.actor import AskError
+from supervision.message import Message
 
 from . import allocation
 from .ending import end_all, plan
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .driver import PodDriver
 
 ASK_SECONDS = 10.0
+SWAPPED = "In-place resize of containers with swap is not supported."
 DEFERRED_SECONDS = 5.0
 """Until room is asked for again."""
 
@@ -91,7 +93,9 @@ async def resize(driver: PodDriver) -> None:
 async def _allocate(driver: PodDriver, desired: Pod) -> None:
     """Ask for room."""
     state, data = driver.resizing, encode(desired)
-    answer = await driver.ask("container_manager", ResizePod(driver.uid, data, driver.data), ASK_SECONDS)
+    answer: Message = PodRejected(driver.uid, "Infeasible", SWAPPED)
+    if not _swapped(driver, desired):
+        answer = await driver.ask("container_manager", ResizePod(driver.uid, data, driver.data), ASK_SECONDS)
     if driver.resizing.desired is not desired:
         return  # asked for something else meanwhile
     if isinstance(answer, PodRejected):
@@ -110,6 +114,17 @@ async def _allocate(driver: PodDriver, desired: Pod) -> None:
     driver.renew_volumes()
     driver.worker.event(driver, "Normal", "ResizeStarted", "Pod resize started")
     driver.publish()
+
+
+def _swapped(driver: PodDriver, desired: Pod) -> bool:
+    """Whether the memory of a container that may be swapped was to change in place: its share of swap would too."""
+    given = allocation.of(driver.the_pod())
+    for container in (*desired.spec.initContainers, *desired.spec.containers):
+        names = allocation.resized(given.get(container.name, ResourceRequirements()), container.resources)
+        in_place = "memory" in names and not _by_restart(container, ["memory"])
+        if in_place and driver.worker.maker.may_swap(driver.the_pod(), container.name):
+            return True
+    return False
 
 
 def outdated(driver: PodDriver) -> list[tuple[Container, Ran, list[str]]]:

@@ -19,6 +19,7 @@ from actors.image_manager.messages import ImageReady
 from actors.kube.codec import encode
 from actors.kube.container import Container
 from actors.kube.pod import Pod
+from actors.kube.pods import find_container
 from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError
@@ -231,6 +232,12 @@ class Maker:
 
     def _swap(self, pod: Pod, container: Container) -> SwapFields:
         return swap_fields(pod, container, self._agent.config.memorySwap.swapBehavior, self._machine)
+
+    def may_swap(self, pod: Pod, name: str) -> bool:
+        """Whether the kernel may swap out memory of that container (cgroup v2)."""
+        container = find_container(pod, name)
+        swap = self._swap(pod, container).unified if container is not None else {}
+        return any(value != "0" for value in swap.values())
 
     def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
         """What a container that runs is resized to."""

@@ -103,7 +103,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         started=probed.started,
         allocatedResources=container.resources.requests if newest is not None else {},
         resources=resources,
-        volumeMounts=_mounts(container),
+        volumeMounts=_mounts(container, newest.recursive_read_only if newest is not None else []),
         user=_user(newest),
     )
 
@@ -182,13 +182,15 @@ def _user(newest: Runtime | None) -> ContainerUser | None:
     return ContainerUser(linux=linux)
 
 
-def _mounts(container: Container) -> list[VolumeMountStatus]:
+def _mounts(container: Container, recursive: list[str]) -> list[VolumeMountStatus]:
+    """`recursive`: paths that are read-only with all below them, as the runtime has it."""
+    modes = {False: "Disabled", True: "Enabled"}
     return [
         VolumeMountStatus(
             name=mount.name,
             mountPath=mount.mountPath,
             readOnly=mount.readOnly,
-            recursiveReadOnly="Disabled" if mount.readOnly else None,  # no runtime of ours is asked for more
+            recursiveReadOnly=modes[mount.mountPath in recursive] if mount.readOnly else None,
         )
         for mount in container.volumeMounts
     ]

@@ -112,15 +112,18 @@ def test_an_init_container_that_fails_for_good_ends_its_pod(crowd: Joined) -> No
     assert (found["status"], found["message"]) == ("False", "containers with incomplete status: [two three]")
 
 
+def wait_for_restarts(site: Joined, name: str, phase: str, count: int) -> None:
+    site.wait_phase(name, phase, SECONDS)
+    site.pods.until(
+        lambda: (regular(site, name)["main"]["restartCount"], status(site.pod(name))["phase"]) == (count, phase),
+        f"{name} {phase} after {count} restarts",
+        SECONDS,
+    )
+
+
 def test_each_restart_policy_gives_its_phase_count_and_readiness(crowd: Joined) -> None:
     for name, phase, count in (("always", "Running", 2), ("onfailure", "Succeeded", 1), ("never", "Failed", 0)):
-        crowd.pods.until(
-            lambda name=name, phase=phase, count=count: (
-                status(crowd.pod(f"again-{name}")).get("phase") == phase
-                and regular(crowd, f"again-{name}")["main"]["restartCount"] == count
-            ),
-            f"again-{name} {phase} after {count} restarts", SECONDS,
-        )  # fmt: skip
+        wait_for_restarts(crowd, f"again-{name}", phase, count)
     crowd.wait_pods_ready("again-always", seconds=SECONDS)
     assert regular(crowd, "again-always")["main"]["state"].keys() == {"running"}
     for name in ("onfailure", "never"):

@@ -345,3 +345,10 @@ def test_a_resize_is_told_by_conditions_and_by_what_each_container_has():
     assert "PodResizeInProgress" not in {each.type for each in done.conditions}
     over = look(pod, ran(code=0), before=done, resize=Resize("Deferred", "later"), stage="terminated")
     assert "PodResizePending" not in {each.type for each in over.conditions}
+
+
+def test_a_mount_is_said_to_be_read_only_with_all_below_it_where_the_runtime_has_it_so():
+    mounts = [{"name": name, "mountPath": f"/{name}", "readOnly": name != "w"} for name in ("r", "all", "w")]
+    pod = pod_of({"containers": [{"name": "a", "image": "i", "volumeMounts": mounts}]})
+    found = look(pod, ran(recursive_read_only=["/all"])).containerStatuses[0].volumeMounts
+    assert [each.recursiveReadOnly for each in found] == ["Disabled", "Enabled", None]

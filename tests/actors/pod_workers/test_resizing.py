@@ -1,0 +1,95 @@
+"""A worker on a fake runtime: resizes in place, as the container manager and the runtime let them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actors.container_manager.messages import PodAdmitted, PodRejected, ResizePod
+from actors.cri.fake import Fault
+from actors.kube.pod import Pod
+from tests.support.driven import Driven, container, pod
+
+UPDATE = "UpdateContainerResources"
+
+
+def sized(cpu: str, *, memory: str = "64Mi", **more: Any) -> Pod:
+    resources = {"requests": {"cpu": cpu, "memory": memory}}
+    return pod(containers=[container("a", resources=resources, **more), container("b")])
+
+
+async def up(node: Driven, answer: Any) -> None:
+    node.answer(ResizePod, answer)
+    await node.want(sized("100m"))
+    await node.until(lambda: node.running("a") and node.running("b"))
+    await node.settled()
+    assert node.observed().resize is None
+
+
+async def test_only_the_container_that_was_resized_is_changed_and_no_container_restarted(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        await node.want(sized("200m"))
+        await node.until(lambda: node.asked(UPDATE) == 1)
+        await node.settled()
+        observed = node.observed()
+        assert (observed.resize, observed.has_resources) == (None, {})
+        assert b"200m" in observed.pod
+        assert (node.attempts("a"), node.attempts("b")) == ([0], [0])
+        await node.pass_time(300)
+        assert node.asked(UPDATE) == 1
+
+
+async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodRejected(asked.uid, "Infeasible", "too much"))
+        await node.want(sized("200m"))
+        await node.until(lambda: node.observed().resize is not None)
+        observed = node.observed()
+        assert (observed.resize.reason, observed.resize.message) == ("Infeasible", "too much")
+        assert b"100m" in observed.pod
+        assert b"200m" not in observed.pod
+        assert node.asked(UPDATE) == 0
+        assert ("ResizeInfeasible", "too much") in node.told()
+        await node.want(sized("0.1"))
+        await node.until(lambda: node.observed().resize is None)
+
+
+async def test_a_deferred_resize_is_asked_for_again_until_there_is_room(tmp_path):
+    answers = [PodRejected("u", "Deferred", "later"), PodRejected("u", "Deferred", "later"), PodAdmitted("u", "")]
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: answers.pop(0) if len(answers) > 1 else answers[0])
+        await node.want(sized("200m"))
+        await node.until(lambda: node.observed().resize is not None)
+        await node.pass_time(6)
+        await node.pass_time(6)
+        await node.until(lambda: node.asked(UPDATE) == 1)
+        await node.settled()
+        assert node.observed().resize is None
+        assert [reason for reason, _ in node.told()].count("ResizeDeferred") == 1
+
+
+async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_meanwhile(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: PodAdmitted(asked.uid, ""))
+        node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=2))
+        await node.want(sized("200m"))
+        await node.until(lambda: node.observed().resize is not None and bool(node.observed().resize.error))
+        assert node.observed().has_resources["a"].requests["cpu"] == "100m"
+        await node.end("b", 1)
+        await node.until(lambda: node.running("b"))
+        for _ in range(4):
+            await node.pass_time(10)
+        await node.until(lambda: node.observed().resize is None)
+        assert node.attempts("a") == [0]
+
+
+async def test_a_policy_of_the_container_has_it_restarted(tmp_path):
+    policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await node.want(sized("100m", resizePolicy=policy))
+        await node.until(lambda: node.running("a"))
+        await node.want(sized("100m", memory="80Mi", resizePolicy=policy))
+        await node.until(lambda: node.attempts("a") in ([0, 1], [1, 0]) and node.running("a"))
+        assert node.asked(UPDATE) == 0
+        assert ("Killing", "Container a resize requires restart") in node.told()
