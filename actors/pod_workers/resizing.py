@@ -84,9 +84,12 @@ def _keep(driver: PodDriver) -> None:
 
 
 async def resize(driver: PodDriver) -> None:
-    """Do what is to be done of it. Raises AskError, OSError."""
+    """Do what is to be done of it. What fails is tried again, and the pod cared for as it is. Raises Left, OSError."""
     if driver.resizing.desired is not None:
-        await _allocate(driver, driver.resizing.desired)
+        try:
+            await _allocate(driver, driver.resizing.desired)
+        except AskError as error:
+            driver.again(str(error))
     await _actuate(driver)
 
 
@@ -95,7 +98,8 @@ async def _allocate(driver: PodDriver, desired: Pod) -> None:
     state, data = driver.resizing, encode(desired)
     answer: Message = PodRejected(driver.uid, "Infeasible", SWAPPED)
     if not _swapped(driver, desired):
-        answer = await driver.ask("container_manager", ResizePod(driver.uid, data, driver.data), ASK_SECONDS)
+        question = ResizePod(driver.uid, data, driver.data)
+        answer = await driver.unless_leaving(driver.ask("container_manager", question, ASK_SECONDS))
     if driver.resizing.desired is not desired:
         return  # asked for something else meanwhile
     if isinstance(answer, PodRejected):

@@ -93,3 +93,18 @@ async def test_a_policy_of_the_container_has_it_restarted(tmp_path):
         await node.until(lambda: node.attempts("a") in ([0, 1], [1, 0]) and node.running("a"))
         assert node.asked(UPDATE) == 0
         assert ("Killing", "Container a resize requires restart") in node.told()
+
+
+async def test_a_container_manager_that_does_not_answer_holds_up_nothing_else(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, lambda asked: None)
+        await node.want(sized("200m"))
+        await node.end("b", 1)
+        for _ in range(3):
+            await node.pass_time(11)
+        await node.until(lambda: node.running("b"))
+        assert node.asked(UPDATE) == 0
+        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        for _ in range(3):
+            await node.pass_time(11)
+        await node.until(lambda: node.asked(UPDATE) == 1)
