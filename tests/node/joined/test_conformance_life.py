@@ -138,12 +138,13 @@ def test_last_words_come_from_where_the_container_says(crowd: Joined) -> None:
 
 
 def test_an_image_that_cannot_be_had_is_told(crowd: Joined) -> None:
-    seen = set[str]()
-
     def reasons() -> set[str]:
-        for name in ("imageless", "nameless"):
-            seen.add((regular(crowd, name).get("main", {}).get("state", {}).get("waiting") or {}).get("reason", ""))
-        return seen
+        """Ever told."""
+        told = [one.obj for one in list(crowd.pods.told) if one.name in ("imageless", "nameless")]
+        found = [
+            one["state"].get("waiting") or {} for obj in told for one in status(obj).get("containerStatuses") or []
+        ]
+        return {str(one.get("reason")) for one in found}
 
     crowd.pods.until(
         lambda: {"ErrImagePull", "ImagePullBackOff", "InvalidImageName"} <= reasons(), "each reason", SECONDS
