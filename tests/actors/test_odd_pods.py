@@ -35,7 +35,7 @@ from actors.volume_manager.messages import (
     VolumesMounted,
 )
 from supervision.harness import Harness
-from tests.support.driven import Driven
+from tests.support.driven import FOREVER, Driven
 
 PODS = 150
 SEED = int(os.environ.get("ODD_PODS", "1"))
@@ -48,7 +48,7 @@ HTTP = {"httpGet": {"path": "/x", "port": "http", "host": "", "httpHeaders": [{"
 CONTAINER = {
     "name": "a",
     "image": "busybox",
-    "command": ["sh"],
+    "command": FOREVER,
     "args": ["$(X)"],
     "env": [
         {"name": "X", "value": "y"},
@@ -83,7 +83,7 @@ POD: dict[str, Any] = {
         "deletionGracePeriodSeconds": None,
     },
     "spec": {
-        "initContainers": [{"name": "i", "image": "busybox", "command": ["true"]}],
+        "initContainers": [{"name": "i", "image": "busybox", "command": FOREVER}],
         "containers": [CONTAINER],
         "volumes": [
             {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}},
