@@ -11,8 +11,8 @@ _RANGE: Final = 1 << 63
 
 
 def bound_of(per_million: int | None) -> int:
-    """Trace ids whose last eight bytes, without their lowest bit, are below this are sampled: all processes decide alike,
-    those in Go too."""
+    """Trace ids whose last eight bytes, without their lowest bit, are below this are sampled: all processes decide
+    alike, those in Go too."""
     return _RANGE * (per_million or 0) // MILLION
 
 
