@@ -19,7 +19,6 @@ MISSING: Final[dict[str, str]] = {
     "evictionSoft": "eviction",
     "evictionSoftGracePeriod": "eviction",
     "evictionMinimumReclaim": "eviction",
-    "evictionPressureTransitionPeriod": "eviction",
     "evictionMaxPodGracePeriod": "eviction",
     "registryPullQPS": "limit of pulls a second",
     "registryBurst": "limit of pulls a second",

@@ -41,7 +41,9 @@ from .messages import (
     StopCounting,
 )
 from .pod_limits import Rules, larger, milli_to_shares, pod_limits, size_name
+from .pressure import refuse
 from .reserved_cgroups import reserved_cgroups
+from .shortage import Shortage
 from .slices import Runner, SliceError, Slices, run
 
 HOLD_SECONDS: Final = 1.0
@@ -84,10 +86,12 @@ class ContainerManager(Actor):
         self._said: set[str] = set()
         self._shares_due = self._enforced = False
         self._prepared, self._released = asyncio.Event(), asyncio.Event()
+        self._shortage = Shortage(self, self._agent, self._host)
         self._protect()
         self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
         self.start_task(self._prepare(), "prepare")
         self.after(0.0, self._ask_workers)
+        self._shortage.begin()
         if self._agent.config.systemCgroups:
             self.after(0.0, self._gather)
             self.every(GATHER_SECONDS, self._gather, jitter=0.1)
@@ -104,6 +108,10 @@ class ContainerManager(Actor):
             self._say("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): {'; '.join(left[:5])}")
         else:
             self._said.discard("gather")
+
+    async def on_hello(self, name: str) -> None:
+        if name == "api_clients/heartbeat_client" and self._shortage.short:
+            self._shortage.tell()
 
     def _protect(self) -> None:
         score = self._agent.config.oomScoreAdj
@@ -228,7 +236,7 @@ class ContainerManager(Actor):
             self._expected -= {uid}
             self._release_if_told()
             await self._released.wait()
-            refusal = self._ledger.refuse(entry)
+            refusal = refuse(pod, self._shortage.short) or self._ledger.refuse(entry)
             if refusal is not None:
                 return self._rejected(uid, refusal.reason, refusal.message)
         return await self._enter(entry, limits, running=message.running)

@@ -25,7 +25,16 @@ from supervision.backoff import Backoff, BackoffPolicy
 from .accounts import identify
 from .collect import Disk, ImageRecord, Thresholds, observe, plan
 from .keyring import Credential, qualified, read_docker_config
-from .messages import EnsureImage, GetImages, ImageFailed, ImageReady, NodeImage, NodeImages
+from .messages import (
+    EnsureImage,
+    GetImageFilesystem,
+    GetImages,
+    ImageFailed,
+    ImageFilesystem,
+    ImageReady,
+    NodeImage,
+    NodeImages,
+)
 from .node_credentials import NodeCredentials
 from .plugins import Account, Plugins
 from .pulls import Pulls
@@ -215,6 +224,14 @@ class ImageManager(Actor):
         images.sort(key=lambda image: image.size_bytes, reverse=True)
         return NodeImages([NodeImage([*image.digests, *image.tags], image.size_bytes) for image in images])
 
+    @on(GetImageFilesystem)
+    async def on_get_image_filesystem(self, message: GetImageFilesystem, sender: Address) -> ImageFilesystem:
+        try:
+            return ImageFilesystem(await self._mountpoint())
+        except CriError as error:
+            self.log.warning("%s", error)
+            return ImageFilesystem("")
+
     # -- collection -----------------------------------------------------------------------------------------------
     async def collect(self) -> None:
         """One round of image collection; what fails is said from the second time on, as in the reference."""
@@ -266,10 +283,14 @@ class ImageManager(Actor):
         return ""
 
     async def _disk(self) -> Disk:
-        info = await self.client.image_fs_info()
-        mountpoint = next((fs.mountpoint for fs in info.images if fs.mountpoint), "")
-        found = await self.disposable("actors.image_manager.actor:disk_of", {"path": mountpoint or "/"}, deadline=10.0)
+        path = await self._mountpoint() or "/"
+        found = await self.disposable("actors.image_manager.actor:disk_of", {"path": path}, deadline=10.0)
         return Disk(*cast("list[int]", found))
+
+    async def _mountpoint(self) -> str:
+        """'' when the runtime does not say. Raises CriError."""
+        info = await self.client.image_fs_info()
+        return next((fs.mountpoint for fs in info.images if fs.mountpoint), "")
 
 
 def disk_of(path: str) -> list[int]:

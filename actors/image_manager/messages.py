@@ -52,6 +52,15 @@ class ImageFailed(Message, frozen=True):
     retry_seconds: float = 0.0
 
 
+class GetImageFilesystem(Message, frozen=True):
+    """Answered with ImageFilesystem."""
+
+
+class ImageFilesystem(Message, frozen=True):
+    mountpoint: str
+    """Where the runtime keeps images; '' when it does not say."""
+
+
 class GetImages(Message, frozen=True):
     """Answered with NodeImages."""
 
