@@ -5,7 +5,6 @@ The agent runs meanwhile, as `supervise start` with the same flags does, but wit
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -21,11 +20,11 @@ from actors.config.agent import Agent
 from actors.config.errors import ConfigErrors, Problem
 from actors.config.loading import load
 from actors.kube.pod import ContainerStatus, Pod
+from actors.linux.tied import tied
 from actors.pod_config.messages import GetSources, Sources
 from actors.status_manager.messages import GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
-from supervision.stage.fork import tie_to_parent
 
 TIMEOUT_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 0.1
@@ -124,9 +123,8 @@ def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
 
 def _started(flags: Sequence[str]) -> subprocess.Popen[bytes]:
     """The agent, which ends when this process does, however that is."""
-    parent = os.getpid()
     command = [sys.executable, "-m", "actors.command", "start", *flags]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=lambda: tie_to_parent(parent))  # noqa: PLW1509
+    return subprocess.Popen(tied(command), stdin=subprocess.DEVNULL)
 
 
 def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tuple[list[Outcome], bool]:

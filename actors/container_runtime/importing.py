@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from actors.linux.tied import tied
 
 from . import images, program
 from .errors import NotAnswering, ProgramFailed
@@ -89,7 +90,7 @@ def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None 
     """
     with Path(instance.log_file).open("ab") as log:
         process = subprocess.Popen(
-            (*_tied_to_us(), *program.argv(instance, host)),
+            tied(program.argv(instance, host)),
             env={**os.environ, "PATH": host.search_path, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -104,12 +105,6 @@ def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None 
             raise NotAnswering(f"containerd did not come up; {instance.log_file} ends with: {_tail(instance.log_file)}")
         time.sleep(_POLL_SECONDS)
     return process
-
-
-def _tied_to_us() -> tuple[str, ...]:
-    """What makes a command end with the thread that starts it. Not a preexec_fn: there may be other threads."""
-    setpriv = shutil.which("setpriv")
-    return (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
 
 
 def _imported(instance: Instance) -> dict[str, str]:

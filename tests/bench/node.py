@@ -16,10 +16,10 @@ from typing import Final
 
 from actors.config.places import default_policy_file, run_dir_of
 from actors.linux.cgroup_tree import find
+from actors.linux.tied import tied
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree
-from supervision.stage.fork import tie_to_parent
 from tests.support.remains import take_away
 from tests.support.runtime import RealRuntime
 from tests.support.stage_process import ROOT_DIR
@@ -74,18 +74,16 @@ class Node:
         """Start it; seconds until /healthz answered ok."""
         flags = self._flags()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        tests = os.getpid()
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "actors.command", "start", *flags],
+                tied([sys.executable, "-m", "actors.command", "start", *flags]),  # a killed test run leaves no agent
                 cwd=ROOT_DIR,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=lambda: tie_to_parent(tests),  # a killed test run leaves no agent behind
             )
         self._until(self.healthy, START_SECONDS, "/healthz ok")
         return time.perf_counter() - began

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import os
 import signal
 import ssl
 import subprocess
@@ -17,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from supervision.stage.fork import tie_to_parent
+from actors.linux.tied import tied
 from tests.support.stage_process import ROOT_DIR
 
 READY_SECONDS = 60.0
@@ -44,17 +43,16 @@ class ApiProcess:
 
     def start(self) -> None:
         """Until it listens."""
-        marker, tests = self.folder / "ready.json", os.getpid()
+        marker = self.folder / "ready.json"
         marker.unlink(missing_ok=True)
         flags = [f"--port={self._port}", f"--address={self._address}", *(f"--node={name}" for name in self._nodes)]
         flags += [f"--option={name}={msgspec.json.encode(value).decode()}" for name, value in self._options.items()]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.apiserver", str(self.folder), *flags],
+                tied([sys.executable, "-m", "tests.support.apiserver", str(self.folder), *flags]),
                 cwd=ROOT_DIR,
                 stdout=log,
                 stderr=log,
-                preexec_fn=lambda: tie_to_parent(tests),
             )
         end = time.monotonic() + READY_SECONDS
         while not marker.exists():

@@ -1,16 +1,10 @@
 """The container manager on a made-up host: cgroup directories without a kernel behind them."""
 
-import json
-import os
-
 import msgspec
 import pytest
 
-from actors.api_clients.messages import NodePressure, RecordEvent
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.api_clients.messages import RecordEvent
 from actors.config_controller.messages import CgroupDriverLearnt
-from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -21,88 +15,15 @@ from actors.container_manager.messages import (
     ReleasePod,
     StopCounting,
 )
-from actors.image_manager.messages import GetImageFilesystem, ImageFilesystem
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Address, DisposableError
-from supervision.harness import Harness
 from supervision.protocol import Hello
-
-ASK = "actors.container_manager.runtime_driver:ask"
-V1 = ("cpu,cpuacct", "memory", "pids", "name=systemd")
-FILES = {
-    "cpu,cpuacct": ("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
-    "memory": ("memory.limit_in_bytes",),
-    "pids": ("pids.max",),
-}
-CORES = len(os.sched_getaffinity(0))
-
-
-class Host:
-    """A v1 machine with 4 GiB, and one container manager on it at a time."""
-
-    def __init__(self, root):
-        self.root, self.commands = root, []
-        (root / "proc/self").mkdir(parents=True)
-        (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
-        lines = []
-        for number, options in enumerate(V1):
-            point = f"/sys/fs/cgroup/{options.removeprefix('name=')}"
-            (root / point.lstrip("/")).mkdir(parents=True)
-            lines.append(f"{number + 30} 1 0:{number} / {point} rw - cgroup cgroup rw,{options}\n")
-        (root / "proc/self/mountinfo").write_text("".join(lines))
-
-    def start(self, driver="", answer="", standalone=True, **config):
-        settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **{"evictionHard": {}, **config})
-        context = Agent(root_dir=str(self.root / "kubelet"), workers=2, config=settings, standalone=standalone)
-        arguments = {"host": str(self.root), "runner": self.run}
-        harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
-        harness.disposables[ASK] = answer if isinstance(answer, Exception) else lambda **_: answer
-        return harness
-
-    async def run(self, argv):
-        self.commands.append(argv)
-        return ""
-
-    def dress(self, cgroup):
-        """The files that the kernel would put into a cgroup."""
-        for hierarchy, names in FILES.items():
-            directory = self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/")
-            directory.mkdir(parents=True, exist_ok=True)
-            for name in names:
-                (directory / name).write_text("")
-
-    def undress(self, cgroup):
-        for hierarchy, names in FILES.items():
-            for name in names:
-                (self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/") / name).unlink()
-
-    def read(self, cgroup, name):
-        hierarchy = next(hierarchy for hierarchy, names in FILES.items() if name in names)
-        return (self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/") / name).read_text()
-
-    def has(self, cgroup):
-        return [
-            h for h in os.listdir(self.root / "sys/fs/cgroup") if (self.root / "sys/fs/cgroup" / h / cgroup).exists()
-        ]
+from tests.support.managed_host import CORES, Host, admit, pod
 
 
 @pytest.fixture
 def host(tmp_path):
     return Host(tmp_path)
-
-
-def pod(cpu=None, memory=None, limits=None, ports=(), **spec):
-    requests = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value}
-    container = {
-        "name": "c",
-        "resources": {"requests": requests, "limits": limits or {}},
-        "ports": [{"containerPort": port, "hostPort": port} for port in ports],
-    }
-    return json.dumps({"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}).encode()
-
-
-async def admit(manager, uid, data, running=False):
-    return await manager.deliver(AdmitPod(uid, data, running))
 
 
 @pytest.mark.parametrize(
@@ -455,58 +376,3 @@ async def test_without_the_field_no_process_is_moved(host):
     manager.disposables["actors.container_manager.system_cgroups:gather_host"] = lambda **_: 1 / 0
     async with manager:
         await manager.advance(150)
-
-
-# -- pressure ---------------------------------------------------------------------------------------------------------
-READ, HEARTBEAT = "actors.container_manager.signals:read", "api_clients/heartbeat_client"
-
-
-def short_of_memory(host, left):
-    """A manager whose node has `left[0]` bytes of memory; the disks that were looked at come into `left`."""
-    manager = host.start(standalone=False, evictionHard={"memory.available": "100"})
-    manager.answer(GetImageFilesystem, ImageFilesystem("/images"))
-
-    def read(disks, host):
-        left.append(disks)
-        return {"memory.available": [left[0], 1000]}
-
-    manager.disposables[READ] = read
-    return manager
-
-
-async def test_a_node_that_is_short_of_memory_says_so_and_refuses_pods_without_requests(host):
-    left = [50]
-    async with short_of_memory(host, left) as manager:
-        await manager.advance(0.1)
-        assert await manager.wait_sent(NodePressure, to=HEARTBEAT) == NodePressure(memory=True)
-        refused = await admit(manager, "u1", pod())
-        assert refused == PodRejected("u1", "Evicted", "The node had condition: [MemoryPressure]. ")
-        assert isinstance(await admit(manager, "u2", pod(memory="1Mi")), PodAdmitted)
-        assert isinstance(await admit(manager, "u3", pod(), running=True), PodAdmitted)
-        assert isinstance(await admit(manager, "u4", pod(priority=2000000000)), PodAdmitted)
-        await manager.deliver(Hello(HEARTBEAT, 2))
-        assert await manager.wait_sent(NodePressure, to=HEARTBEAT, count=2) == NodePressure(memory=True)
-    assert left[1]["imagefs"] == "/images"
-
-
-async def test_a_node_that_has_enough_says_so(host):
-    async with short_of_memory(host, [500]) as manager:
-        await manager.advance(0.1)
-        assert await manager.wait_sent(NodePressure, to=HEARTBEAT) == NodePressure()
-        assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
-
-
-async def test_a_look_that_fails_changes_nothing(host):
-    async with short_of_memory(host, [50]) as manager:
-        await manager.advance(0.1)
-        await manager.wait_sent(NodePressure, to=HEARTBEAT)
-        manager.disposables[READ] = DisposableError("OSError", "a disk that hangs")
-        await manager.actor._shortage.look()
-        assert len(manager.sent(NodePressure)) == 1
-        assert isinstance(await admit(manager, "u1", pod()), PodRejected)
-
-
-async def test_standing_alone_nobody_is_told(host):
-    async with host.start() as manager:
-        await manager.advance(30.0)
-        assert manager.sent(NodePressure) == []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,30 +69,33 @@ def test_it_sleeps_through_other_signals(process: subprocess.Popen[bytes]) -> No
     assert process.poll() is None
 
 
+SUBREAPER = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(int(sys.argv[1]), 1)
+if os.fork() == 0:
+    if (orphan := os.fork()) == 0:
+        signal.pause()
+    print(orphan, flush=True)
+    os._exit(0)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
 def test_it_reaps_what_is_orphaned_to_it(program: Path) -> None:
     """As pid 1 of a shared pid namespace, or here as a subreaper, which survives the exec."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    read, write = os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
-        if os.fork() == 0:
-            if (orphan := os.fork()) == 0:
-                signal.pause()
-            os.write(write, str(orphan).encode())
-            os._exit(0)
-        os.execv(program, [str(program)])
-    orphan = int(os.read(read, 20))
+    command = [sys.executable, "-c", SUBREAPER, str(PR_SET_CHILD_SUBREAPER), str(program)]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    orphan = int(parent.stdout.readline())
     try:
-        wait_for(lambda: waits(parent))
-        wait_for(lambda: field(orphan, "PPid") == str(parent))
+        wait_for(lambda: waits(parent.pid))
+        wait_for(lambda: field(orphan, "PPid") == str(parent.pid))
         os.kill(orphan, signal.SIGKILL)
         wait_for(lambda: not Path(f"/proc/{orphan}").exists())
     finally:
-        os.kill(parent, signal.SIGTERM)
-        assert os.waitstatus_to_exitcode(os.waitpid(parent, 0)[1]) == 0
-        os.close(read)
-        os.close(write)
+        parent.terminate()
+        parent.stdout.close()
+        assert parent.wait(30) == 0
 
 
 def test_it_is_small(process: subprocess.Popen[bytes], program: Path) -> None:

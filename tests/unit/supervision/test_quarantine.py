@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import os
-import signal
-import time
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,18 +55,22 @@ def test_what_was_put_down_is_not_blamed(tmp_path: Path) -> None:
     assert Journal(tmp_path, POLICY, Clock()).died_on == ""
 
 
+HOLDING = """
+import sys, time
+from pathlib import Path
+from supervision.quarantine import Journal, QuarantinePolicy
+with Journal(Path(sys.argv[1]), QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)).hand("a/b \u00e9"):
+    print("holding", flush=True)
+    time.sleep(60)
+"""
+
+
 def test_a_process_that_is_killed_leaves_what_it_had_in_hand(tmp_path: Path) -> None:
-    pid = os.fork()
-    if pid == 0:
-        with Journal(tmp_path, POLICY).hand("a/b é"):
-            (tmp_path / "holding").touch()
-            time.sleep(60)
-        os._exit(0)
-    end = time.monotonic() + 10
-    while not (tmp_path / "holding").exists() and time.monotonic() < end:
-        time.sleep(0.005)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+    process = subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"holding\n"
+    process.kill()
+    process.communicate()
     assert Journal(tmp_path, POLICY).died_on == "a/b é"
 
 

@@ -1,0 +1,84 @@
+"""A made-up host for the container manager: cgroup directories without a kernel behind them."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from actors.config.agent import Agent
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.container_manager.actor import ContainerManager
+from actors.container_manager.messages import AdmitPod
+from supervision.harness import Harness
+
+ASK = "actors.container_manager.runtime_driver:ask"
+V1 = ("cpu,cpuacct", "memory", "pids", "name=systemd")
+FILES = {
+    "cpu,cpuacct": ("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
+    "memory": ("memory.limit_in_bytes",),
+    "pids": ("pids.max",),
+}
+CORES = len(os.sched_getaffinity(0))
+
+
+class Host:
+    """A v1 machine with 4 GiB, and one container manager on it at a time."""
+
+    def __init__(self, root):
+        self.root, self.commands = root, []
+        (root / "proc/self").mkdir(parents=True)
+        (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
+        lines = []
+        for number, options in enumerate(V1):
+            point = f"/sys/fs/cgroup/{options.removeprefix('name=')}"
+            (root / point.lstrip("/")).mkdir(parents=True)
+            lines.append(f"{number + 30} 1 0:{number} / {point} rw - cgroup cgroup rw,{options}\n")
+        (root / "proc/self/mountinfo").write_text("".join(lines))
+
+    def start(self, driver="", answer="", standalone=True, **config):
+        settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **{"evictionHard": {}, **config})
+        context = Agent(root_dir=str(self.root / "kubelet"), workers=2, config=settings, standalone=standalone)
+        arguments = {"host": str(self.root), "runner": self.run}
+        harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
+        harness.disposables[ASK] = answer if isinstance(answer, Exception) else lambda **_: answer
+        return harness
+
+    async def run(self, argv):
+        self.commands.append(argv)
+        return ""
+
+    def dress(self, cgroup):
+        """The files that the kernel would put into a cgroup."""
+        for hierarchy, names in FILES.items():
+            directory = self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/")
+            directory.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                (directory / name).write_text("")
+
+    def undress(self, cgroup):
+        for hierarchy, names in FILES.items():
+            for name in names:
+                (self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/") / name).unlink()
+
+    def read(self, cgroup, name):
+        hierarchy = next(hierarchy for hierarchy, names in FILES.items() if name in names)
+        return (self.root / "sys/fs/cgroup" / hierarchy / cgroup.lstrip("/") / name).read_text()
+
+    def has(self, cgroup):
+        return [
+            h for h in os.listdir(self.root / "sys/fs/cgroup") if (self.root / "sys/fs/cgroup" / h / cgroup).exists()
+        ]
+
+
+def pod(cpu=None, memory=None, limits=None, ports=(), **spec):
+    requests = {name: value for name, value in (("cpu", cpu), ("memory", memory)) if value}
+    container = {
+        "name": "c",
+        "resources": {"requests": requests, "limits": limits or {}},
+        "ports": [{"containerPort": port, "hostPort": port} for port in ports],
+    }
+    return json.dumps({"metadata": {"name": "p"}, "spec": {"containers": [container], **spec}}).encode()
+
+
+async def admit(manager, uid, data, running=False):
+    return await manager.deliver(AdmitPod(uid, data, running))
