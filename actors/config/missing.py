@@ -12,7 +12,6 @@ from .kubelet_configuration import KubeletConfiguration
 MISSING: Final[dict[str, str]] = {
     "volumePluginDir": "FlexVolume",
     "userNamespaces": "user namespaces of pods",
-    "qosReserved": "reservation by QoS class",
     "kernelMemcgNotification": "notification by memory cgroups",
     "memoryReservationPolicy": "memory.min and memory.low",
     "memoryThrottlingFactor": "memory.high",
@@ -20,8 +19,6 @@ MISSING: Final[dict[str, str]] = {
     "evictionSoftGracePeriod": "eviction",
     "evictionMinimumReclaim": "eviction",
     "evictionMaxPodGracePeriod": "eviction",
-    "registryPullQPS": "limit of pulls a second",
-    "registryBurst": "limit of pulls a second",
     "makeIPTablesUtilChains": "hint chains of iptables",
     "cpuManagerReconcilePeriod": "CPU manager",
     "cpuManagerPolicy": "CPU manager",

@@ -45,6 +45,7 @@ from .pressure import refuse
 from .reserved_cgroups import reserved_cgroups
 from .shortage import Shortage
 from .slices import Runner, SliceError, Slices, run
+from .tiers import tier_limits
 
 HOLD_SECONDS: Final = 1.0
 """The longest that new pods wait for the workers to tell what runs."""
@@ -52,7 +53,7 @@ DRIVER_SECONDS: Final = 2.0
 """The longest that the runtime is waited for, to say which cgroup driver it uses."""
 ENFORCE_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 0.02
-"""Pods that come together change the burstable tier's shares once."""
+"""Pods that come together change the tiers' limits once."""
 ORPHAN_SECONDS: Final = 10.0
 GATHER_SECONDS: Final = 60.0
 """How often it is looked for processes that are in no cgroup."""
@@ -84,6 +85,7 @@ class ContainerManager(Actor):
         self._unknown: set[str] = set()
         self._left: dict[str, int] = {}
         self._said: set[str] = set()
+        self._tiers: dict[str, Limits] = {}
         self._shares_due = self._enforced = False
         self._prepared, self._released = asyncio.Event(), asyncio.Event()
         self._shortage = Shortage(self, self._agent, self._host)
@@ -167,7 +169,7 @@ class ContainerManager(Actor):
         )
         try:
             await self._cgroups.ensure_tiers(limits)
-            await self._cgroups.set_burstable(self._ledger.burstable_milli())
+            await self._set_tiers(again=True)
         except (CgroupError, SliceError) as error:
             self._say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
             text = f"Failed to update Node Allocatable Limits {self._cgroups.top!r}: {error}"
@@ -212,9 +214,20 @@ class ContainerManager(Actor):
     async def _set_shares(self) -> None:
         self._shares_due = False
         try:
-            await self._cgroups.set_burstable(self._ledger.burstable_milli())
+            await self._set_tiers()
         except (CgroupError, SliceError) as error:
-            self._say("shares", f"the burstable tier keeps its old CPU shares: {error}")
+            self._say("shares", f"the QoS tiers keep their old limits: {error}")
+        else:
+            self._said.discard("shares")
+
+    async def _set_tiers(self, *, again: bool = False) -> None:
+        """Those that are to be other than they were set; with `again` all."""
+        config = self._agent.config
+        memory = max(0, self._capacity["memory"] - node.reserved(config).get("memory", 0))
+        for qos, limits in tier_limits(self._ledger, memory, config.qosReserved).items():
+            if again or self._tiers.get(qos) != limits:
+                await self._cgroups.set_tier(qos, limits)
+                self._tiers[qos] = limits
 
     # -- admission ----------------------------------------------------------------------------------------------------
     @on(AdmitPod)

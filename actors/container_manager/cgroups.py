@@ -7,11 +7,13 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from actors.linux.cgroup_limits import MIN_SHARES, Limits
+import msgspec
+
+from actors.linux.cgroup_limits import UNLIMITED, Limits
 from actors.linux.cgroup_names import CgroupName, join, path_of, unescaped
 from actors.linux.cgroup_tree import CgroupTree
 
-from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
+from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED
 from .slices import Slices
 
 PODS: Final = "kubepods"
@@ -47,20 +49,29 @@ class PodCgroups:
 
     # -- the tree ---------------------------------------------------------------------------------------------------
     async def ensure_tiers(self, limits: Limits) -> None:
-        """kubepods with its limits, and the tiers below it. Shares of the burstable one are set by set_burstable."""
+        """kubepods with its limits, and the tiers below it. Their own limits are set by set_tier."""
         await self._ensure(self._top, limits)
-        for quality, tier in TIERS.items():
+        for tier in TIERS.values():
             if tier:
-                shares = MIN_SHARES if quality == BEST_EFFORT else None
-                await self._ensure((*self._top, *tier), Limits(cpu_shares=shares))
+                await self._ensure((*self._top, *tier), Limits())
 
-    async def set_burstable(self, milli: int) -> None:
-        """The burstable tier's share of the CPU is what its pods request together."""
-        name = (*self._top, *TIERS[BURSTABLE])
-        limits = Limits(cpu_shares=milli_to_shares(milli))
+    async def set_tier(self, qos: str, limits: Limits) -> None:
+        """A limit of memory is never set below what is in use: the kernel would refuse that (v1), or kill (v2)."""
+        name = (*self._top, *TIERS[qos])
+        most = limits.memory_bytes
+        if most is not None and most != UNLIMITED:
+            limits = msgspec.structs.replace(limits, memory_bytes=max(most, self._in_use(name)))
         if self._slices is not None:
             await self._slices.update(name, limits)
         self._tree.apply(self.path(name), limits)
+
+    def _in_use(self, name: CgroupName) -> int:
+        """Bytes of memory."""
+        file = "memory.current" if self.version == 2 else "memory.usage_in_bytes"
+        try:
+            return int(self._tree.read(self.path(name), "memory", file))
+        except (OSError, ValueError):
+            return 0
 
     async def ensure_pod(self, uid: str, qos: str, limits: Limits) -> str:
         """The pod's cgroup with its limits; its path."""

@@ -10,8 +10,6 @@ import msgspec
 from actors.kube.pod import HostPort, Pod
 from actors.kube.pods import is_sidecar, pod_requests, qos_class
 
-from .pod_limits import BURSTABLE
-
 _ANY_ADDRESS = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port without an address means
 _COUNTED = ("cpu", "memory", "ephemeral-storage")
 
@@ -65,9 +63,9 @@ class Ledger:
                 total[name] = total.get(name, 0) + value
         return total
 
-    def burstable_milli(self) -> int:
-        """CPU requests of the Burstable pods, in thousandths of a core."""
-        return sum(entry.requests.get("cpu", 0) for entry in self._entries.values() if entry.qos == BURSTABLE)
+    def requested_by(self, qos: str, name: str) -> int:
+        """The requests of all pods of one QoS class: thousandths of a core, or bytes."""
+        return sum(entry.requests.get(name, 0) for entry in self._entries.values() if entry.qos == qos)
 
     def refuse(self, entry: Entry) -> Refusal | None:
         """Why the pod does not fit; None when it does, or is here already."""

@@ -72,7 +72,7 @@ class ImageManager(Actor):
         seconds = float(config.runtimeRequestTimeout)
         self.client = CriClient(agent.runtime_endpoint, agent.image_endpoint, seconds, self.tracer)
         parallel = None if not config.serializeImagePulls else 1
-        self.pulls = Pulls(config.maxParallelImagePulls or parallel)
+        self.pulls = Pulls(config.maxParallelImagePulls or parallel, config.registryPullQPS, config.registryBurst)
         self.thresholds = Thresholds(
             high_percent=config.imageGCHighThresholdPercent,
             low_percent=config.imageGCLowThresholdPercent,

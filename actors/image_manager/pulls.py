@@ -6,7 +6,10 @@ An image that is on the node never comes here, so it never waits behind a pull.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
+
+from actors.api.limit import TokenBucket
 
 Pull = Callable[[], Awaitable[str]]
 
@@ -14,9 +17,11 @@ Pull = Callable[[], Awaitable[str]]
 class Pulls:
     """Joins callers that want the same pull, and keeps a queue for the others: first come, first served."""
 
-    def __init__(self, limit: int | None) -> None:
-        """`limit`: pulls at once; None for any number (API doc, maxParallelImagePulls)."""
+    def __init__(self, limit: int | None, qps: int, burst: int) -> None:
+        """`limit`: pulls at once; None for any number (API doc, maxParallelImagePulls). `qps` pulls begin in a second,
+        or `burst` after a pause; 0 for any number. What is over that waits for its turn; the kubelet has it fail."""
         self._slots = asyncio.Semaphore(limit) if limit else None
+        self._rate = TokenBucket(qps, burst)
         self._going: dict[object, asyncio.Task[str]] = {}
 
     @property
@@ -33,9 +38,8 @@ class Pulls:
         return task
 
     async def _run(self, pull: Pull) -> str:
-        if self._slots is None:
-            return await pull()
-        async with self._slots:
+        async with self._slots or contextlib.nullcontext():
+            await asyncio.sleep(self._rate.reserve(asyncio.get_running_loop().time()))
             return await pull()
 
     def _forget(self, key: object, done: asyncio.Task[str]) -> None:

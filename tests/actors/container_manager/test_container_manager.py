@@ -75,6 +75,36 @@ async def test_the_burstable_tier_has_the_shares_of_its_pods(host):
         assert host.read("/kubepods/burstable", "cpu.shares") == "256"
 
 
+async def test_memory_that_pods_request_is_kept_from_the_tiers_below_theirs(host):
+    for cgroup in ("/kubepods/burstable", "/kubepods/besteffort"):
+        host.dress(cgroup)
+    reserving = {"qosReserved": {"memory": "50%"}, "featureGates": {"QOSReserved": True}}
+    async with host.start(**reserving, systemReserved={"memory": "1Gi"}) as manager:
+        await manager.advance(1.0)
+        assert host.read("/kubepods/burstable", "memory.limit_in_bytes") == str(3 << 30)
+        await admit(manager, "u1", pod(limits={"cpu": "1", "memory": "1Gi"}))
+        await admit(manager, "u2", pod(memory="512Mi"))
+        await manager.advance(1.0)
+        assert host.read("/kubepods/burstable", "memory.limit_in_bytes") == str((3 << 30) - (512 << 20))
+        assert host.read("/kubepods/besteffort", "memory.limit_in_bytes") == str((3 << 30) - (768 << 20))
+
+    async with host.start() as manager:
+        await manager.advance(1.0)
+        assert host.read("/kubepods/burstable", "memory.limit_in_bytes") == "-1"
+
+
+async def test_a_tier_is_not_held_to_less_memory_than_it_uses(host):
+    host.dress("/kubepods/besteffort")
+    used = host.root / "sys/fs/cgroup/memory/kubepods/besteffort/memory.usage_in_bytes"
+    used.write_text(str(5 << 30))
+    async with host.start(qosReserved={"memory": "50%"}, featureGates={"QOSReserved": True}) as manager:
+        await manager.advance(1.0)
+        assert host.read("/kubepods/besteffort", "memory.limit_in_bytes") == str(5 << 30)
+        used.write_text("0")
+        await manager.advance(70.0)
+        assert host.read("/kubepods/besteffort", "memory.limit_in_bytes") == str(4 << 30)
+
+
 async def test_a_pod_that_does_not_fit_is_refused_in_the_references_words(host):
     async with host.start(maxPods=2) as manager:
         await admit(manager, "u1", pod(memory="3Gi"))

@@ -53,7 +53,7 @@ def test_only_burstable_pods_make_the_burstable_tiers_share():
     for uid, qos in (("a", "Burstable"), ("b", "Guaranteed"), ("c", "BestEffort")):
         ledger.add(entry(uid, qos=qos, cpu=100))
 
-    assert ledger.burstable_milli() == 100
+    assert ledger.requested_by("Burstable", "cpu") == 100
     assert ledger.requested() == {"cpu": 300}
 
 

@@ -1,0 +1,34 @@
+"""What the cgroups of the QoS tiers are given. Pure.
+
+A tier's share of the CPU is what its pods request together. With `qosReserved` (gate QOSReserved), a share of the
+memory that pods request is kept from the tiers below theirs (design proposal "pod resource management").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from actors.config.resources import parse_percent
+from actors.linux.cgroup_limits import MIN_SHARES, UNLIMITED, Limits
+
+from .ledger import Ledger
+from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
+
+
+def tier_limits(ledger: Ledger, memory: int, qos_reserved: Mapping[str, str]) -> dict[str, Limits]:
+    """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: as configured
+    and judged: `{"memory": "50%"}`."""
+    shares = milli_to_shares(ledger.requested_by(BURSTABLE, "cpu"))
+    burstable, best_effort = _memory(ledger, memory, qos_reserved.get("memory"))
+    return {
+        BURSTABLE: Limits(cpu_shares=shares, memory_bytes=burstable),
+        BEST_EFFORT: Limits(cpu_shares=MIN_SHARES, memory_bytes=best_effort),
+    }
+
+
+def _memory(ledger: Ledger, memory: int, share: str | None) -> tuple[int, int]:
+    percent = parse_percent(share) if share else None
+    if percent is None:
+        return UNLIMITED, UNLIMITED
+    burstable = memory - int(ledger.requested_by(GUARANTEED, "memory") * percent / 100)
+    return max(0, burstable), max(0, burstable - int(ledger.requested_by(BURSTABLE, "memory") * percent / 100))

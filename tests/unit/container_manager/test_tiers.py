@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.container_manager.ledger import Entry, Ledger
+from actors.container_manager.tiers import tier_limits
+from actors.linux.cgroup_limits import UNLIMITED
+
+AMOUNTS = st.lists(st.integers(0, 1000), max_size=5)
+
+
+def ledger(guaranteed=(), burstable=(), best_effort=0):
+    found = Ledger({"pods": 110})
+    for qos, requests in (("Guaranteed", guaranteed), ("Burstable", burstable), ("BestEffort", [0] * best_effort)):
+        for number, memory in enumerate(requests):
+            requested = {"memory": memory, "cpu": 100} if memory else {}
+            found.add(Entry(f"{qos}{number}", requested, frozenset(), qos))
+    return found
+
+
+def memory(pods, share):
+    limits = tier_limits(pods, 1000, {"memory": share} if share else {})
+    return limits["Burstable"].memory_bytes, limits["BestEffort"].memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("share", "limits"),
+    [("", (UNLIMITED, UNLIMITED)), ("0%", (1000, 1000)), ("50%", (900, 850)), ("100%", (800, 700))],
+)
+def test_a_share_of_what_pods_request_is_kept_from_the_tiers_below_theirs(share, limits):
+    assert memory(ledger(guaranteed=[150, 50], burstable=[100], best_effort=2), share) == limits
+
+
+def test_the_burstable_tier_has_the_shares_of_its_pods_and_best_effort_the_least():
+    limits = tier_limits(ledger(guaranteed=[1], burstable=[1, 1], best_effort=1), 1000, {})
+    assert (limits["Burstable"].cpu_shares, limits["BestEffort"].cpu_shares) == (204, 2)
+
+
+@given(AMOUNTS, AMOUNTS, st.integers(0, 100))
+def test_a_lower_tier_never_has_more_than_the_one_above(guaranteed, burstable, percent):
+    above, below = memory(ledger(guaranteed, burstable), f"{percent}%")
+    assert 0 <= below <= above <= 1000

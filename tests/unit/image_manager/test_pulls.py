@@ -1,0 +1,40 @@
+"""Pulls are joined, and begin as many at once and as many a second as is configured."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from actors.image_manager.pulls import Pulls
+
+
+async def begun(pulls: Pulls, count: int, seconds: float = 0.0) -> tuple[list[float], int]:
+    """When each of `count` different pulls began, and the most that ran at one time."""
+    first, at, running, most = time.monotonic(), list[float](), 0, 0
+
+    async def pull() -> str:
+        nonlocal running, most
+        at.append(time.monotonic() - first)
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(seconds)
+        running -= 1
+        return "id"
+
+    await asyncio.gather(*(pulls.join(number, pull) for number in range(count)))
+    return at, most
+
+
+async def test_pulls_over_the_rate_wait_for_their_turn_and_none_fails():
+    at, _ = await begun(Pulls(None, qps=20, burst=2), 5)
+    assert at[4] - at[0] >= 0.14  # three of them after the burst, 50 ms each
+
+
+async def test_without_a_rate_and_a_limit_all_begin_at_once():
+    _, most = await begun(Pulls(None, qps=0, burst=0), 20, 0.01)
+    assert most == 20
+
+
+async def test_no_more_than_the_limit_run_at_once():
+    _, most = await begun(Pulls(2, qps=0, burst=0), 6, 0.01)
+    assert most == 2
