@@ -151,12 +151,19 @@ class Incidents:
         if self.path.exists():
             os.replace(self.path, older(self.path))
         self._generation += 1
+        # of what never comes back the records are gone by and by, and so is what is to be filled in
+        kept = {actor: [each for each in found if self._is_kept(each)] for actor, found in self._open.items()}
+        self._open = {actor: found for actor, found in kept.items() if found}
+
+    def _is_kept(self, record: _Open) -> bool:
+        return self._generation - record.generation <= 1
 
     def _fill(self, record: _Open, seconds: float) -> None:
-        age = self._generation - record.generation
-        if age > 1:
+        if not self._is_kept(record):
             return
-        fd = os.open(older(self.path) if age else self.path, os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open(
+            self.path if record.generation == self._generation else older(self.path), os.O_WRONLY | os.O_CLOEXEC
+        )
         try:
             os.pwrite(fd, f"{seconds:.6f}"[:_BLANK].ljust(_BLANK).encode(), record.offset)
         finally:

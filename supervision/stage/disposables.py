@@ -120,16 +120,22 @@ class Disposables:
         while self._waiting and len(self._running) < MOST_AT_ONCE and not self._is_busy():
             order = self._waiting.popleft()
             order.began = time.monotonic()
-            order.output = os.memfd_create("disposable")
-            close = list(self._private_fds())
             try:
-                order.pid = fork("disposable", lambda order=order: _perform(order), close)  # type: ignore[misc]
-            except OSError as error:
-                os.close(order.output)
+                self._begin(order)
+            except OSError as error:  # no descriptors, no processes: who ordered it may try again
                 order.answer(DisposableResult(kind=type(error).__name__, text=str(error), errno=error.errno or 0))
                 continue
             self._running[order.pid] = order
             order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
+
+    def _begin(self, order: _Order) -> None:
+        """Raises OSError when the system refuses."""
+        order.output = os.memfd_create("disposable")
+        try:
+            order.pid = fork("disposable", lambda: _perform(order), list(self._private_fds()))
+        except OSError:
+            os.close(order.output)
+            raise
 
     def _is_busy(self) -> bool:
         """Whether enough of them are at work; then the next is started when one is done, or is not at work any more."""

@@ -35,22 +35,36 @@ class Janitor:
     """The stage's side."""
 
     def __init__(self, remove: Sequence[Path], lock: int) -> None:
-        """Start it. `remove`: what is to go once the stage is gone. Raises FileNotFoundError without a shell."""
+        """Start it. `remove`: what is to go once the stage is gone. Raises OSError, for want of a shell too."""
         os.stat(_SHELL)
-        stage = os.getpid()
-        reader, self.fd = os.pipe2(os.O_CLOEXEC)
-        self.pid = os.fork()
-        if self.pid == 0:
-            _become(reader, lock, [str(stage), *(str(path.absolute()) for path in remove)])
+        self._lock, self._arguments = lock, [str(os.getpid()), *(str(path.absolute()) for path in remove)]
+        self.fd, self.pid = -1, 0
+        self.start()
+
+    def start(self) -> None:
+        """Start it again, when it was dismissed. Raises OSError when the system refuses."""
+        reader, writer = os.pipe2(os.O_CLOEXEC)
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(reader)
+            os.close(writer)
+            raise
+        if pid == 0:
+            _become(reader, self._lock, self._arguments)
         os.close(reader)
+        self.fd, self.pid = writer, pid
 
     def dismiss(self) -> None:
         """The stage cleans up by itself."""
+        if not self.pid:
+            return
         # it may have been killed, and reaped with the rest
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
         os.close(self.fd)
+        self.fd, self.pid = -1, 0
 
 
 def _become(reader: int, lock: int, arguments: list[str]) -> NoReturn:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import socket
 import time
 from typing import Protocol
 
-from ..protocol import EXIT_EXCEPTION, Cause, Exited, Leave, Started
+from ..protocol import EXIT_EXCEPTION, STAGE, Cause, Exited, Leave, Started
 from ..wire import Frame
 from . import forking
 from .connection import Connection
@@ -16,6 +17,7 @@ from .forking import Forking
 from .programs import accepts
 from .table import Child, Table
 
+log = logging.getLogger(STAGE)
 _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
 
@@ -188,7 +190,10 @@ class Processes:
         ground = self._ground
         child.cancel_timers()
         if not child.spec.program:
-            ground.names.forget(child.name, child.incarnation)
+            try:
+                ground.names.forget(child.name, child.incarnation)
+            except OSError as error:  # the next incarnation takes the name anyway, or says why not
+                log.error("the sockets of %s stay: %s", child.name, error)
         if child.uplink is not None:
             child.uplink.close()
         if child.slot is not None:

@@ -53,6 +53,8 @@ log = logging.getLogger(STAGE)
 _SPARE_SLOTS = 64
 _DYNAMIC_SLOTS = 1024
 _LAST_SECONDS = 2.0
+_AGAIN_SECONDS = 0.5
+"""What the system refused for want of descriptors or processes is tried again so much later."""
 
 
 class Stage:
@@ -133,12 +135,20 @@ class Stage:
     def _listen(self) -> None:
         self._listener = self.names.listen(STAGE, 0)
         self.names.publish(STAGE, 0)
+        self._watch_listener()
+
+    def _watch_listener(self) -> None:
         self.loop.watch(self._listener.fileno(), self._accept)
 
     def _accept(self) -> None:
         try:
             sock, _ = self._listener.accept()
-        except OSError:
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        except OSError as error:  # no descriptors: whoever waits would wake the stage again and again
+            log.warning("no connection accepted: %s", error)
+            self.loop.forget(self._listener.fileno())
+            self.loop.call_later(_AGAIN_SECONDS, self._watch_listener)
             return
         try:
             check_peer(sock)
@@ -332,9 +342,16 @@ class Stage:
             if pid == self._janitor.pid:
                 log.error("the janitor was killed: another takes its place")
                 self._janitor.dismiss()
-                self._janitor = self._new_janitor()
+                self._start_janitor()
             elif not self.disposables.reaped(pid, status):
                 self.processes.reaped(pid, status)
+
+    def _start_janitor(self) -> None:
+        try:
+            self._janitor.start()
+        except OSError as error:
+            log.error("no janitor: %s", error)
+            self.loop.call_later(_AGAIN_SECONDS, self._start_janitor)
 
     # -- stopping -------------------------------------------------------------------------------------------------
     def _on_stop_signal(self) -> None:

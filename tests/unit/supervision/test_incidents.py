@@ -98,6 +98,15 @@ def test_a_latency_is_filled_in_after_rotation_too_and_dropped_after_two(tmp_pat
     assert [older(path).read_bytes(), path.read_bytes()] == before
 
 
+def test_an_actor_that_never_comes_back_does_not_grow_what_is_remembered_of_it(tmp_path: Path) -> None:
+    incidents = Incidents(tmp_path / "incidents", max_bytes=4096)
+    for number in range(1, 1001):
+        incidents.opened(exited(incarnation=number))
+    assert len(incidents._open["pleg"]) == len(read(tmp_path / "incidents").incidents) < 50
+    incidents.closed(Started("pleg", 1001, 1, 0.1), 0.5)
+    assert incidents._open == {}
+
+
 def test_damaged_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "incidents"
     incidents = Incidents(path)

@@ -1,0 +1,53 @@
+"""A stage that the system gives nothing to: it goes on, and is whole again when there is enough."""
+
+import os
+import resource
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from supervision.actor import AskError
+from supervision.client import Client
+from supervision.protocol import GetTree, Tree
+from tests.support.stage_process import StageProcess, stage_running
+from tests.support.tree_actors import HERE, Dispose, Said, Say
+
+pytestmark = pytest.mark.tree
+SMALL = f"{HERE}:small"
+
+
+def test_a_stage_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        janitor = _janitor(stage)
+        limit = _take_descriptors(stage)
+        assert stage.ask(Dispose("nap"), Said, "echo").text.startswith("error OSError 24"), "told to who ordered it"
+        client = Client(stage.run_dir)
+        with pytest.raises(AskError):
+            client.ask(GetTree(), Tree, timeout=1.5)
+        os.kill(janitor, signal.SIGKILL)
+        stage.wait(lambda: "no janitor: " in stage.log.read_text(), "the janitor cannot be replaced yet")
+        assert stage.log.read_text().count("no connection accepted") < 20, "it waits between its trials"
+        psutil.Process(stage.process.pid).rlimit(resource.RLIMIT_NOFILE, limit)
+        client.close()
+        assert stage.ask(Dispose("nap"), Said, "echo").text == "'slept'"
+        stage.wait(lambda: _janitor(stage) not in (0, janitor), "another janitor")
+        assert stage.ask(Say("hi"), Said, "echo").text == "hi"
+        assert stage.tree()["echo"].restarts == 0
+
+
+def _take_descriptors(stage: StageProcess) -> tuple[int, int]:
+    """Let the stage open no more: the limit is on the number that a new one would get. The limit of before."""
+    process, used = psutil.Process(stage.process.pid), {int(fd) for fd in os.listdir(f"/proc/{stage.process.pid}/fd")}
+    before = process.rlimit(resource.RLIMIT_NOFILE)
+    lowest_free = min(set(range(len(used) + 1)) - used)
+    process.rlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
+    return before
+
+
+def _janitor(stage: StageProcess) -> int:
+    for child in psutil.Process(stage.process.pid).children():
+        if child.name() == "janitor":
+            return child.pid
+    return 0
