@@ -57,7 +57,7 @@ def _plugins_2(instance: Instance, host: Host) -> Table:
             **_streaming(),
             **_security(host),
             "sandbox_image": SANDBOX_IMAGE,
-            "cni": {"bin_dir": host.plugin_dir, "conf_dir": instance.network_dir},
+            "cni": {**_bin_dir(host), "conf_dir": instance.network_dir},
             "containerd": {**_runtimes(instance, host), "snapshotter": _snapshotter(host)},
             "registry": {"config_path": instance.registries_dir},
         }
@@ -73,11 +73,16 @@ def _plugins_3(instance: Instance, host: Host) -> Table:
         },
         "io.containerd.cri.v1.runtime": {
             **_security(host),
-            "cni": {"bin_dirs": [host.plugin_dir], "conf_dir": instance.network_dir},
+            "cni": {**_bin_dir(host), "conf_dir": instance.network_dir},
             "containerd": _runtimes(instance, host),
         },
         "io.containerd.grpc.v1.cri": _streaming(),
     }
+
+
+def _bin_dir(host: Host) -> Table:
+    """containerd 2.0 does not know the newer name, and passes it over; later ones refuse both together."""
+    return {"bin_dirs": [host.plugin_dir]} if host.version >= (2, 1) else {"bin_dir": host.plugin_dir}
 
 
 def _streaming() -> Table:

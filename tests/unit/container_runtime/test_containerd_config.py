@@ -87,6 +87,20 @@ def test_the_cgroup_driver_is_the_agents(version: tuple[int, int]) -> None:
         assert read["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"] is wanted
 
 
+@pytest.mark.parametrize(
+    ("version", "name", "value"),
+    [
+        ((1, 7), "bin_dir", "/usr/lib/cni"),
+        ((2, 0), "bin_dir", "/usr/lib/cni"),
+        ((2, 1), "bin_dirs", ["/usr/lib/cni"]),
+        ((2, 2), "bin_dirs", ["/usr/lib/cni"]),
+    ],
+)
+def test_the_plug_ins_are_named_by_the_one_field_that_this_containerd_knows(version, name, value) -> None:  # type: ignore[no-untyped-def]
+    network = runtime_of(config(version=version))["cni"]
+    assert {key: network[key] for key in network if key.startswith("bin_dir")} == {name: value}
+
+
 def test_where_overlayfs_cannot_be_used_files_are_copied() -> None:
     assert config(overlay=False)["plugins"][CRI]["containerd"]["snapshotter"] == "native"
     assert config(overlay=True, version=(2, 1))["plugins"][IMAGES]["snapshotter"] == "overlayfs"
