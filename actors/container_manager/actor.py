@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 from typing import Final, Literal, cast
 
 from actors.api_clients.messages import RecordEvent
 from actors.config.agent import Agent
-from actors.config_controller.messages import CgroupDriverLearnt
 from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.quantity import QuantityError
 from actors.linux import cgroup_tree, oom
@@ -27,6 +27,7 @@ from supervision.protocol import Hello
 from . import node
 from .cgroups import PodCgroups
 from .claim import Claim
+from .driver import DriverChoice
 from .ledger import Entry, Ledger, entry_of
 from .messages import (
     AdmissionFailed,
@@ -49,8 +50,6 @@ from .tiers import tier_limits
 
 HOLD_SECONDS: Final = 1.0
 """The longest that new pods wait for the workers to tell what runs."""
-DRIVER_SECONDS: Final = 2.0
-"""The longest that the runtime is waited for, to say which cgroup driver it uses."""
 ENFORCE_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 0.02
 """Pods that come together change the tiers' limits once."""
@@ -88,6 +87,7 @@ class ContainerManager(Actor):
         self._tiers: dict[str, Limits] = {}
         self._shares_due = self._enforced = False
         self._prepared, self._released = asyncio.Event(), asyncio.Event()
+        self._driver, self._choosing = DriverChoice(self, self._agent, self._host), asyncio.Lock()
         self._shortage = Shortage(self, self._agent, self._host)
         self._protect()
         self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
@@ -127,7 +127,15 @@ class ContainerManager(Actor):
     # -- the tree of cgroups ------------------------------------------------------------------------------------------
     async def _prepare(self) -> None:
         """What must be known before the first pod: the driver, the tiers, and which pods have cgroups."""
-        driver = await self._driver()
+        await self._use(await self._driver.choose())
+        if self._agent.config.cgroupsPerQOS:
+            self.every(ENFORCE_SECONDS, self._enforce_again, jitter=0.1)
+        self._prepared.set()
+        self._release_if_told()
+        self.after(HOLD_SECONDS, self._released.set)
+
+    async def _use(self, driver: str) -> None:
+        """Make the tiers' cgroups with this driver, and see which pods have some."""
         slices = Slices(self._tree.version, self._runner) if driver == "systemd" else None
         root = parse_root(self._agent.cgroup_root, driver)
         self._cgroups = PodCgroups(self._tree, root, slices)
@@ -135,29 +143,18 @@ class ContainerManager(Actor):
         if self._agent.config.cgroupsPerQOS:
             await self._enforce()
             self._expected = frozenset(self._cgroups.present())
-            self.every(ENFORCE_SECONDS, self._enforce_again, jitter=0.1)
         else:
             self._expected = frozenset()
-        self._prepared.set()
-        self._release_if_told()
-        self.after(HOLD_SECONDS, self._released.set)
 
-    async def _driver(self) -> str:
-        """The runtime's, where it tells; else the configured one."""
-        configured = self._agent.config.cgroupDriver
-        if self._agent.managed_runtime or not self._agent.config.cgroupsPerQOS:
-            return "cgroupfs" if self._agent.managed_runtime else configured
-        arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": DRIVER_SECONDS}
-        try:
-            learnt = await self.disposable(
-                "actors.container_manager.runtime_driver:ask", arguments, deadline=DRIVER_SECONDS + 2
-            )
-        except DisposableError as error:
-            self.log.warning("the runtime was not asked for its cgroup driver: %s", error)
-            learnt = ""
-        if learnt:
-            self.tell("config_controller", CgroupDriverLearnt(learnt))
-        return cast(str, learnt or configured)
+    async def _make_sure(self) -> None:
+        """The runtime did not answer at the start: it is asked again, now that a pod comes."""
+        await self._prepared.wait()
+        came = time.monotonic()
+        async with self._choosing:
+            if self._driver.due(came):
+                driver = await self._driver.choose()
+                if driver != self._cgroups.driver:
+                    await self._use(driver)
 
     async def _enforce(self) -> None:
         """Hold all pods together to what the node can give, and the tiers to their shares."""
@@ -244,7 +241,7 @@ class ContainerManager(Actor):
             return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not _UID.match(uid):
             return self._rejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
-        await self._prepared.wait()
+        await self._make_sure()
         if not message.running and uid not in self._ledger:
             self._expected -= {uid}
             self._release_if_told()

@@ -1,4 +1,4 @@
-"""Which cgroup driver the runtime uses (KEP-4033). Asked once, in a disposable process, so that the gRPC library stays
+"""Which cgroup driver the runtime uses (KEP-4033). Asked in a disposable process, so that the gRPC library stays
 out of this actor's memory."""
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import time
 _PAUSE_SECONDS = 0.1
 
 
-def ask(endpoint: str, seconds: float) -> str:
-    """`cgroupfs`, `systemd`, or '' when the runtime does not tell, or does not answer within so many seconds."""
+def ask(endpoint: str, seconds: float) -> str | None:
+    """`cgroupfs`, `systemd`, '' when the runtime does not tell, None when it does not answer within so many seconds."""
     return asyncio.run(_ask(endpoint, seconds))
 
 
-async def _ask(endpoint: str, seconds: float) -> str:
+async def _ask(endpoint: str, seconds: float) -> str | None:
     from actors.cri.client import CriClient
     from actors.cri.errors import CriError
 
@@ -26,7 +26,7 @@ async def _ask(endpoint: str, seconds: float) -> str:
                 return await client.cgroup_driver() or ""
             except CriError:
                 if time.monotonic() + _PAUSE_SECONDS > end:
-                    return ""
+                    return None
             await asyncio.sleep(_PAUSE_SECONDS)
     finally:
         await client.close()

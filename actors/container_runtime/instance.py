@@ -6,11 +6,10 @@ Everything follows from the two directories, so two agents on one host, each wit
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
 
 import msgspec
 
-CgroupDriver = Literal["cgroupfs", "systemd"]
+from actors.linux.systemd import CgroupDriver
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,12 +35,13 @@ class Host:
             lines.append(f"{number + 30} 1 0:{number} / {point} rw - cgroup cgroup rw,{options}\n")
         (root / "proc/self/mountinfo").write_text("".join(lines))
 
-    def start(self, driver="", answer="", standalone=True, **config):
+    def start(self, driver="", answer="", standalone=True, managed=False, **config):
         settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **{"evictionHard": {}, **config})
-        context = Agent(root_dir=str(self.root / "kubelet"), workers=2, config=settings, standalone=standalone)
+        root_dir = str(self.root / "kubelet")
+        context = Agent(root_dir=root_dir, workers=2, config=settings, standalone=standalone, managed_runtime=managed)
         arguments = {"host": str(self.root), "runner": self.run}
         harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
-        harness.disposables[ASK] = answer if isinstance(answer, Exception) else lambda **_: answer
+        harness.disposables[ASK] = answer if isinstance(answer, Exception) or callable(answer) else lambda **_: answer
         return harness
 
     async def run(self, argv):

@@ -311,6 +311,31 @@ async def test_a_runtime_that_does_not_tell_leaves_the_configured_driver(host, a
         assert manager.sent(CgroupDriverLearnt) == []
 
 
+async def test_a_runtime_that_comes_after_the_agent_is_asked_for_its_driver_before_the_first_pod(host):
+    answers = [None, None, "systemd"]
+    async with host.start(driver="cgroupfs", answer=lambda **_: answers.pop(0)) as manager:
+        await manager.settle()
+        assert (await admit(manager, "u1", pod())).cgroup_parent == "/kubepods/besteffort/podu1"
+        for uid in ("u2", "u3"):
+            answer = await admit(manager, uid, pod())
+            assert (
+                answer.cgroup_parent == f"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{uid}.slice"
+            )
+        assert manager.sent(CgroupDriverLearnt, to="config_controller") == [CgroupDriverLearnt("systemd")]
+        assert answers == []
+
+
+@pytest.mark.parametrize("booted", [False, True])
+async def test_a_runtime_of_our_own_has_the_configured_driver_where_there_is_a_systemd(host, booted):
+    if booted:
+        (host.root / "run/systemd/system").mkdir(parents=True)
+    async with host.start(driver="systemd", managed=True) as manager:
+        path = (await admit(manager, "u1", pod())).cgroup_parent
+
+    assert path.startswith("/kubepods.slice/") is booted
+    assert manager.sent(CgroupDriverLearnt) == ([] if booted else [CgroupDriverLearnt("cgroupfs")])
+
+
 async def test_a_slice_is_stopped_when_its_pod_is_released(host):
     async with host.start(driver="systemd") as manager:
         await admit(manager, "u1", pod())

@@ -1,0 +1,57 @@
+"""Which cgroup driver the pods' cgroups are made with."""
+
+from __future__ import annotations
+
+import time
+from typing import Final, cast
+
+from actors.config.agent import Agent
+from actors.config_controller.messages import CgroupDriverLearnt
+from actors.linux.systemd import managed_driver
+from supervision.actor import Actor, DisposableError
+
+DRIVER_SECONDS: Final = 2.0
+"""The longest that the runtime is waited for, to say which cgroup driver it uses."""
+
+
+class DriverChoice:
+    """The runtime's where it tells (KEP-4033), else the configured one. A runtime that is started after the agent is
+    asked again before its first pod: with the other driver's names it would refuse every sandbox."""
+
+    def __init__(self, actor: Actor, agent: Agent, host: str = "") -> None:
+        """`host`: the root directory of a made-up host."""
+        self._actor, self._agent, self._host = actor, agent, host
+        self._asked_at = 0.0
+        self.known = False
+        """Nothing that the runtime may say can change it any more."""
+
+    def due(self, since: float) -> bool:
+        """Whether to choose again: the runtime has not answered, nor been asked since then (monotonic clock)."""
+        return not self.known and self._asked_at < since
+
+    async def choose(self) -> str:
+        """`cgroupfs` or `systemd`."""
+        configured = self._agent.config.cgroupDriver
+        if self._agent.managed_runtime or not self._agent.config.cgroupsPerQOS:
+            self.known = True
+            chosen = managed_driver(configured, self._host) if self._agent.managed_runtime else configured
+            if chosen != configured:
+                self._actor.tell("config_controller", CgroupDriverLearnt(chosen))
+            return chosen
+        learnt = await self._ask()
+        if learnt:
+            self._actor.tell("config_controller", CgroupDriverLearnt(learnt))
+        return learnt or configured
+
+    async def _ask(self) -> str:
+        """'' when the runtime does not tell, or does not answer."""
+        arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": DRIVER_SECONDS}
+        function = "actors.container_manager.runtime_driver:ask"
+        try:
+            answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
+        except DisposableError as error:
+            self._actor.log.warning("the runtime was not asked for its cgroup driver: %s", error)
+            answer = None
+        self._asked_at = time.monotonic()
+        self.known = answer is not None
+        return cast(str, answer or "")
