@@ -23,6 +23,8 @@ CONTROLLERS: Final = frozenset(
     | {"net_cls", "net_prio", "perf_event", "pids", "rdma"}
 )
 _BUSY: Final = {errno.EBUSY, errno.ENOTEMPTY}
+_WITHHELD: Final = {errno.EBUSY, errno.EINVAL, errno.ENOENT, errno.EOPNOTSUPP}
+"""A controller cannot be had: processes in the way, cpu with real-time processes, gone, a threaded cgroup."""
 _INHERITED: Final = ("cpuset.cpus", "cpuset.mems")
 
 
@@ -45,8 +47,11 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     @property
     def version(self) -> int:
-        """2 only where v2 stands alone: on a hybrid host the controllers are v1's."""
-        return 2 if all(hierarchy.unified for hierarchy in self.hierarchies) else 1
+        """2 where v2 stands alone, or has the memory: on a hybrid host the controllers are v1's, but a host of v2 may
+        have a v1 hierarchy besides that some program has mounted for itself (net_cls of a VPN)."""
+        unified = [hierarchy for hierarchy in self.hierarchies if hierarchy.unified]
+        alone = len(unified) == len(self.hierarchies)
+        return 2 if alone or any("memory" in hierarchy.controllers for hierarchy in unified) else 1
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -130,8 +135,11 @@ class CgroupTree(msgspec.Struct, frozen=True):
         """SIGKILL to every process in the cgroup and below. How many there were."""
         killed = set[int]()
         for file in self._process_files(cgroup):
-            if not _kill_at_once(os.path.dirname(file)):
-                killed.update(pid for pid in _pids(file) if pid > 0 and _kill_member(pid, file))
+            there = [pid for pid in _pids(file) if pid > 0]
+            if _kill_at_once(os.path.dirname(file)):
+                killed.update(there)
+            else:
+                killed.update(pid for pid in there if _kill_member(pid, file))
         return len(killed)
 
     def remove(self, cgroup: str) -> list[str]:
@@ -181,7 +189,7 @@ def _enable(path: str, controllers: frozenset[str]) -> None:
         try:
             _write(file, f"+{controller}")
         except CgroupError as error:
-            if error.errno not in {errno.EBUSY, errno.EOPNOTSUPP}:  # cpu with real-time processes, a threaded cgroup
+            if error.errno not in _WITHHELD:
                 raise
 
 

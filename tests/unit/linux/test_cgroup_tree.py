@@ -1,7 +1,10 @@
 """Cgroup trees on made-up hosts: v1, v2, hybrid. Real ones are in tests/node/linux."""
 
+import errno
+
 import pytest
 
+from actors.linux import cgroup_tree
 from actors.linux.cgroup_limits import Limits
 from actors.linux.cgroup_tree import CgroupError, find
 
@@ -73,6 +76,45 @@ def test_a_host_with_v2_alone_is_version_2(tmp_path):
 
     assert tree.version == 2
     assert tree.controllers == {"cpu", "io", "memory", "pids"}
+
+
+def test_a_v1_hierarchy_that_a_program_mounted_beside_v2_leaves_it_version_2(tmp_path):
+    host = v2(tmp_path)
+    host.mount("/run/vpn/net_cls", "cgroup", "net_cls")
+    tree = host.tree()
+
+    tree.create("/pod1")
+
+    assert tree.version == 2
+    assert (tmp_path / "sys/fs/cgroup/pod1").is_dir()
+    assert not (tmp_path / "run/vpn/net_cls/pod1").exists()
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.EINVAL, errno.ENOENT, errno.EOPNOTSUPP])
+def test_a_v2_controller_that_cannot_be_had_is_done_without(tmp_path, monkeypatch, number):
+    tree, written = v2(tmp_path).tree(), []
+
+    def write(path, text):
+        written.append(text)
+        if text == "+io":
+            raise CgroupError(number, "no", path)
+
+    monkeypatch.setattr(cgroup_tree, "_write", write)
+    tree.create("/pod1")
+
+    assert written == ["+io", "+memory", "+pids"]
+    assert tree.exists("/pod1")
+
+
+def test_a_v2_tree_that_cannot_be_changed_is_an_error(tmp_path, monkeypatch):
+    def write(path, text):
+        raise CgroupError(errno.EROFS, "read-only", path)
+
+    tree = v2(tmp_path).tree()
+    monkeypatch.setattr(cgroup_tree, "_write", write)
+
+    with pytest.raises(CgroupError, match="read-only"):
+        tree.create("/pod1")
 
 
 def test_a_second_mount_of_a_hierarchy_is_not_a_second_hierarchy(tmp_path):
@@ -228,7 +270,8 @@ def test_v2_kills_with_one_write(tmp_path):
     directory = tmp_path / "sys/fs/cgroup/pod1"
     directory.mkdir()
     _dress(directory, "cgroup.kill", "cgroup.procs")
+    (directory / "cgroup.procs").write_text("11\n12\n")
 
-    tree.kill("/pod1")
+    assert tree.kill("/pod1") == 2  # so it is waited until they are gone
 
     assert (directory / "cgroup.kill").read_text() == "1"
