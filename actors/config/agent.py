@@ -17,6 +17,7 @@ from .kubelet_configuration import KubeletConfiguration
 from .places import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
 
 MANAGED: Final = "managed"
+MAX_DEFAULT_WORKERS: Final = 8
 OPTIONAL_ACTORS: Final = (
     "container_runtime", "http_servers/node_server", "http_servers/read_only_server",
     "http_servers/pod_resources_server",
@@ -47,7 +48,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     managed_runtime: bool = False
     """The agent runs a containerd of its own (`--container-runtime-endpoint=managed`)."""
     workers: int = 2
-    """Pod workers in the tree (--workers; default: the cores, at least 2)."""
+    """Pod workers in the tree (--workers; default: the cores, from 2 to 8)."""
     standalone: bool = True
     """No --kubeconfig: no API server, static pods only."""
     node_ip: str = ""
@@ -186,8 +187,9 @@ def checkpoint_dir(flags: Mapping[str, Any]) -> str:
 
 
 def default_workers() -> int:
-    """Pod workers: one for each core, at least two, so that one slow pod never holds up all."""
-    return max(2, os.cpu_count() or 2)
+    """Pod workers: one for each core, at least two, so that one slow pod never holds up all; at most eight, as each is
+    a process, and the rest of a large machine is the pods'."""
+    return min(MAX_DEFAULT_WORKERS, max(2, os.cpu_count() or 2))
 
 
 __all__ = ["DEFAULT_ROOT_DIR", "MANAGED", "Agent", "checkpoint_dir", "default_workers", "run_dir_of"]

@@ -219,7 +219,7 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
 
 OWN_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("policy", "string", text="Supervision policy; absent: the one that came with the agent.", group=OWN),
-    Flag("workers", "int32", default="0", text="Pod workers; 0 is one for each core, at least 2.", group=OWN),
+    Flag("workers", "int32", default="0", text="Pod workers; 0 is one for each core, from 2 to 8.", group=OWN),
     Flag("log-file", "string", text="File that the log is written to besides stderr.", group=OWN),
     Flag("run-dir", "string", text="Directory of the actors' sockets; absent: one for each --root-dir.", group=OWN),
     Flag("dynamic-config-dir", "string", group=OWN,

@@ -78,6 +78,14 @@ def test_the_sample_with_everything_in_it_sets_every_field(around):
     assert set(agent.config.__struct_fields__) - named == set()
 
 
+@pytest.mark.parametrize(("cores", "workers"), [(None, 2), (1, 2), (4, 4), (8, 8), (256, 8)])
+def test_a_large_machine_has_no_more_workers_than_are_of_use(around, monkeypatch, cores, workers):
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+
+    assert load([], around).workers == workers
+    assert load(["--workers=20"], around).workers == 20
+
+
 def test_relative_paths_of_flags_are_meant_from_the_working_directory(around, tmp_path):
     tmp_path.joinpath("p.yaml").write_text("version: 1\n")
     agent = load(["--root-dir=root", "--lock-file=lock", "--policy=p.yaml"], around)
