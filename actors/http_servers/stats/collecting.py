@@ -116,7 +116,7 @@ class Collector:
             measured=self._measured(place.path, self._read(place.path)) if place is not None else None,
             sandbox_measured=self._measured(own, self._read(own)) if own else None,
             containers=[self._container(one, inner.get(one.id, ""), stats.get(one.id)) for one in containers],
-            network=self._network(own),
+            network=self._network([own] if own else [inner[one.id] for one in containers if one.id in inner]),
         )
 
     def _container(self, container: Container, path: str, stats: ContainerStats | None) -> ContainerSample:
@@ -128,12 +128,14 @@ class Collector:
             measured = self._measured(f"/{container.id}", usage)
         return ContainerSample(container, measured, stats.writable_layer if stats is not None else None)
 
-    def _network(self, cgroup: str) -> Network | None:
+    def _network(self, cgroups: list[str]) -> Network | None:
+        """Of the pod that these belong to: of its sandbox, or of its containers where no process is the sandbox's
+        (CRI-O keeps none). None: it is the node's, or not to be seen."""
+        pid = next((pid for cgroup in cgroups if (pid := places.first_process(self.tree, cgroup))), 0)
         try:
-            pid = int(self.tree.read(cgroup, "cpu", "cgroup.procs").split()[0]) if cgroup else 0
             if not pid or os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
                 return None
-        except (OSError, IndexError, ValueError):
+        except OSError:
             return None
         return Network(*host.network_of(pid))
 

@@ -13,6 +13,10 @@ from actors.linux.cgroup_tree import CgroupTree
 PODS: Final = "kubepods"
 _POD: Final = re.compile(r"(?:.*-)?pod([^/]+?)(?:\.slice)?")
 _CONTAINER: Final = re.compile(r"(?:[a-z-]+-)?([0-9a-zA-Z][0-9a-zA-Z_.-]{11,}?)(?:\.scope)?")
+_MONITOR: Final = "crio-conmon-"
+"""CRI-O's companion of each container, where it is told to keep it in the pod: named by the same id."""
+_CRUN: Final = "container"
+"""Into this one, below the container's, crun puts the processes (cgroup v2 with systemd)."""
 _TIERS: Final = re.compile(r"(?:kubepods-)?(besteffort|burstable)(?:\.slice)?")
 
 
@@ -70,8 +74,18 @@ def pod_uid(name: str) -> str:
 
 def container_id(name: str) -> str:
     """Of the container whose cgroup has this name; '': it is no container's."""
-    match = _CONTAINER.fullmatch(name)
+    match = None if name.startswith(_MONITOR) else _CONTAINER.fullmatch(name)
     return match[1].rpartition("-")[2] if match is not None else ""
+
+
+def first_process(tree: CgroupTree, path: str) -> int:
+    """A process of the container whose cgroup this is; 0: there is none."""
+    for directory in (path, f"{path}/{_CRUN}"):
+        try:
+            return int(tree.read(directory, "cpu", "cgroup.procs").split()[0])
+        except (OSError, IndexError, ValueError):
+            continue
+    return 0
 
 
 def _pod(tree: CgroupTree, path: str) -> PodPlace:

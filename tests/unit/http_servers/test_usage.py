@@ -102,6 +102,35 @@ def test_cgroups_of_pods_are_found_whichever_driver_made_them(tmp_path):
     ]
 
 
+def test_the_companion_of_a_container_of_cri_o_is_not_taken_for_it(tmp_path):
+    container = "0c" * 32
+    parent = "kubepods.slice/kubepods-pod1.slice"
+    for name in (f"crio-{container}.scope/container", f"crio-conmon-{container}.scope"):
+        (tmp_path / parent / name).mkdir(parents=True)
+    tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
+    (found,) = places.find(tree, "").pods.values()
+
+    assert found.containers == {container: f"/{parent}/crio-{container}.scope"}
+
+
+@pytest.mark.parametrize(
+    ("files", "pid"),
+    [
+        ({"cgroup.procs": "41\n42\n"}, 41),
+        ({"cgroup.procs": "", "container/cgroup.procs": "43\n"}, 43),
+        ({"cgroup.procs": ""}, 0),
+        ({}, 0),
+    ],
+)
+def test_a_process_of_a_container_is_found_where_runc_and_where_crun_put_it(tmp_path, files, pid):
+    for name, text in files.items():
+        file = tmp_path / "one" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    assert places.first_process(CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),)), "/one") == pid
+
+
 def test_a_disk_is_measured_with_each_file_once(tmp_path):
     data = tmp_path / "pods/u/volumes/kubernetes.io~empty-dir/data"
     data.mkdir(parents=True)
