@@ -96,7 +96,7 @@ def container_context(
         context.selinux_options.CopyFrom(_selinux(selinux))
     profile = own.appArmorProfile or whole.appArmorProfile
     if profile is not None:
-        context.apparmor.CopyFrom(_profile(profile, "AppArmor", ""))
+        context.apparmor.CopyFrom(apparmor(profile))
     if not _unmasked(own):
         context.masked_paths.extend(MASKED_PATHS)
         context.readonly_paths.extend(READONLY_PATHS)
@@ -137,20 +137,27 @@ def seccomp(profile: SeccompProfile | None, *, default: bool, directory: str) ->
     if profile is None:
         kind = cri.SecurityProfile.RuntimeDefault if default else cri.SecurityProfile.Unconfined
         return cri.SecurityProfile(profile_type=kind)
-    return _profile(profile, "seccomp", directory)
+    name = profile.localhostProfile or ""
+    if profile.type == "Localhost" and (not name or name.startswith("/") or ".." in name.split("/")):
+        raise ConfigError(f"seccomp Localhost profile needs a relative path, not {name!r}")
+    return _profile(profile, "seccomp", posixpath.join(directory, name))
 
 
-def _profile(profile: SeccompProfile, what: str, directory: str) -> cri.SecurityProfile:
+def apparmor(profile: SeccompProfile) -> cri.SecurityProfile:
+    """A profile that was loaded into the kernel is known by its name, which is often the path of a program. Raises
+    ConfigError for a profile that is not one."""
+    if profile.type == "Localhost" and not (profile.localhostProfile or "").strip():
+        raise ConfigError("AppArmor Localhost profile needs a name")
+    return _profile(profile, "AppArmor", profile.localhostProfile or "")
+
+
+def _profile(profile: SeccompProfile, what: str, reference: str) -> cri.SecurityProfile:
     if profile.type == "RuntimeDefault":
         return cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
     if profile.type == "Unconfined":
         return cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined)
     if profile.type != "Localhost":
         raise ConfigError(f"unknown {what} profile type: {profile.type!r}")
-    name = profile.localhostProfile or ""
-    if not name or name.startswith("/") or ".." in name.split("/"):
-        raise ConfigError(f"{what} Localhost profile needs a relative path, not {name!r}")
-    reference = posixpath.join(directory, name) if directory else name
     return cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=reference)
 
 

@@ -24,6 +24,12 @@ def test_the_default_is_confined_and_masked():
     assert not made.privileged
 
 
+@pytest.mark.parametrize("name", ["k8s-nginx", "/usr/sbin/nginx", "a//b"])
+def test_an_app_armor_profile_is_named_as_it_was_loaded(name):
+    made = context({"appArmorProfile": {"type": "Localhost", "localhostProfile": name}}).apparmor
+    assert (made.profile_type, made.localhost_ref) == (cri.SecurityProfile.Localhost, name)
+
+
 def test_values_of_the_container_win_over_those_of_the_pod():
     made = context({"runAsUser": 5}, {"runAsUser": 6, "runAsGroup": 7, "fsGroup": 8, "supplementalGroups": [9]})
     assert (made.run_as_user.value, made.run_as_group.value, list(made.supplemental_groups)) == (5, 7, [8, 9])
@@ -56,6 +62,8 @@ def test_run_as_non_root_lets_a_number_pass():
         {"seccompProfile": {"type": "Localhost", "localhostProfile": "/x"}},
         {"seccompProfile": {"type": "Sometimes"}},
         {"appArmorProfile": {"type": "Localhost"}},
+        {"appArmorProfile": {"type": "Localhost", "localhostProfile": " "}},
+        {"appArmorProfile": {"type": "Sometimes"}},
         {"procMount": "Some"},
     ],
 )
