@@ -57,6 +57,7 @@ class EndpointError(ValueError):
 
 
 _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOTALL)
+_REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,
     "UNAVAILABLE": Unavailable,
@@ -69,6 +70,8 @@ def from_rpc(method: str, code: str, details: str) -> CriError:
     """The error for a gRPC status. `code` is the name of the gRPC code, e.g. NOT_FOUND."""
     if code not in _BY_CODE and _RESERVED.search(details):
         return NameReserved(method, code, details)
+    if method == "PullImage" and code == "UNAVAILABLE" and details.startswith(_REGISTRY):
+        return Other(method, code, details)  # what containerd 2 makes of a registry's 503: it is well itself
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):
         return Unavailable(method, code, details)  # containerd 1.6 answers so until its CRI plug-in is up
     return _BY_CODE.get(code, Other)(method, code, details)

@@ -12,7 +12,7 @@ import grpc.aio
 from actors.tracing.span import Kind, Span
 from actors.tracing.tracer import OFF, Tracer, headers_of
 
-from .errors import CriError, from_rpc
+from .errors import CriError, Unavailable, from_rpc
 from .methods import Method, Request, Response
 
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
@@ -107,10 +107,12 @@ class GrpcTransport:
         return self._tracer.start(name, about, kind=Kind.CLIENT)
 
     def _mapped(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
-        details = error.details() or ""
-        if error.code() is grpc.StatusCode.UNAVAILABLE:
-            details = f"the container runtime at {self.path} cannot be reached: {details}"
-        return from_rpc(method.name, error.code().name, details)
+        code, details = error.code(), error.details() or ""
+        found = from_rpc(method.name, code.name, details)
+        if isinstance(found, Unavailable) and code is grpc.StatusCode.UNAVAILABLE:
+            text = f"the container runtime at {self.path} cannot be reached: {details}"
+            return Unavailable(method.name, code.name, text)
+        return found
 
     async def close(self) -> None:
         channel, self._channel = self._channel, None

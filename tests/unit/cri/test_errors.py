@@ -30,6 +30,38 @@ def test_the_kind_of_an_error_is_its_cause(code: str, details: str, kind: type[e
     assert str(error) == f"RunPodSandbox: {details}"
 
 
+CRI_O = "name k8s_a_b_0 for id 9a0e: name is reserved"
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        f"creating pod sandbox: error reserving pod {CRI_O}",
+        "Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage "
+        f"container network creation: context deadline exceeded: error reserving pod {CRI_O}",
+        f"error reserving ctr {CRI_O}",
+    ],
+)
+def test_the_words_of_cri_o_for_a_name_that_is_taken_are_known(details: str) -> None:
+    error = errors.from_rpc("RunPodSandbox", "UNKNOWN", details)
+    assert isinstance(error, errors.NameReserved)
+    assert error.id == ""
+
+
+@pytest.mark.parametrize(
+    ("details", "kind"),
+    [
+        ('failed to pull and unpack image "r/a:1": failed to resolve reference: 503 Service Unavailable', errors.Other),
+        ("RegistryUnavailable: pull failed", errors.Other),
+        ("failed to connect to all addresses; last error: UNKNOWN: unix:/run/a.sock", errors.Unavailable),
+        ("Socket closed", errors.Unavailable),
+    ],
+)
+def test_a_registry_that_is_down_is_not_a_runtime_that_is_down(details: str, kind: type[errors.CriError]) -> None:
+    assert type(errors.from_rpc("PullImage", "UNAVAILABLE", details)) is kind
+    assert type(errors.from_rpc("ListImages", "UNAVAILABLE", details)) is errors.Unavailable
+
+
 def test_a_reserved_name_tells_whose_it_is_where_the_runtime_does() -> None:
     told = errors.from_rpc("CreateContainer", "UNKNOWN", RESERVED)
     untold = errors.from_rpc("CreateContainer", "UNKNOWN", "name k8s_a_b is reserved")
