@@ -133,8 +133,9 @@ class Authorizer:
             return "" if own else f"can only list/watch pods with spec.nodeName field selector '{node}'"
         if wanted.resource == "pods":
             pod = self._store.get(("pods", wanted.namespace, wanted.name))
-            known = pod is None or dig(pod, "spec.nodeName", "") == node
-            return "" if known else f"no relationship found between node '{node}' and this object"
+            # one that is not there (any more) is none of the node's: 403, not 404
+            own = pod is not None and dig(pod, "spec.nodeName", "") == node
+            return "" if own else f"no relationship found between node '{node}' and this object"
         return ""
 
     def _reference(self, node: str, wanted: Attributes) -> str:

@@ -130,6 +130,8 @@ class Registry:
         if made["metadata"].get("name", key[2]) != key[2]:
             text = f"the name of the object ({made['metadata']['name']}) does not match the name on the URL ({key[2]})"
             raise StatusError(400, text)
+        if made["metadata"].get("uid"):
+            check_preconditions(resource, current, {"preconditions": {"uid": made["metadata"]["uid"]}})
         return self._replace(resource, key, current, made, (subresource, admit))
 
     def patch(self, resource: Resource, key: Key, how: Patching, subresource: str, admit: Admit) -> Obj:
@@ -141,12 +143,15 @@ class Registry:
         return self._replace(resource, key, current, made, (subresource, admit))
 
     def _replace(self, resource: Resource, key: Key, current: Obj, made: Obj, how: tuple[str, Admit]) -> Obj:
+        """Who may not is told so before anything else: of a pod of another node nobody learns its version."""
         subresource, admit = how
         metadata = made.setdefault("metadata", {})
-        if metadata.get("uid") and metadata["uid"] != current["metadata"]["uid"]:
-            check_preconditions(resource, current, {"preconditions": {"uid": metadata["uid"]}})
+        admit(current, made)
         if metadata.get("resourceVersion") and metadata["resourceVersion"] != current["metadata"]["resourceVersion"]:
             conflict(resource.qualified, key[2], MODIFIED)
+        if metadata.get("uid") and metadata["uid"] != current["metadata"]["uid"]:
+            text = f'Invalid value: "{metadata["uid"]}": field is immutable'
+            invalid(resource.kind, key[2], [("metadata.uid", "FieldValueInvalid", text)])
         prepare_update(resource, current, made, subresource)
         if resource.plural == "pods" and subresource == "status":
             keep_status_fields(current, made)
@@ -154,7 +159,6 @@ class Registry:
                 invalid("Pod", key[2], causes)
         if causes := _RULES.get(resource.kind, _no_causes)(made, current):
             invalid(resource.kind, key[2], causes)
-        admit(current, made)
         if finished(made):
             return self.store.remove(key)
         metadata["resourceVersion"] = current["metadata"]["resourceVersion"]

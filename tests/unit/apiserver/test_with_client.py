@@ -165,6 +165,13 @@ async def test_a_node_reads_and_writes_only_what_is_its_own(tmp_path: Path) -> N
         assert who.name == "system:serviceaccount:default:default"
         server.delete("pods", "bound", gracePeriodSeconds=0)
         assert server.tokens.user(given["status"]["token"]) is None
+        assert (await ask.refused("GET", f"{PODS}/bound"))[0] == 403
+        patch = {"metadata": {"uid": bound["metadata"]["uid"], "resourceVersion": "1"}, "status": {"phase": "Failed"}}
+        assert (await ask.refused("PATCH", f"{PODS}/bound/status", patch, content_type=STRATEGIC))[0] == 404
+        server.create("pods", pod("bound", nodeName="n2"))
+        assert (await ask.refused("PATCH", f"{PODS}/bound/status", patch, content_type=STRATEGIC))[0] == 403
+        patch["metadata"] = {"uid": bound["metadata"]["uid"]}
+        assert (await ask.refused("PATCH", f"{PODS}/mirror/status", patch, content_type=STRATEGIC))[0] == 422
         await ask.client.close()
 
 
