@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from actors.kube.pod import ContainerStatus, Pod, PodStatus
 from actors.kube.pods import find_container
+
+_PULLS: Final = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
+"""Of the reasons for waiting those that the reference says in other words: people and programs look for them."""
 
 
 class LogRefused(Exception):
@@ -47,9 +52,8 @@ def find_log(pod: Pod, status: PodStatus, container: str, *, previous: bool) -> 
     if last is not None and last.containerID:
         return _place(pod, container, last.containerID, found.restartCount)
     reason = found.state.waiting.reason if found.state.waiting else ""
-    if reason in ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"):
-        raise LogRefused(400, f'container "{container}" in pod "{name}" is waiting to start: image can\'t be pulled')
-    raise LogRefused(400, f'container "{container}" in pod "{name}" is waiting to start: {reason or "no reason given"}')
+    said = _PULLS.get(reason, reason) or "no reason given"
+    raise LogRefused(400, f'container "{container}" in pod "{name}" is waiting to start: {said}')
 
 
 def _place(pod: Pod, container: str, container_id: str, count: int) -> LogPlace:

@@ -258,6 +258,16 @@ def test_the_log_of_a_running_container_is_streamed(tmp_path):
         node.pod_is(status(waiting={"reason": "ContainerCreating"}))
         code, text = await node.fetch("/containerLogs/d/p/c")
         assert (code, "waiting to start: ContainerCreating" in text) == (400, True)
+        for reason, words in (
+            ("ErrImagePull", "image can't be pulled"),
+            ("ImagePullBackOff", "trying and failing to pull image"),
+            ("InvalidImageName", "InvalidImageName"),
+        ):
+            node.pod_is(status(waiting={"reason": reason}))
+            assert await node.fetch("/containerLogs/d/p/c") == (
+                400,
+                f'container "c" in pod "p" is waiting to start: {words}\n',
+            )
 
     serve(Node(tmp_path), story)
 
