@@ -16,7 +16,7 @@ from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError, Unavailable
-from actors.cri.model import Image
+from actors.cri.model import Container, Image
 from actors.pod_workers.messages import KnownPods
 from actors.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
@@ -251,7 +251,7 @@ class ImageManager(Actor):
     async def _collect(self) -> str:
         """What could not be removed and why, '' when all was. Raises CriError, DisposableError."""
         images, containers = await self.client.list_images(), await self.client.list_containers()
-        in_use = used_images(images, {c.image_ref for c in containers} | {c.image for c in containers})
+        in_use = used_images(images, containers)
         now = time.monotonic()
         self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
         left, failures = dict(self._records), []
@@ -299,8 +299,9 @@ def disk_of(path: str) -> list[int]:
     return [found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize]
 
 
-def used_images(images: list[Image], names: set[str]) -> set[str]:
+def used_images(images: list[Image], containers: list[Container]) -> set[str]:
     """Ids of the images that containers use, whichever of its names the runtime tells."""
+    names = {name for one in containers for name in (one.image_id, one.image_ref, one.image)}
     return {image.id for image in images if names & {image.id, *image.tags, *image.digests}}
 
 

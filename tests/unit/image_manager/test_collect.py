@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.cri.model import Container, Image
+from actors.image_manager.actor import used_images
 from actors.image_manager.collect import Disk, ImageRecord, Thresholds, observe, plan
 
 NOW = 10_000.0
@@ -68,3 +71,14 @@ def test_nothing_protected_is_removed_and_enough_is_where_it_can_be(records, in_
     assert not [i for i in collection.remove if i in in_use or by_id[i].pinned or NOW - by_id[i].first_seen < 120]
     freed = sum(by_id[i].size_bytes for i in collection.remove)
     assert freed >= min(collection.wanted_bytes, collection.freeable_bytes)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"image_id": "sha256:1"}, {"image_ref": "sha256:1"}, {"image_ref": "r/a@sha256:2"}, {"image": "r/a:1"}],
+)
+def test_an_image_is_in_use_by_whichever_name_the_runtime_tells_of_it(told):
+    images = [Image(id="sha256:1", tags=["r/a:1"], digests=["r/a@sha256:2"]), Image(id="sha256:3")]
+    container = Container(id="c", name="c", pod_uid="u", **told)
+
+    assert used_images(images, [container]) == {"sha256:1"}
