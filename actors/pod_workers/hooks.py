@@ -53,7 +53,8 @@ async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
     if action.scheme.upper() == "HTTPS":
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    headers = {"Host": f"{host}:{port}", "User-Agent": "kube-lifecycle/1.36", "Accept": "*/*", "Connection": "close"}
+    at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    headers = {"Host": at, "User-Agent": "kube-lifecycle/1.36", "Accept": "*/*", "Connection": "close"}
     headers.update({header.name: header.value for header in action.httpHeaders})
     path = action.path if action.path.startswith("/") else f"/{action.path}"
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -68,7 +69,7 @@ async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
             finally:
                 writer.close()
     except (OSError, TimeoutError, ValueError, OverflowError) as error:
-        raise HookFailed(f"httpGet {host}:{port}{path}: {error or type(error).__name__}") from None
+        raise HookFailed(f"httpGet {at}{path}: {error or type(error).__name__}") from None
     words = line.split(b" ", 2)
     if len(words) < 2 or not _STATUS.fullmatch(words[1]) or int(words[1]) >= 400:
-        raise HookFailed(f"httpGet {host}:{port}{path}: {line[:100].decode(errors='replace').strip()}")
+        raise HookFailed(f"httpGet {at}{path}: {line[:100].decode(errors='replace').strip()}")

@@ -31,6 +31,25 @@ async def hook(port: int, host: str = "") -> None:
     await run_hook(None, handler, "id", "127.0.0.1", [])  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
+async def test_the_server_is_told_its_name_as_a_url_has_it(ip):
+    told: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told.extend((await reader.readuntil(b"\r\n\r\n")).split(b"\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        writer.close()
+
+    try:
+        server = await asyncio.start_server(serve, ip, 0)
+    except OSError as error:
+        pytest.skip(f"this host has no {ip}: {error}")
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        await hook(port, ip)
+    assert (f"Host: [::1]:{port}" if ip == "::1" else f"Host: {ip}:{port}").encode() in told
+
+
 @pytest.mark.parametrize("line", [b"HTTP/1.1 200 OK", b"HTTP/1.0 399", b"HTTP/1.1 204 "])
 async def test_an_answer_below_400_is_success(line):
     async with answering(line + b"\r\n\r\n") as port:
