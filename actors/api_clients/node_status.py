@@ -15,6 +15,7 @@ from .node_conditions import PRESSURES, Change, with_pressure, with_ready, witho
 from .node_facts import Facts, Image, Place
 from .node_patch import node_patch, without_empty
 from .node_quantity import written
+from .registration import is_device
 
 Json = dict[str, Any]
 NAMES_PER_IMAGE: Final = 5
@@ -106,12 +107,23 @@ def _addresses(node: Json, status: Json, facts: Facts, place: Place) -> None:
 
 
 def _resources(status: Json, facts: Facts) -> None:
-    """What a device plugin or somebody else put there stays; huge pages that the kernel no longer has go."""
+    """What somebody else put into the capacity stays, and is allocatable as a whole ("Advertise Extended Resources for
+    a Node"); what it was taken from again is not allocatable. Huge pages that the kernel no longer has go."""
     if facts.resources is None:
         return
-    for field, amounts in (("capacity", facts.resources.capacity), ("allocatable", facts.resources.allocatable)):
-        kept = {name: value for name, value in (status.get(field) or {}).items() if not name.startswith("hugepages-")}
-        status[field] = {**kept, **{name: written(name, amount) for name, amount in amounts.items()}}
+    ours = facts.resources
+    capacity = {**_others(status, "capacity"), **_written(ours.capacity)}
+    allocatable = {name: value for name, value in _others(status, "allocatable").items() if not is_device(name)}
+    status["capacity"] = capacity
+    status["allocatable"] = {**allocatable, **capacity, **_written(ours.allocatable)}
+
+
+def _others(status: Json, field: str) -> Json:
+    return {name: value for name, value in (status.get(field) or {}).items() if not name.startswith("hugepages-")}
+
+
+def _written(amounts: dict[str, int]) -> Json:
+    return {name: written(name, amount) for name, amount in amounts.items()}
 
 
 def _node_info(status: Json, facts: Facts, place: Place) -> None:

@@ -118,6 +118,18 @@ def test_huge_pages_that_went_are_removed_and_devices_of_others_stay():
     assert patch["status"]["capacity"]["hugepages-1Gi"] is None
 
 
+def test_what_somebody_else_advertises_is_allocatable_for_as_long_as_it_is_in_the_capacity():
+    """As the documentation has it: the capacity alone is patched."""
+    node = made({"status": {"capacity": {"example.com/dongle": "4", "attachable-volumes-x": "9"}}})
+    assert node["status"]["allocatable"]["example.com/dongle"] == "4"
+    assert node["status"]["allocatable"]["attachable-volumes-x"] == "9"
+    assert node["status"]["allocatable"]["cpu"] == "1930m"
+    fewer = {"status": {**node["status"], "capacity": {**node["status"]["capacity"], "example.com/dongle": "3"}}}
+    assert made(fewer)["status"]["allocatable"]["example.com/dongle"] == "3"
+    del fewer["status"]["capacity"]["example.com/dongle"]
+    assert node_patch(fewer, made(fewer))["status"]["allocatable"] == {"example.com/dongle": None}
+
+
 @pytest.mark.parametrize(("most", "count"), [(50, 50), (0, 0), (-1, 60)])
 def test_as_many_images_as_configured(most, count):
     images = [Image([f"i{n}"], 100 - n) for n in range(60)]
