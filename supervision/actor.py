@@ -189,7 +189,9 @@ class Actor(ThespianActor):
         return self.port.every(seconds, call, jitter, immediately)
 
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
-        """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler."""
+        """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler.
+
+        `name`: a word for its kind, by which it is counted, and what it is of: `pod UID`."""
         return self.port.start_task(coroutine, name)
 
     async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:

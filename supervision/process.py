@@ -25,7 +25,7 @@ from .names import Names
 from .payload import unwrap
 from .port import ActorPort
 from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, STAGE, Exited, Hello, Inject, Leave, Payload, Ready
-from .running import Runner
+from .running import Runner, kind_of
 from .uplink import Uplink
 from .wire import WireError
 
@@ -165,7 +165,7 @@ class Process:
         os._exit(status)
 
     def _slow(self, label: str, seconds: float) -> None:
-        self._port.count("actor_slow_handlers_total", message=label.rpartition(".")[2])
+        self._port.count("actor_slow_handlers_total", message=kind_of(label))
         if seconds > 1.0:
             self._log.warning("%s held the actor for %.1f s", label, seconds)
 

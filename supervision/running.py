@@ -14,6 +14,8 @@ from .timers import Timers
 
 SLOW_SECONDS = 0.05
 """No handler, and no step of a coroutine, is to hold the loop for longer."""
+_MOST_LABELS = 256
+"""So many are kept as the board wants them: a label may name a pod, and pods come and go for months."""
 
 
 class End(Protocol):
@@ -64,6 +66,8 @@ class Runner:
         """Show what is in hand."""
         shown = self._padded.get(label)
         if shown is None:
+            if len(self._padded) >= _MOST_LABELS:
+                self._padded.clear()
             shown = self._padded[label] = padded(label)
         self._began = time.monotonic()
         self._slot.begin(shown, self._began)
@@ -79,6 +83,11 @@ class Runner:
         if isinstance(error, SystemExit):
             self._end.exit(error.code if isinstance(error.code, int) else int(error.code is not None))
         self._end.crash(label, error)
+
+
+def kind_of(label: str) -> str:
+    """What a label is of, for counting: the type or function without its module, of `pod UID` the first word."""
+    return label.partition(" ")[0].rpartition(".")[2]
 
 
 class _Steps(Coroutine[Any, Any, Any]):

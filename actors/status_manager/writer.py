@@ -55,7 +55,7 @@ class Writer:
         """Something of this pod has changed here or there."""
         step = self._table.step(key)
         if step is None:
-            self.backlog.drop(key)
+            self._drop(key)
             self._settled(key)
             return
         known = self._table.known.get(key)
@@ -106,9 +106,14 @@ class Writer:
     def _reconsider(self, key: str) -> None:
         step = self._table.step(key)
         if step is None:
-            self.backlog.drop(key)
+            self._drop(key)
         else:
             self.backlog.add(key, step.priority, self._now())
+
+    def _drop(self, key: str) -> None:
+        """Nothing is to be written of it (any more)."""
+        self.backlog.drop(key)
+        self._complaints.pop(key, None)
 
     # -- writing --------------------------------------------------------------------------------------------------
     async def _perform(self, step: Step) -> ApiAnswer | None:

@@ -305,3 +305,23 @@ async def test_a_full_list_that_was_overtaken_brings_nothing_back(tmp_path):
         await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 6))
         await harness.settle()
         assert store.find("p")["status"]["phase"] == "Running"
+
+
+async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_gone(tmp_path):
+    store = ApiPodStore()
+    store.faults = lambda call: ApiAnswer(status=403, reason="Forbidden")
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        for number in range(20):
+            bound = store.put(pod(uid=f"u{number}", name=f"p{number}"))
+            await store.watch(harness, f"p{number}")
+            await harness.deliver(seen(bound))
+            await harness.settle()
+            del store.pods["n", f"p{number}"]
+            await harness.deliver(SourcePod("api", f"u{number}"))
+            await harness.deliver(seen(bound, stage="terminated", finished=True, gone=True))
+            await harness.settle()
+        writer = harness.actor._joined.writer
+        assert store.sent("PATCH"), "they were tried"
+        assert writer._complaints == {}
+        assert len(writer.backlog) == 0

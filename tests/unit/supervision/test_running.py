@@ -1,0 +1,33 @@
+"""How the labels of what runs are shown and counted."""
+
+import asyncio
+
+import pytest
+
+from supervision.board import Board
+from supervision.channel import Flusher
+from supervision.running import Runner, kind_of
+
+
+@pytest.mark.parametrize(
+    ("label", "kind"),
+    [
+        ("actors.pleg.messages.RelistPod", "RelistPod"),
+        ("Driver._renew", "_renew"),
+        ("status of 0a1b-2c3d", "status"),
+        ("probe default/web.example.com/main", "probe"),
+        ("", ""),
+    ],
+)
+def test_what_held_the_actor_is_counted_by_kind_not_by_pod(label: str, kind: str) -> None:
+    assert kind_of(label) == kind
+
+
+async def test_labels_of_a_hundred_thousand_pods_are_not_kept() -> None:
+    board = Board(1)
+    slot = board.take()
+    runner = Runner(Flusher(asyncio.get_running_loop()), slot, end=None)  # type: ignore[arg-type]
+    for number in range(100_000):
+        runner.begin(f"status of {number}")
+    assert slot.read().message == "status of 99999"
+    assert len(runner._padded) < 1000
