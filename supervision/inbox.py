@@ -7,9 +7,10 @@ import socket
 from collections import deque
 from typing import Any, Protocol
 
+from . import accepting
 from .actor import Address
 from .channel import Channel, Flusher
-from .names import PeerRefused
+from .names import BACKLOG, PeerRefused
 from .wire import Ack, Frame, WireError
 
 SLICE_SECONDS = 0.005
@@ -157,4 +158,6 @@ class Inbox:
 async def serve(inbox: Inbox, flusher: Flusher, sock: socket.socket) -> asyncio.Server:
     """Accept connections on the socket."""
     loop = asyncio.get_running_loop()
-    return await loop.create_unix_server(lambda: Channel(inbox, flusher), sock=sock, backlog=128)
+    server = await loop.create_unix_server(lambda: Channel(inbox, flusher), sock=sock, backlog=accepting.ONE)
+    accepting.listen_for(server, BACKLOG)
+    return server

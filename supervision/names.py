@@ -15,7 +15,7 @@ import struct
 from pathlib import Path
 
 _LONGEST_FILE = 72
-_BACKLOG = 128
+BACKLOG = 128
 
 
 class NamingError(Exception):
@@ -81,7 +81,7 @@ class Names:
         self._unlink(file)
         try:
             sock.bind(self._at(file))
-            sock.listen(_BACKLOG)
+            sock.listen(BACKLOG)
         except OSError:
             sock.close()
             raise

@@ -10,11 +10,13 @@ import asyncio
 from typing import Final, cast
 
 from actors.config.agent import Agent
+from supervision import accepting
 from supervision.actor import Actor
 
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
 MAX_CONNECTIONS: Final = 128
+MOST_WAITING: Final = 64
 RETRY_SECONDS: Final = 5.0
 """Between tries to listen, as the reference does: the rest of the agent does not wait for it."""
 PATHS: Final = {"/healthz": b"ok", "/healthz/ping": b"ok"}
@@ -109,10 +111,12 @@ class HealthzServer(Actor):
         loop = asyncio.get_running_loop()
         try:
             self.server = await loop.create_server(
-                lambda: HealthzConnection(self._clients), host, port, reuse_address=True, backlog=64
+                lambda: HealthzConnection(self._clients), host, port, reuse_address=True, backlog=accepting.ONE
             )
         except OSError as error:
             self.log.error(
                 "healthz cannot listen on %s:%d, tried again in %.0f s: %s", host, port, RETRY_SECONDS, error
             )
             self.after(RETRY_SECONDS, lambda: self._listen(host, port))
+        else:
+            accepting.listen_for(self.server, MOST_WAITING)

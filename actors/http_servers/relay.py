@@ -13,6 +13,8 @@ import stat
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from supervision import accepting
+
 CHUNK_BYTES: Final = 64 * 1024
 MAX_CLIENTS: Final = 64
 
@@ -52,7 +54,8 @@ class Relay:
         self.server: asyncio.Server | None = None
 
     async def open(self, sock: socket.socket) -> None:
-        self.server = await asyncio.start_unix_server(self._client, sock=sock)
+        self.server = await asyncio.start_unix_server(self._client, sock=sock, backlog=accepting.ONE)
+        accepting.listen_for(self.server, MAX_CLIENTS)
 
     def close(self) -> None:
         if self.server is not None:

@@ -21,7 +21,7 @@ SMALL = f"{HERE}:small"
 def test_a_stage_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
     with stage_running(SMALL, tmp_path / "run") as stage:
         janitor = _janitor(stage)
-        limit = _take_descriptors(stage)
+        limit = _take_descriptors(stage.process.pid)
         assert stage.ask(Dispose("nap"), Said, "echo").text.startswith("error OSError 24"), "told to who ordered it"
         client = Client(stage.run_dir)
         with pytest.raises(AskError):
@@ -37,9 +37,24 @@ def test_a_stage_without_descriptors_goes_on_and_is_whole_when_there_are_some(tm
         assert stage.tree()["echo"].restarts == 0
 
 
-def _take_descriptors(stage: StageProcess) -> tuple[int, int]:
-    """Let the stage open no more: the limit is on the number that a new one would get. The limit of before."""
-    process, used = psutil.Process(stage.process.pid), {int(fd) for fd in os.listdir(f"/proc/{stage.process.pid}/fd")}
+def test_an_actor_without_descriptors_says_so_once_a_second_and_serves_when_there_are_some(tmp_path: Path) -> None:
+    with stage_running(SMALL, tmp_path / "run") as stage:
+        pid = stage.pid("echo")
+        limit = _take_descriptors(pid)
+        clients = [Client(stage.run_dir) for _ in range(3)]
+        for client in clients:
+            with pytest.raises(AskError):
+                client.ask(Say("hi"), Said, name="echo", timeout=0.5)
+        assert 1 <= stage.log.read_text().count("out of system resource") < 20
+        psutil.Process(pid).rlimit(resource.RLIMIT_NOFILE, limit)
+        for client in clients:
+            client.close()
+        assert stage.ask(Say("hi"), Said, "echo").pid == pid
+
+
+def _take_descriptors(pid: int) -> tuple[int, int]:
+    """Let the process open no more: the limit is on the number that a new one would get. The limit of before."""
+    process, used = psutil.Process(pid), {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
     before = process.rlimit(resource.RLIMIT_NOFILE)
     lowest_free = min(set(range(len(used) + 1)) - used)
     process.rlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
