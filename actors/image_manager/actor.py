@@ -10,7 +10,7 @@ import os
 import random
 import time
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.config.agent import Agent
@@ -37,6 +37,7 @@ from .messages import (
 )
 from .node_credentials import NodeCredentials
 from .plugins import Account, Plugins
+from .pull_request import auth, image_spec, sandbox
 from .pulls import Pulls
 from .references import Reference, ReferenceInvalid, parse, pull_policy
 from .told import Announcer
@@ -136,8 +137,9 @@ class ImageManager(Actor):
         try:
             # who asks again meanwhile waits for the same run of a plug-in
             credentials = await asyncio.wait_for(asyncio.shield(looking), ANSWER_SECONDS)
-            key = (reference.full, message.runtime_handler, tuple(credentials))
-            task = self.pulls.join(key, lambda: self._traced_pull(reference, message.runtime_handler, credentials))
+            # a runtime may judge an image by the namespace that it is for
+            key = (reference.full, message.runtime_handler, message.namespace, tuple(credentials))
+            task = self.pulls.join(key, lambda: self._traced_pull(message, reference.full, credentials))
             self._told.begun(message)
             image_ref = await asyncio.wait_for(asyncio.shield(task), ANSWER_SECONDS)
             found = await self.client.image_status(image_ref, message.runtime_handler)
@@ -162,25 +164,23 @@ class ImageManager(Actor):
             found += await self._plugins.matching(qualified(reference.name), account)
         return list(dict.fromkeys(found))
 
-    async def _traced_pull(self, reference: Reference, handler: str, credentials: list[Credential]) -> str:
+    async def _traced_pull(self, message: EnsureImage, image: str, credentials: list[Credential]) -> str:
         """In the trace of the pod that asked first; others that join the pull are not in it."""
-        with self.tracer.span("Images/Pull", {"container.image.name": reference.full}):
-            return await self._pull_with(reference, handler, credentials)
+        with self.tracer.span("Images/Pull", {"container.image.name": image}):
+            return await self._pull_with(message, image, credentials)
 
-    async def _pull_with(self, reference: Reference, handler: str, credentials: list[Credential]) -> str:
+    async def _pull_with(self, message: EnsureImage, image: str, credentials: list[Credential]) -> str:
         """Pull with each credential until one will do; without any: anonymously. Raises the last CriError."""
-        from proto import cri_pb2 as cri
-
-        spec, began = cri.ImageSpec(image=reference.full, runtime_handler=handler), time.monotonic()
+        spec, pod, began = image_spec(message, image), sandbox(message), time.monotonic()
         for number, credential in enumerate(credentials or [None], 1):
             try:
-                image_ref = await self.client.pull_image(spec, _auth(credential))
+                image_ref = await self.client.pull_image(spec, auth(credential), pod)
             except CriError:
                 if number >= len(credentials):
                     self.metrics.count("kubelet_runtime_operations_errors_total", operation_type="pull_image")
                     raise
                 continue
-            self._told.took[reference.full] = seconds = time.monotonic() - began
+            self._told.took[image] = seconds = time.monotonic() - began
             self.metrics.observe("kubelet_image_pull_duration_seconds", seconds)
             return image_ref
         raise AssertionError("unreachable")
@@ -312,16 +312,3 @@ def spared(image: Image) -> bool:
 
 def ready(asked: str, image: Image, *, pulled: bool) -> ImageReady:
     return ImageReady(asked, image.id, image.size_bytes, image.uid, image.username, pulled)
-
-
-def _auth(credential: Credential | None) -> Any:
-    from proto import cri_pb2 as cri
-
-    if credential is None:
-        return None
-    return cri.AuthConfig(
-        username=credential.username,
-        password=credential.password,
-        identity_token=credential.identity_token,
-        registry_token=credential.registry_token,
-    )

@@ -28,6 +28,8 @@ class EnsureImage(Message, frozen=True):
     """Of the pod, for credential plug-ins; '' for a static pod."""
     traceparent: str = ""
     """The span that this belongs to; '' for none."""
+    annotations: dict[str, str] = {}
+    """Of the pod: some runtimes go by them when they pull."""
 
 
 class ImageReady(Message, frozen=True):

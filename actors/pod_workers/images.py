@@ -39,6 +39,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
         field=field_of(pod, container.name),
         service_account="" if is_static(pod) else pod.spec.serviceAccountName,
         traceparent=traceparent_of_current(),
+        annotations=meta.annotations,
     )
     failures = 0
     while True:

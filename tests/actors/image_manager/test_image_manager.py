@@ -139,6 +139,31 @@ def test_the_runtime_away_is_no_reason_to_back_off(fake):
     tell(story, fake)
 
 
+def test_the_runtime_is_told_for_which_pod_an_image_is(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        about = {"io.containerd.cri.runtime-handler": "kata"}
+        asked = msgspec.structs.replace(wanted(), annotations=about, runtime_handler="kata")
+        await harness.ask(asked)
+        (request,) = fake.asked("PullImage")
+        pod = request.sandbox_config
+        assert (pod.metadata.name, pod.metadata.namespace, pod.metadata.uid) == ("p", "default", "u")
+        assert dict(pod.annotations) == dict(request.image.annotations) == about
+        assert request.image.runtime_handler == "kata"
+
+    tell(story, fake)
+
+
+def test_a_pull_is_joined_by_pods_of_its_namespace_only(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        fake.faults.add("PullImage", Fault(delay=0.1))
+        other = msgspec.structs.replace(wanted(uid="x"), namespace="other")
+        await asyncio.gather(*(harness.ask(asked) for asked in (wanted(), wanted(uid="v"), other)))
+        told = sorted(request.sandbox_config.metadata.namespace for request in fake.asked("PullImage"))
+        assert told == ["default", "other"]
+
+    tell(story, fake)
+
+
 def test_images_are_listed_biggest_first(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(wanted())

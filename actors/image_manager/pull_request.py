@@ -1,0 +1,48 @@
+"""What the runtime is told with a pull: the image, and for whom it is.
+
+A runtime may go by the pod: CRI-O has policies of signatures for each namespace, containerd a snapshotter for the
+runtime handler that an annotation names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .keyring import Credential
+from .messages import EnsureImage
+
+if TYPE_CHECKING:
+    from proto import cri_pb2 as cri
+
+
+def image_spec(asked: EnsureImage, image: str) -> cri.ImageSpec:
+    """`image`: with its tag or digest."""
+    from proto import cri_pb2 as cri
+
+    return cri.ImageSpec(image=image, runtime_handler=asked.runtime_handler, annotations=asked.annotations)
+
+
+def sandbox(asked: EnsureImage) -> cri.PodSandboxConfig:
+    """As much of the pod's sandbox as bears on an image."""
+    from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
+    from proto import cri_pb2 as cri
+
+    return cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name=asked.pod_name, uid=asked.uid, namespace=asked.namespace),
+        labels={POD_NAME_LABEL: asked.pod_name, POD_NAMESPACE_LABEL: asked.namespace, POD_UID_LABEL: asked.uid},
+        annotations=asked.annotations,
+    )
+
+
+def auth(credential: Credential | None) -> cri.AuthConfig | None:
+    """None: anonymously."""
+    from proto import cri_pb2 as cri
+
+    if credential is None:
+        return None
+    return cri.AuthConfig(
+        username=credential.username,
+        password=credential.password,
+        identity_token=credential.identity_token,
+        registry_token=credential.registry_token,
+    )
