@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -75,6 +76,7 @@ class ApiConnection:
         self._thread.start()
         self._client = ApiClient(kubeconfig.load(path))
         self._watching = set[asyncio.Task[None]]()
+        self._made: list[str] = []
 
     def __enter__(self) -> ApiConnection:
         return self
@@ -104,7 +106,17 @@ class ApiConnection:
         """The object that came back. Raises ApiError."""
         data = msgspec.json.encode(body) if body is not None else b""
         answer = self._run(self._client.call(method, path, body=data, content_type=content_type))
-        return msgspec.json.decode(answer.body) if answer.body else None
+        found = msgspec.json.decode(answer.body) if answer.body else None
+        if method == "POST" and (name := (found or {}).get("metadata", {}).get("name")):
+            self._made.append(f"{path}/{name}")
+        return found
+
+    def delete_made(self) -> None:
+        """Delete what was made by calls and is there still, the newest first."""
+        for path in reversed(self._made):
+            with contextlib.suppress(ApiError):  # what is gone, and what cannot be deleted, as a token
+                self.call("DELETE", path, {"gracePeriodSeconds": 0} if "/pods/" in path else {})
+        self._made.clear()
 
     def find(self, path: str) -> Obj | None:
         try:

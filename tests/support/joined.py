@@ -198,6 +198,8 @@ def cluster_running(folder: Path, **options: Any) -> Iterator[Cluster]:
 def joined(runtime: RealRuntime, name: str = "joined", **more: Any) -> Iterator[Joined]:
     """A node that is Ready. `more`: fields of the agent's configuration."""
     with cluster_running(runtime.base / f"{name}-api") as cluster, ApiConnection(cluster.admin) as api:
+        if isinstance(cluster, RealCluster):
+            cluster.forget(NODE)
         node = JoinedNode(runtime, cluster, name, **more)
         try:
             found = Joined(cluster, node, api)
@@ -205,6 +207,8 @@ def joined(runtime: RealRuntime, name: str = "joined", **more: Any) -> Iterator[
             found.wait_ready()
             yield found
             found.clear()
+            if isinstance(cluster, RealCluster):
+                api.delete_made()
         except AssertionError as error:
             error.add_note(f"the agent's last words:\n{node.last_words()}")
             raise

@@ -17,7 +17,8 @@ SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 
 
 class RealCluster:
-    """Everything by kubectl. The node is registered and used; its Node object is left for the cluster's owner."""
+    """Everything by kubectl. Each test that joins has the node made anew; the last Node object is left for the
+    cluster's owner."""
 
     def __init__(self, admin: str, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,6 +46,11 @@ class RealCluster:
         path = self._folder / f"{node}.kubeconfig"
         path.write_text(json.dumps(view))
         return str(path)
+
+    def forget(self, node: str) -> None:
+        """Delete what is left of the node of the test before."""
+        self.kubectl("delete", "node", node, "--ignore-not-found")
+        self.kubectl("delete", "lease", node, "--namespace=kube-node-lease", "--ignore-not-found")
 
     def _certificate(self, node: str, key: ec.EllipticCurvePrivateKey) -> str:
         names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes")]
