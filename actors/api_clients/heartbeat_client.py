@@ -21,6 +21,7 @@ from actors.config.version import git_version
 from actors.pleg.messages import PodNetwork
 from supervision.actor import Address, on
 
+from .declared_features import declared_features
 from .joining import ApiActor
 from .lease import JITTER, renew_seconds
 from .lease_keeper import LeaseKeeper
@@ -297,4 +298,5 @@ def place_of(agent: Agent) -> Place:
         external_cloud=agent.external_cloud,
         max_images=agent.config.nodeStatusMaxImages,
         ephemeral_storage=agent.config.localStorageCapacityIsolation,
+        declared_features=declared_features(agent.gate),
     )

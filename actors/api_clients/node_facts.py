@@ -25,6 +25,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """-1: all."""
     ephemeral_storage: bool = True
     """localStorageCapacityIsolation: the node must have that capacity."""
+    declared_features: tuple[str, ...] = ()
+    """Sorted."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,6 +45,7 @@ def compute(node: Json, facts: Facts, place: Place, *, now: str, clock: float) -
         _set(status, "runtimeHandlers", facts.handlers)
     if facts.supplemental_groups_policy is not None:
         status["features"] = {"supplementalGroupsPolicy": facts.supplemental_groups_policy}
+    _set(status, "declaredFeatures", list(place.declared_features))
     if facts.volumes_in_use is not None:
         _set(status, "volumesInUse", facts.volumes_in_use)
     events = _conditions(status, facts, place, now, clock)

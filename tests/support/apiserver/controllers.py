@@ -147,8 +147,18 @@ def _fits(pod: Obj, node: Obj) -> bool:
     wanted, has = pod["spec"].get("nodeSelector") or {}, node["metadata"].get("labels") or {}
     if not ready or node["spec"].get("unschedulable") or any(has.get(key) != value for key, value in wanted.items()):
         return False
+    if _needs(pod) - set(dig(node, "status.declaredFeatures", None) or []):
+        return False
     hard = [one for one in node["spec"].get("taints") or [] if one["effect"] != "PreferNoSchedule"]
     return all(any(_tolerates(one, taint) for one in pod["spec"].get("tolerations") or []) for taint in hard)
+
+
+def _needs(pod: Obj) -> set[str]:
+    """What a node is to declare, so that the pod can run there (KEP-5328, of 1.36)."""
+    containers = [*(pod["spec"].get("initContainers") or []), *pod["spec"]["containers"]]
+    rules = [rule for one in containers for rule in one.get("restartPolicyRules") or []]
+    everything = any(rule.get("action") == "RestartAllContainers" for rule in rules)
+    return {"RestartAllContainersOnContainerExits"} if everything else set()
 
 
 def _tolerates(toleration: Obj, taint: Obj) -> bool:

@@ -51,7 +51,8 @@ _NODE_STATUS = struct({
     "nodeInfo": struct({**dict.fromkeys(_INFO, text), "swap": struct({"capacity": number})}),
     "images?": each(struct({"names": each(text), "sizeBytes?": number})),
     "volumesInUse?": each(text), "volumesAttached?": each(struct({"name": text, "devicePath": text})),
-    "config": anything, "runtimeHandlers?": each(_HANDLER), "features": struct({"supplementalGroupsPolicy": flag}),
+    "config": anything, "runtimeHandlers?": each(_HANDLER), "declaredFeatures?": each(text),
+    "features": struct({"supplementalGroupsPolicy": flag}),
 })  # fmt: skip
 _NODE = _object({
     "spec": struct({"podCIDR?": text, "podCIDRs?": each(text), "providerID?": text, "unschedulable?": flag,

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.api_clients.declared_features import declared_features
 from actors.api_clients.messages import NodePressure, RuntimeReport
 from actors.api_clients.node_facts import Facts, Image, Machine, Place, Resources
 from actors.api_clients.node_gathering import in_order
@@ -116,6 +117,15 @@ def test_huge_pages_that_went_are_removed_and_devices_of_others_stay():
     assert made(node)["status"]["capacity"]["example.com/gpu"] == "2"
     patch = node_patch(node, made(node))
     assert patch["status"]["capacity"]["hugepages-1Gi"] is None
+
+
+def test_features_are_declared_that_the_agent_has_and_no_longer_when_it_has_them_not():
+    assert declared_features(lambda gate: True) == ("RestartAllContainersOnContainerExits",)
+    assert declared_features(lambda gate: gate != "NodeDeclaredFeatures") == ()
+    assert declared_features(lambda gate: gate == "NodeDeclaredFeatures") == ()
+    node = made(place=msgspec.structs.replace(PLACE, declared_features=("A", "B")))
+    assert node["status"]["declaredFeatures"] == ["A", "B"]
+    assert node_patch(node, made(node)) == {"status": {"declaredFeatures": None}}
 
 
 def test_what_somebody_else_advertises_is_allocatable_for_as_long_as_it_is_in_the_capacity():
