@@ -75,6 +75,11 @@ def container_state(number: int) -> ContainerState:
     return _STATES.get(number, ContainerState.UNKNOWN)  # type: ignore[call-overload, no-any-return]
 
 
+def _time(nanoseconds: int) -> int:
+    """0 for never, which CRI-O tells as what Go makes of its zero time in nanoseconds: a number far below 0."""
+    return max(0, nanoseconds)
+
+
 def _image_name(spec: cri.ImageSpec) -> str:
     return spec.user_specified_image or spec.image
 
@@ -116,8 +121,8 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container
         image_ref=status.image_ref,
         image_id=status.image_id,
         created_ns=status.created_at,
-        started_ns=status.started_at,
-        finished_ns=status.finished_at,
+        started_ns=_time(status.started_at),
+        finished_ns=_time(status.finished_at),
         exit_code=status.exit_code,
         reason=status.reason,
         message=status.message,

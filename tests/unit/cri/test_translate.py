@@ -68,6 +68,13 @@ def test_a_container_status_is_told_in_full() -> None:
     assert told.restart_count == 7
 
 
+def test_what_never_happened_has_no_time_in_the_words_of_any_runtime() -> None:
+    zero_of_go = -6795364578871345152
+    for never in (0, zero_of_go):
+        told = translate.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
+        assert (told.created_ns, told.started_ns, told.finished_ns) == (5, 0, 0)
+
+
 def test_a_container_of_somebody_else_has_no_pod() -> None:
     told = translate.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
     assert (told.pod_uid, told.name, told.resources, told.user) == ("", "", None, None)
