@@ -11,19 +11,23 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, Final, Protocol
 
 from actors.cri.errors import CriError, DeadlineExceeded
-from actors.cri.model import ExecResult
+from actors.cri.model import ExecResult, RuntimeVersion
 
 from .outcome import Outcome, error, failure, kept, success, timed_out
 
 AT_ONCE: Final = 8
 SLACK_SECONDS: Final = 1.0
 """How much longer than its timeout the runtime may take to say that a command was stopped."""
+ANSWER_SECONDS: Final = 2.0
+"""A runtime that is well has told its version by then."""
 
 
 class Runtime(Protocol):
     """The part of the CRI client that is used here."""
 
     async def exec_sync(self, container_id: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult: ...
+
+    async def version(self) -> RuntimeVersion: ...
 
 
 class Starter(Protocol):
@@ -47,12 +51,25 @@ class ExecProbes:
     async def probe(self, key: tuple[str, ...], container_id: str, command: list[str], timeout: int) -> Outcome:
         """One command, for the probe `key`."""
         if key in self._outstanding:
-            return failure("the command of an earlier probe is still running")
+            late = failure("the command of an earlier probe is still running")
+            return await self._unless_silent(self._outstanding[key], late)
         async with self._places:
             task = self._outstanding[key] = self._start(self._run(container_id, command, timeout), f"exec {key}")
             task.add_done_callback(lambda _: self._outstanding.pop(key, None))
             done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
-        return task.result() if done else timed_out(timeout)
+        return task.result() if done else await self._unless_silent(task, timed_out(timeout))
+
+    async def _unless_silent(self, task: asyncio.Task[Outcome], late: Outcome) -> Outcome:
+        """What to make of a command that is late. A runtime that answers nothing (stopped, overloaded) says nothing of
+        the container: a failure would have it restarted as soon as the runtime is back."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._runtime.version()
+        except (CriError, TimeoutError):
+            return error("the runtime does not answer")
+        # when it has just come back, so does the command's end
+        await asyncio.wait([task], timeout=SLACK_SECONDS)
+        return task.result() if task.done() else late
 
     async def _run(self, container_id: str, command: list[str], timeout: int) -> Outcome:
         try:

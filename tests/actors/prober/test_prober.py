@@ -30,6 +30,8 @@ class Runtime:
         self.calls: list[str] = []
         self.hang: set[str] = set()
 
+    async def version(self): ...
+
     async def exec_sync(self, container_id, command, timeout_seconds=0):
         self.calls.append(container_id)
         if container_id in self.hang:

@@ -166,6 +166,11 @@ class Runtime:
         self.calls: list[tuple[str, tuple[str, ...], int]] = []
         self.release = asyncio.Event()
         self.running = self.most = 0
+        self.silent = False
+
+    async def version(self):
+        if self.silent:
+            await asyncio.Event().wait()
 
     async def exec_sync(self, container_id, command, timeout_seconds=0):
         self.calls.append((container_id, tuple(command), timeout_seconds))
@@ -214,6 +219,31 @@ async def test_a_command_that_hangs_is_never_started_twice_and_delays_no_other(m
     runtime.release.set()
     await asyncio.sleep(0.01)
     assert (await probes.probe(("stuck",), "id", ["hang"], 1)).result == "success"
+
+
+async def test_a_runtime_that_answers_nothing_fails_no_probe(monkeypatch):
+    monkeypatch.setattr("actors.prober.exec_probe.SLACK_SECONDS", -0.95)
+    monkeypatch.setattr("actors.prober.exec_probe.ANSWER_SECONDS", 0.05)
+    runtime = Runtime()
+    probes = exec_probes(runtime)
+    runtime.silent = True
+    for _ in range(3):
+        assert (await probes.probe(("k",), "id", ["hang"], 1)).result == "error"
+    assert len(runtime.calls) == 1
+    runtime.silent = False
+    assert (await probes.probe(("k",), "id", ["hang"], 1)).result == "failure", "it answers, and the command hangs"
+
+
+async def test_a_runtime_that_is_just_back_has_the_command_that_was_late_end_as_it_ends(monkeypatch):
+    monkeypatch.setattr("actors.prober.exec_probe.SLACK_SECONDS", -0.95)
+    runtime = Runtime()
+
+    async def back():
+        runtime.release.set()
+        await asyncio.sleep(0.01)
+
+    runtime.version = back
+    assert (await exec_probes(runtime).probe(("k",), "id", ["hang"], 1)).result == "success"
 
 
 async def test_so_many_commands_at_once_and_those_who_wait_longest_first():
