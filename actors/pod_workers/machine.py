@@ -13,6 +13,7 @@ from .resources import Machine
 _V1_SWAP = "memory.memsw.limit_in_bytes"
 _PAGES = "/sys/kernel/mm/hugepages"
 _CGROUPS = "/sys/fs/cgroup"
+_SELINUX = "/sys/fs/selinux/enforce"
 _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 
@@ -31,6 +32,7 @@ def this_machine(root: str = "") -> Machine:
         swap=memory.get("SwapTotal", 0),
         cgroup_v2=unified,
         accounts_swap=os.path.exists(_swap_file(root) if unified else f"{root}{_CGROUPS}/memory/{_V1_SWAP}"),
+        selinux=os.path.exists(root + _SELINUX),
     )
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
 
 from actors.kube.container import Container, VolumeMount
 from actors.kube.pod import Pod
+from actors.kube.volumes import Volume
 from proto import cri_pb2 as cri
 
 from .errors import ConfigError
 from .expansion import expand, named
 
+_CSI = "csi"
+_PLUGIN = re.compile(r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi)/")
 _PROPAGATION = {
     None: cri.PROPAGATION_PRIVATE,
     "": cri.PROPAGATION_PRIVATE,
@@ -35,6 +39,8 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     """Volumes that no container may write to."""
     recursive_read_only: bool = False
     """The runtime can make what is mounted below a mount read-only, too."""
+    relabelled: frozenset[str] = frozenset()
+    """Volumes whose files are given the SELinux label of the container."""
 
 
 def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
@@ -67,6 +73,21 @@ def read_only_volumes(pod: Pod) -> frozenset[str]:
     )
 
 
+def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
+    """Those that the reference has relabelled on a host with SELinux: what was made for the pod, and volumes of CSI
+    drivers that are not only read. Never what is the host's own. `paths`: host path by volume."""
+    return frozenset(
+        volume.name
+        for volume in pod.spec.volumes
+        if (plugin := _PLUGIN.search(paths.get(volume.name, ""))) and (plugin[1] != _CSI or not _only_read(volume))
+    )
+
+
+def _only_read(volume: Volume) -> bool:
+    source = volume.csi or volume.persistentVolumeClaim
+    return source is not None and bool(source.readOnly)
+
+
 def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
     """The images that the container mounts as volumes, by volume."""
     mounted = {mount.name for mount in container.volumeMounts}
@@ -88,6 +109,7 @@ def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
         readonly=mount.readOnly or mount.name in sources.read_only,
         recursive_read_only=_recursive(mount, sources),
         propagation=_PROPAGATION.get(mount.mountPropagation, cri.PROPAGATION_PRIVATE),
+        selinux_relabel=mount.name in sources.relabelled,
     )
     if mount.name in sources.images:
         made.image.image, made.image_sub_path, made.readonly = sources.images[mount.name], mount.subPath, True

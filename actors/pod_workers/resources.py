@@ -48,6 +48,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     cgroup_v2: bool = False
     accounts_swap: bool = False
     """The memory controller limits swap too."""
+    selinux: bool = False
+    """It is on: files need labels."""
 
 
 def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:

@@ -34,7 +34,7 @@ from .events import EVENT_CLIENT, pod_event
 from .hooks import HookFailed, run_hook
 from .host_addresses import host_ips
 from .machine import thermal_throttles, this_machine
-from .mounts import Sources, expanded_subpath, image_volumes, read_only_volumes, volume_mounts
+from .mounts import Sources, expanded_subpath, image_volumes, read_only_volumes, relabelled_volumes, volume_mounts
 from .names import domain, hostname, log_path
 from .node_support import beyond_us
 from .objects import fetch, runtime_handler
@@ -261,16 +261,21 @@ class Maker:
             images={name: await self._image_id(reference) for name, reference in images_of.items()},
             read_only=read_only_volumes(pod),
             recursive_read_only=await self._recursive_read_only(pod, container),
+            relabelled=relabelled_volumes(pod, place.volumes) if self._machine.selinux else frozenset(),
         )
         mounts = volume_mounts(container, sources)
         mounted = {mount.container_path for mount in mounts}
         if "/etc/hosts" not in mounted:
             hosts = files.write_hosts(pod_dir, self._hosts(pod, ips))
-            mounts.append(cri.Mount(container_path="/etc/hosts", host_path=hosts))
+            mounts.append(self._file("/etc/hosts", hosts))
         if container.terminationMessagePath and container.terminationMessagePath not in mounted:
             last_words = files.make_termination_log(pod_dir, container, start.restart_count)
-            mounts.append(cri.Mount(container_path=container.terminationMessagePath, host_path=last_words))
+            mounts.append(self._file(container.terminationMessagePath, last_words))
         return mounts
+
+    def _file(self, path: str, made: str) -> cri.Mount:
+        """A file that was made for the container."""
+        return cri.Mount(container_path=path, host_path=made, selinux_relabel=self._machine.selinux)
 
     def _hosts(self, pod: Pod, ips: list[str]) -> str:
         if pod.spec.hostNetwork:

@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 
+from actors.kube.codec import decode_pod, encode
 from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.kube.pod import Pod
 from actors.pod_workers.actions import Start
@@ -15,7 +16,7 @@ from actors.pod_workers.dns import Dns
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.hashing import container_hash
 from actors.pod_workers.machine import size_name
-from actors.pod_workers.mounts import Sources, expanded_subpath, read_only_volumes, volume_mounts
+from actors.pod_workers.mounts import Sources, expanded_subpath, read_only_volumes, relabelled_volumes, volume_mounts
 from actors.pod_workers.names import kernel_hostname
 from actors.pod_workers.resources import Limits, Machine, limits, oom_score, quota, shares
 from actors.pod_workers.sandbox_config import Surroundings, sandbox_config
@@ -331,3 +332,36 @@ def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
 def test_an_image_is_mounted_by_the_runtime_and_read_only():
     found = one_mount(name="i", subPath="a/b")
     assert (found.image.image, found.image_sub_path, found.readonly, found.host_path) == ("sha256:2", "a/b", True, "")
+
+
+def test_what_was_made_for_a_pod_is_relabelled_and_what_is_the_hosts_own_never():
+    base = "/var/lib/kubelet/pods/u/volumes/kubernetes.io~"
+    paths = {
+        "empty": f"{base}empty-dir/empty",
+        "token": f"{base}projected/token",
+        "config": f"{base}configmap/config",
+        "host": "/etc",
+        "nfs": f"{base}nfs/nfs",
+        "disk": f"{base}csi/pv/mount",
+        "read": f"{base}csi/other/mount",
+        "inline": f"{base}csi/inline/mount",
+    }
+    volumes = [
+        {"name": "empty", "emptyDir": {}},
+        {"name": "token", "projected": {"sources": []}},
+        {"name": "config", "configMap": {"name": "c"}},
+        {"name": "host", "hostPath": {"path": "/etc"}},
+        {"name": "nfs", "nfs": {"server": "s", "path": "/"}},
+        {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}},
+        {"name": "read", "persistentVolumeClaim": {"claimName": "read", "readOnly": True}},
+        {"name": "inline", "csi": {"driver": "d", "readOnly": True}},
+    ]
+    mounted = [{"name": name, "mountPath": f"/{name}"} for name in paths]
+    containers = [{"name": "c", "volumeMounts": mounted}]
+    wanted = decode_pod(encode({"spec": {"containers": containers, "volumes": volumes}}))
+    relabelled = relabelled_volumes(wanted, paths)
+
+    assert relabelled == {"empty", "token", "config", "disk"}
+    made = volume_mounts(wanted.spec.containers[0], Sources(paths=paths, relabelled=relabelled))
+    assert {mount.container_path[1:] for mount in made if mount.selinux_relabel} == relabelled
+    assert not any(mount.selinux_relabel for mount in volume_mounts(wanted.spec.containers[0], Sources(paths=paths)))

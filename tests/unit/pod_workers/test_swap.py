@@ -102,3 +102,12 @@ def test_swap_and_its_controller_are_found_on_v1(tmp_path: Path):
     assert this_machine(str(tmp_path)) == Machine(memory=8192)
     (tmp_path / "sys/fs/cgroup/memory/memory.memsw.limit_in_bytes").write_text("")
     assert this_machine(str(tmp_path)) == Machine(memory=8192, accounts_swap=True)
+
+
+def test_whether_files_need_labels_is_seen_on_the_machine(tmp_path):
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 8 kB\n")
+    assert not this_machine(str(tmp_path)).selinux
+    (tmp_path / "sys/fs/selinux").mkdir(parents=True)
+    (tmp_path / "sys/fs/selinux/enforce").write_text("1")
+    assert this_machine(str(tmp_path)).selinux
