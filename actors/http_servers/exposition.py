@@ -7,11 +7,14 @@ that a series never goes backwards; gauges are those of the incarnation that liv
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from supervision.protocol import MetricsSnapshot, Sample, Tree
 
 from .prometheus_text import family, number, simple
 
+POD: Final = "pod_uid"
+"""Label of the series of one pod: its actor forgets them with the pod."""
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 
 
@@ -26,22 +29,32 @@ class Numbers:
         """A newer snapshot of an actor; of another incarnation: the old counts are kept as a base."""
         known = self._last.get(snapshot.actor)
         if known is not None and known.incarnation != snapshot.incarnation:
-            base = self._before.setdefault(snapshot.actor, {})
-            for sample in known.samples:
-                if sample.kind != "gauge":
-                    key = (sample.name, tuple(sorted(sample.labels.items())))
-                    base[key] = add(base[key], sample) if key in base else sample
+            self._before[snapshot.actor] = self._ended(known)
         self._last[snapshot.actor] = snapshot
 
+    def _ended(self, last: MetricsSnapshot) -> dict[_Series, Sample]:
+        """What an incarnation and those before it have counted; of pods that the last one knew."""
+        known = {_series(sample) for sample in last.samples}
+        before = self._before.get(last.actor, {})
+        base = {key: sample for key, sample in before.items() if key in known or POD not in sample.labels}
+        for sample in last.samples:
+            if sample.kind != "gauge":
+                key = _series(sample)
+                base[key] = add(base[key], sample) if key in base else sample
+        return base
+
     def samples(self) -> Iterable[Sample]:
-        """Every series of every actor, dead incarnations counted in."""
+        """Every series of every actor, dead incarnations counted in. A pod that the actor knows no more has none."""
         for name, snapshot in self._last.items():
             base = dict(self._before.get(name, {}))
             for sample in snapshot.samples:
-                key = (sample.name, tuple(sorted(sample.labels.items())))
-                before = base.pop(key, None)
+                before = base.pop(_series(sample), None)
                 yield add(before, sample) if before is not None else sample
-            yield from base.values()
+            yield from (sample for sample in base.values() if POD not in sample.labels)
+
+
+def _series(sample: Sample) -> _Series:
+    return sample.name, tuple(sorted(sample.labels.items()))
 
 
 def add(one: Sample, other: Sample) -> Sample:
@@ -72,7 +85,7 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
     """Each series once: two actors that count the same series are added up, of gauges the last is taken."""
     found: dict[_Series, Sample] = {}
     for sample in samples:
-        key = (sample.name, tuple(sorted(sample.labels.items())))
+        key = _series(sample)
         known = found.get(key)
         found[key] = add(known, sample) if known is not None and sample.kind != "gauge" else sample
     return list(found.values())

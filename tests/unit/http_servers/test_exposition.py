@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.http_servers.exposition import text
+from actors.http_servers.exposition import Numbers, text
 from actors.http_servers.prometheus_text import number
-from supervision.protocol import Sample
+from supervision.protocol import MetricsSnapshot, Sample
 
 names = st.from_regex(r"[a-z][a-z_]{0,20}[a-z]", fullmatch=True).filter(
     lambda name: not name.endswith(("_total", "_sum", "_count", "_bucket", "_created", "_info"))
@@ -50,3 +50,20 @@ def test_numbers_keep_their_value(value):
 
 def test_numbers_that_are_none():
     assert (number(math.inf), number(-math.inf), number(math.nan)) == ("+Inf", "-Inf", "NaN")
+
+
+def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_forgotten():
+    numbers = Numbers()
+
+    def probes(incarnation: int, *uids: str) -> dict[str, float]:
+        of_pods = [Sample("counter", "probes_total", {"pod_uid": uid}, 2.0) for uid in uids]
+        numbers.take(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
+        return {sample.labels.get("pod_uid", "all"): sample.value for sample in numbers.samples()}
+
+    assert probes(1, "a", "b") == {"all": 1.0, "a": 2.0, "b": 2.0}
+    assert probes(2, "a") == {"all": 2.0, "a": 4.0}, "b has gone, or is not known yet"
+    assert probes(2, "a", "b") == {"all": 2.0, "a": 4.0, "b": 4.0}
+    for incarnation in range(3, 103):
+        told = probes(incarnation, "a", f"pod-{incarnation}")
+    assert told == {"all": 102.0, "a": 204.0, "pod-102": 2.0}
+    assert len(numbers._before["prober"]) == 3, "all, a, and the pod that the incarnation before knew"
