@@ -1,5 +1,6 @@
 """A stage that the system gives nothing to: it goes on, and is whole again when there is enough."""
 
+import contextlib
 import os
 import resource
 import signal
@@ -63,6 +64,7 @@ def _take_descriptors(pid: int) -> tuple[int, int]:
 
 def _janitor(stage: StageProcess) -> int:
     for child in psutil.Process(stage.process.pid).children():
-        if child.name() == "janitor":
-            return child.pid
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.name() == "janitor":
+                return child.pid
     return 0

@@ -1,5 +1,6 @@
 """Start, restart, stop: real processes."""
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -83,8 +84,9 @@ def test_a_killed_janitor_is_replaced(tmp_path: Path) -> None:
 
 def _child_called(parent: int, title: str) -> int:
     for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
-        if Path(f"/proc/{pid}/comm").read_text().strip() == title:
-            return int(pid)
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            if Path(f"/proc/{pid}/comm").read_text().strip() == title:
+                return int(pid)
     return 0
 
 
