@@ -82,6 +82,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make test", description=__doc__)
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 2)
     arguments, more = parser.parse_known_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background, and tests send it
     start, failed, total = time.monotonic(), [], Counts()
     if os.geteuid() != 0:
         print("== NOT ROOT: the tests with real containers are SKIPPED; run `sudo make test` for all", flush=True)

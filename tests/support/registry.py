@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import socket
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 _OCI = "application/vnd.oci.image"
+_TLS_HANDSHAKE = b"\x16"
 
 
 class Registry:
@@ -26,6 +28,12 @@ class Registry:
         registry = self
 
         class Handler(BaseHTTPRequestHandler):
+            def handle(self) -> None:
+                if self.connection.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE:
+                    self.wfile.write(b"HTTP/1.0 400 Bad Request\r\n\r\n")  # a runtime then tries without TLS
+                else:
+                    super().handle()
+
             def do_GET(self) -> None:
                 registry.answer(self)
 
