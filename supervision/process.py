@@ -31,7 +31,7 @@ from .wire import WireError
 
 HEARTBEAT_SECONDS = 2.0
 _GOODBYE_SECONDS = 0.5
-_SETTLED_SECONDS = 15.0
+_SETTLED_SECONDS, _GIVE_BACK_SECONDS = 15.0, 300.0
 
 
 class FaultHook(Protocol):
@@ -67,7 +67,7 @@ class Birth:
     dynamic: bool = False
     """Actors come and go by Thespian's createActor, and dead letters may have a handler (`system_base.py`)."""
     settled: Callable[[], None] = lambda: None
-    """Called once, when the start is some time ago."""
+    """Called when the start is some time ago, and now and then from then on: what was needed once can be given back."""
 
 
 def live(birth: Birth) -> NoReturn:
@@ -133,7 +133,11 @@ class Process:
             for feeder in self.actor.feeders:
                 self.actor.tell(feeder, Hello(birth.name, birth.incarnation), deadline=30.0)
         self._inbox.open_up()
-        self.loop.call_later(_SETTLED_SECONDS, birth.settled)
+        self.loop.call_later(_SETTLED_SECONDS, self._settled)
+
+    def _settled(self) -> None:
+        self._birth.settled()
+        self.loop.call_later(_GIVE_BACK_SECONDS, self._settled)
 
     def _beat(self) -> None:
         now = time.monotonic()

@@ -1,8 +1,8 @@
-"""Gives back the pages of libraries that their loading needed, and hardly anything needs again.
+"""Gives back pages that something needed once, and hardly anything needs again.
 
 A page of a library's code counts for as long as one process has it mapped, and a start touches megabytes of tables and
 initialisers. What is used again is mapped again from the page cache, sixteen pages at a time. Measured with 22 actors:
-12 MiB of the whole tree.
+12 MiB of the whole tree. What was freed amid the heap the allocator keeps unless it is told: 7 MiB with ten pods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEAD: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s+(/.*)?
 
 
 class CleanPages:
-    """Of the files that are mapped now. Forked processes have them at the same addresses."""
+    """Of the files that are mapped now, and of the heap. Forked processes have them at the same addresses."""
 
     def __init__(self, smaps: Iterable[str] | None = None) -> None:
         """`smaps`: lines of /proc/self/smaps."""
@@ -31,13 +31,17 @@ class CleanPages:
                 ranges = clean_ranges(file)
         # flat: a process that goes through a list of pairs writes to the page of each
         self.ranges = array("Q", [number for pair in ranges for number in pair])
-        self._madvise = ctypes.CDLL(None).madvise
+        libc = ctypes.CDLL(None)
+        self._trim = getattr(libc, "malloc_trim", None)  # glibc's
+        self._madvise = libc.madvise
         self._madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
     def give_back(self) -> None:
         """Unmap the pages; the mappings stay. Safe at any time: they hold nothing that is not in their file."""
         for at in range(0, len(self.ranges), 2):
             self._madvise(self.ranges[at], self.ranges[at + 1], _MADV_DONTNEED)
+        if self._trim is not None:
+            self._trim(0)
 
 
 def clean_ranges(smaps: Iterable[str]) -> list[tuple[int, int]]:

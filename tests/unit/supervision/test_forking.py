@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -154,3 +156,22 @@ def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
     assert pages.ranges
     pages.give_back()
     assert sum(range(1000)) == 499500
+
+
+FREED_AMID_THE_HEAP = """
+from pathlib import Path
+from supervision.stage.clean_pages import CleanPages
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+pages = CleanPages()
+blocks = [bytes(60_000) for _ in range(500)]
+del blocks[:-1]
+before = resident()
+pages.give_back()
+print(before - resident())
+"""
+
+
+def test_what_was_freed_amid_the_heap_is_given_back() -> None:
+    given = subprocess.check_output([sys.executable, "-c", FREED_AMID_THE_HEAP])
+    assert int(given) > 20_000_000
