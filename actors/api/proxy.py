@@ -15,6 +15,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import httpcore
 
+from actors.kube.host_port import joined
+
 MAX_HEAD = 16384
 
 
@@ -104,7 +106,7 @@ class ProxyBackend(httpcore.AsyncNetworkBackend):
 async def _http_connect(
     stream: httpcore.AsyncNetworkStream, proxy: SplitResult, host: str, port: int, timeout: float | None
 ) -> None:
-    target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    target = joined(host, port)
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.username:
         lines.append(f"Proxy-Authorization: Basic {base64.b64encode(':'.join(_login(proxy)).encode()).decode()}")

@@ -9,6 +9,7 @@ import ssl
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError
 from actors.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
+from actors.kube.host_port import joined
 
 REQUEST_SECONDS = 60.0
 MAX_HEAD_BYTES = 10 * 1024
@@ -53,7 +54,7 @@ async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
     if action.scheme.upper() == "HTTPS":
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    at = joined(host, port)
     headers = {"Host": at, "User-Agent": "kube-lifecycle/1.36", "Accept": "*/*", "Connection": "close"}
     headers.update({header.name: header.value for header in action.httpHeaders})
     path = action.path if action.path.startswith("/") else f"/{action.path}"

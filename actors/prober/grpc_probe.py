@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from actors.kube.host_port import joined
+
 from .outcome import USER_AGENT, Outcome, failure, success, timed_out
-from .tcp_probe import joined
 
 if TYPE_CHECKING:
     import grpc

@@ -14,8 +14,9 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
 
+from actors.kube.host_port import joined
+
 from .outcome import OUTPUT_BYTES, USER_AGENT, Outcome, failure, kept, network_text, success, timed_out, warning
-from .tcp_probe import joined
 
 MAX_REDIRECTS: Final = 10
 _HEAD_BYTES: Final = 64 << 10

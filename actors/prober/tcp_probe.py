@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
+from actors.kube.host_port import joined
+
 from .outcome import Outcome, failure, network_text, success, timed_out
 
 
@@ -20,8 +22,3 @@ async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
         return failure(f"dial tcp {joined(host, port)}: {network_text(error)}")
     writer.close()
     return success()
-
-
-def joined(host: str, port: int) -> str:
-    """As in a URL: an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
