@@ -18,12 +18,7 @@ from actors.container_manager.messages import (
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Address, DisposableError
 from supervision.protocol import Hello
-from tests.support.managed_host import CORES, Host, admit, pod
-
-
-@pytest.fixture
-def host(tmp_path):
-    return Host(tmp_path)
+from tests.support.managed_host import CORES, admit, pod
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,13 @@
 """A node that runs short, on a made-up host."""
 
-import pytest
-
 from actors.api_clients.messages import NodePressure
 from actors.container_manager.messages import PodAdmitted, PodRejected
 from actors.image_manager.messages import GetImageFilesystem, ImageFilesystem
 from supervision.actor import DisposableError
 from supervision.protocol import Hello
-from tests.support.managed_host import Host, admit, pod
+from tests.support.managed_host import admit, pod
 
 READ, HEARTBEAT = "actors.container_manager.signals:read", "api_clients/heartbeat_client"
-
-
-@pytest.fixture
-def host(tmp_path):
-    return Host(tmp_path)
 
 
 def short_of_memory(host, left):

@@ -7,13 +7,13 @@ import platform
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from actors.container_runtime import pause
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the program is for x86-64")
 PR_SET_CHILD_SUBREAPER = 36
@@ -36,13 +36,6 @@ def process(program: Path) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         running.kill()
         running.wait()
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def field(pid: int, name: str) -> str:

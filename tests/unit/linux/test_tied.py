@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from actors.linux.tied import tied
+from tests.support.waiting import wait_for
 
 STARTER = """
 import subprocess, sys, time
@@ -47,10 +47,3 @@ def command(pid):
         return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
     except OSError:
         return []
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
