@@ -128,7 +128,10 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
     for actor in ("pleg", "pod_workers/worker/0", "pod_workers/worker/1", "container_runtime", "root"):
         demo.supervise("inject", actor, "crash")
     demo.wait_for_lines(len(demo.lines()) + 3)
-    assert demo.lines() == list(range(1, len(demo.lines()) + 1)), "the container was not restarted"
+    # A containerd that is killed between reading lines and writing them loses those: a gap is no new start.
+    said = demo.lines()
+    assert said == sorted(set(said)), "the container was not restarted"
+    assert [log.name for log in Path(Layout(str(root)).pod_logs).glob("*/*/*.log")] == ["0.log"]
     assert "pleg" in demo.supervise("incidents")
     assert pods_with_resources(root) == {POD: ["hello"]}
     assert demo.end() == 0, demo.text()
