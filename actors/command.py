@@ -5,6 +5,7 @@ quick and work while it is wedged; `kubelet`, by which name a unit of systemd ma
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _start(words: list[str], program: str) -> int:
     from supervision.stage.hooks import forgo_fork_hooks
 
+    gc.disable()  # until the stage is ready to fork: what is loaded until then stays, and is no garbage
     forgo_fork_hooks()
     from actors.start import start
 

@@ -118,6 +118,7 @@ class Stage:
         gc.collect()
         self._fillers = gaps.fill()
         gc.freeze()
+        gc.enable()
         self.clean_pages.give_back()
 
     def _new_janitor(self) -> Janitor:

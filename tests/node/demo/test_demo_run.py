@@ -23,6 +23,7 @@ from actors.container_runtime.processes import commands
 from actors.demo.layout import POD, Layout
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
+from tests.support.remains import take_away
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[3]
@@ -109,6 +110,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
         Instance(root=f"{state_dir_of(str(root))}/containerd", state=f"{run_dir_of(str(root))}-containerd"),
         (f"{directory.cgroup}/kubepods", directory.cgroup),
     )
+    take_away(root)
 
 
 def test_a_pod_speaks_the_tree_is_shown_and_nothing_is_left(root: Path) -> None:
