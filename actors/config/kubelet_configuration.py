@@ -191,7 +191,8 @@ class KubeletConfiguration(Group, frozen=True):
     hairpinMode: str = "promiscuous-bridge"
     """Kept for compatibility, nothing reads it: networking is the runtime's."""
     makeIPTablesUtilChains: bool = True
-    """Keep the KUBE-IPTABLES-HINT chain, by which other programs see which iptables is in use."""
+    """Keep the chains KUBE-IPTABLES-HINT, by which other programs see which iptables is in use, and KUBE-FIREWALL,
+    which keeps others from what listens on localhost only."""
     iptablesMasqueradeBit: int = 14
     """Deprecated, unused."""
     iptablesDropBit: int = 15

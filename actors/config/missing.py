@@ -19,7 +19,6 @@ MISSING: Final[dict[str, str]] = {
     "evictionSoftGracePeriod": "eviction",
     "evictionMinimumReclaim": "eviction",
     "evictionMaxPodGracePeriod": "eviction",
-    "makeIPTablesUtilChains": "hint chains of iptables",
     "cpuManagerReconcilePeriod": "CPU manager",
     "cpuManagerPolicy": "CPU manager",
     "cpuManagerPolicyOptions": "CPU manager",

@@ -18,15 +18,18 @@ from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.quantity import QuantityError
 from actors.linux import cgroup_tree, oom
 from actors.linux.cgroup_limits import UNLIMITED, Limits
-from actors.linux.cgroup_names import parse_root, plain_path
+from actors.linux.cgroup_names import parse_root
 from actors.linux.cgroup_tree import CgroupError
+from actors.linux.command import Runner, run
 from actors.pod_workers.messages import KnownPods
-from supervision.actor import Actor, Address, DisposableError, on
+from supervision.actor import Actor, Address, on
 from supervision.protocol import Hello
 
 from . import node
 from .cgroups import PodCgroups
+from .chores import Chores
 from .claim import Claim
+from .complaints import Complaints
 from .driver import DriverChoice
 from .ledger import Entry, Ledger, entry_of
 from .messages import (
@@ -45,7 +48,7 @@ from .pod_limits import Rules, larger, milli_to_shares, pod_limits, size_name
 from .pressure import refuse
 from .reserved_cgroups import reserved_cgroups
 from .shortage import Shortage
-from .slices import Runner, SliceError, Slices, run
+from .slices import SliceError, Slices
 from .tiers import tier_limits
 
 HOLD_SECONDS: Final = 1.0
@@ -54,8 +57,6 @@ ENFORCE_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 0.02
 """Pods that come together change the tiers' limits once."""
 ORPHAN_SECONDS: Final = 10.0
-GATHER_SECONDS: Final = 60.0
-"""How often it is looked for processes that are in no cgroup."""
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
@@ -64,7 +65,7 @@ class ContainerManager(Actor):
     """See messages.py for what it is told."""
 
     def __init__(self, host: str = "", runner: Runner = run) -> None:
-        """`host`: the root directory of a made-up host; `runner`: what runs busctl."""
+        """`host`: the root directory of a made-up host; `runner`: what runs busctl and iptables."""
         super().__init__()
         self._host, self._runner = host, runner
 
@@ -83,7 +84,7 @@ class ContainerManager(Actor):
         self._workers = 0
         self._unknown: set[str] = set()
         self._left: dict[str, int] = {}
-        self._said: set[str] = set()
+        self._complaints = Complaints(self.log)
         self._tiers: dict[str, Limits] = {}
         self._shares_due = self._enforced = False
         self._prepared, self._released = asyncio.Event(), asyncio.Event()
@@ -94,22 +95,7 @@ class ContainerManager(Actor):
         self.start_task(self._prepare(), "prepare")
         self.after(0.0, self._ask_workers)
         self._shortage.begin()
-        if self._agent.config.systemCgroups:
-            self.after(0.0, self._gather)
-            self.every(GATHER_SECONDS, self._gather, jitter=0.1)
-
-    async def _gather(self) -> None:
-        """Put the host's processes that are in no cgroup into systemCgroups."""
-        cgroup = plain_path(self._agent.config.systemCgroups)
-        function = "actors.container_manager.system_cgroups:gather_host"
-        try:
-            left = await self.disposable(function, {"cgroup": cgroup, "host": self._host}, deadline=GATHER_SECONDS / 2)
-        except DisposableError as error:
-            left = [str(error)]
-        if left:
-            self._say("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): {'; '.join(left[:5])}")
-        else:
-            self._said.discard("gather")
+        Chores(self, self._agent, self._complaints, self._host, self._runner).begin()
 
     async def on_hello(self, name: str) -> None:
         if name == "api_clients/heartbeat_client" and self._shortage.short:
@@ -168,11 +154,11 @@ class ContainerManager(Actor):
             await self._cgroups.ensure_tiers(limits)
             await self._set_tiers(again=True)
         except (CgroupError, SliceError) as error:
-            self._say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
+            self._complaints.say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
             text = f"Failed to update Node Allocatable Limits {self._cgroups.top!r}: {error}"
             self._record("Warning", "FailedNodeAllocatableEnforcement", text)
         else:
-            self._said.discard("enforce")
+            self._complaints.well("enforce")
             self._tell_enforced()
         self._enforce_reserved()
 
@@ -182,9 +168,11 @@ class ContainerManager(Actor):
             try:
                 self._tree.apply(path, limits)
             except CgroupError as error:
-                self._say(field, f"{field}: {path} is not held to its reservation (tried each minute): {error}")
+                self._complaints.say(
+                    field, f"{field}: {path} is not held to its reservation (tried each minute): {error}"
+                )
             else:
-                self._said.discard(field)
+                self._complaints.well(field)
 
     def _tell_enforced(self) -> None:
         """The node's event of it: once in a life of the agent, and where the limits are those of the node."""
@@ -213,9 +201,9 @@ class ContainerManager(Actor):
         try:
             await self._set_tiers()
         except (CgroupError, SliceError) as error:
-            self._say("shares", f"the QoS tiers keep their old limits: {error}")
+            self._complaints.say("shares", f"the QoS tiers keep their old limits: {error}")
         else:
-            self._said.discard("shares")
+            self._complaints.well("shares")
 
     async def _set_tiers(self, *, again: bool = False) -> None:
         """Those that are to be other than they were set; with `again` all."""
@@ -366,19 +354,15 @@ class ContainerManager(Actor):
         due = self._orphans() & found & self._unknown - self._left.keys()
         self._unknown -= found
         if due and not self._claim.held():
-            self._say("claim", f"another agent uses the cgroups {self._cgroups.top}: set cgroupRoot for one of them")
+            self._complaints.say(
+                "claim", f"another agent uses the cgroups {self._cgroups.top}: set cgroupRoot for one of them"
+            )
             return
         for uid in sorted(due):
             if self._cgroups.busy(uid):
-                self._say(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
+                self._complaints.say(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
             elif not await self._remove(uid):
                 self.log.info("cgroup of pod %s, which no worker knows, is removed", uid)
-
-    def _say(self, key: str, text: str) -> None:
-        """Once, until it has been well."""
-        if key not in self._said:
-            self._said.add(key)
-            self.log.warning("%s", text)
 
     # -- asked --------------------------------------------------------------------------------------------------------
     @on(GetNodeResources)

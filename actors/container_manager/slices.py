@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from actors.linux.cgroup_limits import Limits, unit_properties
 from actors.linux.cgroup_names import CgroupName, slice_of
-
-Runner = Callable[[list[str]], Awaitable[str]]
-"""Runs a command, gives its error text: '' when it went well."""
+from actors.linux.command import Runner, run
 
 BUSCTL: Final = "/usr/bin/busctl"
 _CALL: Final = ["call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"]
-_TIMEOUT_SECONDS: Final = 5.0
-_OUTPUT_BYTES: Final = 4096
 
 
 class SliceError(Exception):
     """systemd did not do it."""
-
-
-async def run(argv: list[str]) -> str:
-    """Run busctl, with nothing of our environment."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env={},
-        )
-    except OSError as error:
-        return f"{argv[0]}: {error.strerror}"
-    try:
-        _, text = await asyncio.wait_for(process.communicate(), _TIMEOUT_SECONDS)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-        return f"{argv[0]} did not end within {_TIMEOUT_SECONDS:g} s"
-    return text[:_OUTPUT_BYTES].decode("utf-8", "replace").strip() or "failed" if process.returncode else ""
 
 
 class Slices:

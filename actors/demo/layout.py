@@ -65,6 +65,7 @@ def configuration(layout: Layout, is_free: Callable[[int], bool], any_port: Call
         "cgroupRoot": layout.cgroup,
         "failCgroupV1": False,
         "failSwapOn": False,
+        "makeIPTablesUtilChains": False,  # the machine is to be as it was, afterwards
         "healthzPort": HEALTHZ_PORT if is_free(HEALTHZ_PORT) else any_port(),
         "port": NODE_PORT if is_free(NODE_PORT) else any_port(),
     }
@@ -82,7 +83,7 @@ def flags(layout: Layout, endpoint: str) -> list[str]:
         f"--config={layout.config}",
         f"--container-runtime-endpoint={endpoint}",
         f"--hostname-override={NODE}",
-        "--set-kernel-tunables=false",  # the machine is to be as it was, afterwards
+        "--set-kernel-tunables=false",  # and so are these
     ]
 
 

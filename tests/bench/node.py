@@ -59,6 +59,7 @@ class Node:
             "containerRuntimeEndpoint": self.runtime.configured_endpoint,
             "failCgroupV1": False,
             "failSwapOn": False,
+            "makeIPTablesUtilChains": False,
             "maxPods": 250,
             "healthzPort": self.healthz_port,
             "port": self.port,

@@ -25,6 +25,7 @@ START: tuple[str, ...] = (sys.executable, "-m", "actors.command", "start")
 HARMLESS: tuple[str, ...] = (
     "--fail-swap-on=false", "--fail-cgroupv1=false", "--cgroups-per-qos=false", "--enforce-node-allocatable=",
     "--oom-score-adj=0", "--set-kernel-tunables=false",
+    "--make-iptables-util-chains=false",
 )  # fmt: skip
 """What lets an agent run beside others on any machine, and leaves that machine as it is."""
 

@@ -36,7 +36,8 @@ class Host:
         (root / "proc/self/mountinfo").write_text("".join(lines))
 
     def start(self, driver="", answer="", standalone=True, managed=False, **config):
-        settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **{"evictionHard": {}, **config})
+        config = {"evictionHard": {}, "makeIPTablesUtilChains": False, **config}
+        settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **config)
         root_dir = str(self.root / "kubelet")
         context = Agent(root_dir=root_dir, workers=2, config=settings, standalone=standalone, managed_runtime=managed)
         arguments = {"host": str(self.root), "runner": self.run}
@@ -44,7 +45,7 @@ class Host:
         harness.disposables[ASK] = answer if isinstance(answer, Exception) or callable(answer) else lambda **_: answer
         return harness
 
-    async def run(self, argv):
+    async def run(self, argv, given=b""):
         self.commands.append(argv)
         return ""
 

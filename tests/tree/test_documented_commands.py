@@ -51,6 +51,7 @@ class Node:
             "kind": "KubeletConfiguration",
             "failCgroupV1": False,
             "failSwapOn": False,
+            "makeIPTablesUtilChains": False,
             "cgroupsPerQOS": False,
             "enforceNodeAllocatable": [],
             "podLogsDir": str(directory / "logs"),

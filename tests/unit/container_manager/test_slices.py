@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.container_manager.slices import SliceError, Slices, run
+from actors.container_manager.slices import SliceError, Slices
 from actors.linux.cgroup_limits import Limits
 
 POD = ("kubepods", "pod1")
@@ -51,9 +51,3 @@ async def test_what_systemd_refuses_is_an_error_that_names_the_slice(method):
 
     with pytest.raises(SliceError, match=r"kubepods-pod1\.slice: Access denied"):
         await getattr(slices, method)(*arguments)
-
-
-async def test_a_command_that_fails_gives_its_text_and_one_that_is_missing_its_name():
-    assert await run(["/bin/sh", "-c", "echo broken >&2; exit 1"]) == "broken"
-    assert await run(["/bin/true"]) == ""
-    assert "/no/such" in await run(["/no/such"])
