@@ -205,7 +205,9 @@ class ConfigController(Actor):
         """The hash of what the sources say; '' when it cannot be used, which is said once."""
         try:
             documents = self._sources.read()
-            self._sources.judge(documents)
+            name = hash_of(documents)
+            if name not in self._documents and name != self._agent.config_hash:  # it was judged at the start
+                self._sources.judge(documents)
         except ConfigErrors as error:
             said = str(error)
             if said != self._error:
@@ -214,7 +216,6 @@ class ConfigController(Actor):
                 self._step(trial.Refused(said[:2000]))
             return ""
         self._error = ""
-        name = hash_of(documents)
         self._documents[name] = documents
         return name
 
