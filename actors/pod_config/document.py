@@ -120,11 +120,15 @@ def _read_yaml(text: str, otherwise: str = "") -> Any:
 class _Frame:
     """A mapping or sequence that is being read."""
 
-    __slots__ = ("anchor", "key", "nodes", "value")
+    __slots__ = ("anchor", "is_merge", "key", "merged", "nodes", "value")
 
     def __init__(self, value: dict[str, Any] | list[Any], anchor: str | None, nodes: int) -> None:
         self.value, self.anchor, self.nodes = value, anchor, nodes
         self.key: str | None = None
+        self.is_merge = False
+        """Whether the key is `<<` written plainly; in quotes it is a key as any other."""
+        self.merged: list[Any] = []
+        """What that key refers to: one value, or none."""
 
 
 class _Builder:
@@ -173,8 +177,8 @@ class _Builder:
 
     def _close(self) -> None:
         frame = self._stack.pop()
-        if isinstance(frame.value, dict) and _MERGE in frame.value:
-            frame.value = _merged(frame.value)
+        if isinstance(frame.value, dict) and frame.merged:
+            frame.value = _merged(frame.merged[0], frame.value)
         if frame.anchor:
             self._anchors[frame.anchor] = (frame.value, self._nodes - frame.nodes + 1, _depth(frame.value))
         self._place(frame.value)
@@ -203,10 +207,10 @@ class _Builder:
 
     def _key(self, event: Any) -> None:
         frame = self._stack[-1]
-        key = _MERGE if event.value == "<<" and event.implicit[0] else event.value
-        if key in frame.value:
+        frame.is_merge = bool(event.value == "<<" and event.implicit[0])
+        if frame.merged if frame.is_merge else event.value in frame.value:
             raise _at(event, f"key {event.value!r} is given twice")
-        frame.key = key
+        frame.key = event.value
 
     def _place(self, value: Any) -> None:
         if not self._stack:
@@ -216,12 +220,11 @@ class _Builder:
         if isinstance(frame.value, list):
             frame.value.append(value)
         elif frame.key is not None:
-            frame.value[frame.key] = value
+            if frame.is_merge:
+                frame.merged.append(value)
+            else:
+                frame.value[frame.key] = value
             frame.key = None
-
-
-_MERGE = "\0<<"
-"""The key `<<` written plainly; in quotes it is a key as any other."""
 
 
 def _at(event: Any, text: str) -> ManifestError:
@@ -237,9 +240,8 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _merged(value: dict[str, Any]) -> dict[str, Any]:
+def _merged(sources: Any, value: dict[str, Any]) -> dict[str, Any]:
     """The mapping with what `<<` refers to; its own keys win, then earlier ones of the list."""
-    sources = value.pop(_MERGE)
     merged: dict[str, Any] = {}
     for source in reversed(sources if isinstance(sources, list) else [sources]):
         if not isinstance(source, dict):

@@ -110,6 +110,13 @@ def test_aliases_and_merge_keys_are_read():
     }  # fmt: skip
 
 
+def test_a_key_like_that_of_a_merge_is_a_key_when_it_is_not_written_plainly():
+    text = '"<<": {a: 1}\n"\\0<<": {b: 2}\n<<: {c: 3}\n'
+    assert read_document(text.encode()) == {"<<": {"a": 1}, "\0<<": {"b": 2}, "c": 3}
+    with pytest.raises(ManifestError, match="given twice"):
+        read_document(b"<<: {a: 1}\n<<: {b: 2}\n")
+
+
 def test_a_document_over_ten_mebibytes_is_refused_before_it_is_parsed():
     with pytest.raises(ManifestError, match="10 MiB"):
         read_document(b"[" * (MAX_BYTES + 1))
