@@ -23,9 +23,10 @@ class Client:
 
     def __init__(self, run_dir: Path) -> None:
         """Raises AskError when no agent has run there."""
-        if not (run_dir / "names").is_dir():
-            raise AskError(f"no agent runs on {run_dir}")
-        self._names = Names(run_dir / "names")
+        try:
+            self._names = Names(run_dir / "names", make=False)
+        except (FileNotFoundError, NotADirectoryError):
+            raise AskError(f"no agent runs on {run_dir}") from None
 
     def ask(self, message: Message, reply: type[R], *, name: str = STAGE, timeout: float = 5.0) -> R:
         """Send a question and wait for its answer. Raises AskError, PeerRefused."""

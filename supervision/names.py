@@ -60,9 +60,10 @@ def file_of(name: str) -> str:
 class Names:
     """The directory of the sockets."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens it, making it when it is missing. Raises OSError, PeerRefused when it is not ours alone."""
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def __init__(self, path: Path, *, make: bool = True) -> None:
+        """Opens it; with `make`, makes it when it is missing. Raises OSError, PeerRefused when it is not ours alone."""
+        if make:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = path
         self.fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         found = os.fstat(self.fd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ def run(context: Context) -> int:
                 return OK
             for line in last:
                 print(line)  # noqa: T201
+            sys.stdout.flush()  # who follows waits for nothing that is there already
             if arguments.follow:
                 for line in of_actor(_follow(file, path), arguments.actor):
                     print(line, flush=True)  # noqa: T201
