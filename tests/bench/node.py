@@ -23,6 +23,7 @@ from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapsho
 from tests.support.remains import take_away
 from tests.support.runtime import RealRuntime
 from tests.support.stage_process import ROOT_DIR
+from tests.support.tcp_ports import free_port
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 60.0
@@ -215,9 +216,3 @@ class Node:
 def _lenient(policy: str) -> str:
     """The policy that comes with the agent, but that no supervisor gives up: everything is killed in a row."""
     return policy.replace("max_restarts: 5", "max_restarts: 1000").replace("max_restarts: 3", "max_restarts: 1000")
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -28,12 +27,6 @@ HARMLESS: tuple[str, ...] = (
     "--make-iptables-util-chains=false",
 )  # fmt: skip
 """What lets an agent run beside others on any machine, and leaves that machine as it is."""
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 class AgentCommand:
@@ -83,7 +76,7 @@ class AgentCommand:
     def tree(self) -> dict[str, ActorState]:
         return {actor.name: actor for actor in self.ask(GetTree(), Tree).actors}
 
-    def until(self, condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
         while True:
             try:
@@ -95,7 +88,7 @@ class AgentCommand:
             assert time.monotonic() < end, f"not within {seconds} s: {what}\n{self.log[-4000:]}"
             time.sleep(0.02)
 
-    def wait_ready(self, seconds: float = 20.0) -> None:
+    def wait_ready(self, seconds: float = 60.0) -> None:
         self.until(lambda: self.ask(GetTree(), Tree).state == "ready", "the tree is ready", seconds)
 
     def stop(self, seconds: float = 30.0) -> int:

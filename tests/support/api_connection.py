@@ -183,8 +183,8 @@ def _key(obj: Obj) -> str:
 def _note(watched: Watched, kind: str, obj: Obj) -> None:
     if kind == "BOOKMARK":
         return
+    watched.told.append(Told(time.time(), kind, obj))  # first: who waits for what is there now may read what was told
     if kind == "DELETED":
         watched.now.pop(_key(obj), None)
     else:
         watched.now[_key(obj)] = obj
-    watched.told.append(Told(time.time(), kind, obj))

@@ -18,9 +18,10 @@ from actors.cri.errors import Unavailable
 from actors.cri.model import Container, ContainerState
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
-from tests.bench.node import Node, NotInTime, free_port
+from tests.bench.node import Node, NotInTime
 from tests.bench.pods import manifest
 from tests.support.runtime import RealRuntime
+from tests.support.tcp_ports import free_port
 
 T = TypeVar("T")
 SECONDS = 60.0

@@ -104,7 +104,8 @@ class Heartbeat:
         while seen != len(self.asked()):
             seen = len(self.asked())
             await self.harness.settle()
-            await asyncio.sleep(0.05)
+            for _ in range(10):  # a moment without the processor is not the whole wait
+                await asyncio.sleep(0.005)
 
     async def pass_time(self, seconds: float) -> None:
         await self.harness.advance(seconds)

@@ -168,7 +168,7 @@ class Joined:
                 path = f"/api/v1/namespaces/{found['metadata']['namespace']}/pods/{found['metadata']['name']}"
                 if self.api.find(path) is not None:
                     self.api.call("DELETE", path, {"gracePeriodSeconds": 1})
-        self.pods.until(lambda: not self.pods.now, "all pods gone", 40.0)
+        self.pods.until(lambda: not self.pods.now, "all pods gone", 100.0)
 
 
 def status(obj: Obj | None) -> Obj:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.support.certificates import Authority
+from tests.support.tcp_ports import held_port
 
 
 class Asked(msgspec.Struct):
@@ -42,6 +44,8 @@ class ScriptedServer:
         self._tls = self._context(folder, names) if tls else None
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
+        self._held: socket.socket | None = None
+        """Keeps the port also while nobody listens there."""
         self.port = 0
 
     @property
@@ -67,9 +71,12 @@ class ScriptedServer:
         context.load_verify_locations(self.authority.path)
         return context
 
-    async def start(self, port: int = 0) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, ssl=self._tls)
-        self.port = self._server.sockets[0].getsockname()[1]
+    async def start(self) -> None:
+        """On the same port as before if it was stopped."""
+        if self._held is None:
+            self._held = held_port()
+        self.port = int(self._held.getsockname()[1])
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self._tls)
 
     async def stop(self) -> None:
         """Close the port and reset every connection."""
@@ -86,6 +93,8 @@ class ScriptedServer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.stop()
+        if self._held is not None:
+            self._held.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -58,10 +58,11 @@ def test_each_subcommand_answers_while_actors_are_wedged(wedged: Agent, command:
 
 
 def test_they_answer_in_a_fifth_of_a_second(wedged: Agent) -> None:
-    """In processor time, the best of five: on the wall it is what the machine's other work leaves."""
+    """In processor time, the best of twenty: on the wall it is what the machine's other work leaves."""
     for command in ("status", "tree", "incidents", "logs", "inject b slow --rate 0.001 --seconds 0.1"):
-        walls, processor = [], []
-        for _ in range(5):
+        walls: list[float] = []
+        processor: list[float] = []
+        while len(walls) < 20 and (min(processor, default=1) >= 0.2 or min(walls) >= 2):
             before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             assert wedged.supervise(*command.split()).returncode == 0
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -142,11 +143,13 @@ def test_stop_stops_in_order_and_waits(tmp_path: Path) -> None:
 
 
 def test_stop_says_who_it_waits_for_when_that_takes_too_long(tmp_path: Path) -> None:
-    with agent(tmp_path, {"deaf": {"shutdown_seconds": 2}}, extra="deaf") as found:
+    with agent(tmp_path, {"deaf": {"shutdown_seconds": 60}}, extra="deaf") as found:
+        deaf = found.pids()["deaf"]
         done = found.supervise("stop", "--wait", "0.3")
         assert done.returncode == 5
         assert "has not stopped after 0.3 s" in done.stderr
         assert found.supervise("status").stdout.startswith("stopping: ")
+        os.kill(deaf, signal.SIGKILL)
         assert found.stage.wait_end(10) == 0
 
 

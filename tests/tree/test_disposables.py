@@ -35,7 +35,7 @@ def test_it_is_killed_at_its_deadline(tmp_path: Path) -> None:
     with stage_running(SMALL, tmp_path / "run") as stage:
         began = time.monotonic()
         assert stage.ask(Dispose("nap", 60, deadline=0.3), Said, "echo").text.startswith("timeout")
-        assert time.monotonic() - began < 1.3
+        assert time.monotonic() - began < 4
         assert not _naps(stage.process.pid)
 
 
@@ -63,7 +63,7 @@ def test_a_program_is_in_service_when_its_socket_accepts_and_is_restarted_when_k
         server = stage.tree()["server"]
         assert server.kind == "program"
         assert server.memory_bytes > 0
-        assert (tmp_path / "server.log").read_text() == "listening hello\n"
+        stage.wait(lambda: (tmp_path / "server.log").read_text() == "listening hello\n", "it says so after it listens")
         assert Path(f"/proc/{server.pid}/fd/0").readlink() == Path("/dev/null")
         fds = {os.readlink(f"/proc/{server.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{server.pid}/fd")}
         assert not any("memfd" in fd or "names" in fd or "lock" in fd for fd in fds)
@@ -77,8 +77,8 @@ def test_a_program_is_in_service_when_its_socket_accepts_and_is_restarted_when_k
         pid = stage.pid("server")
         stage.process.kill()
         stage.wait_end()
-        stage.wait(lambda: not exists(pid), "the program ends with the stage", 2)
-        stage.wait(lambda: not (tmp_path / "run" / "names").exists(), "cleaned", 2)
+        stage.wait(lambda: not exists(pid), "the program ends with the stage")
+        stage.wait(lambda: not (tmp_path / "run" / "names").exists(), "cleaned")
 
 
 def _naps(stage: int) -> list[int]:

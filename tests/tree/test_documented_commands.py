@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,11 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tcp_ports import free_port
+
 pytestmark = pytest.mark.tree
 ROOT = Path(__file__).parents[2]
 SUPERVISE = [sys.executable, "-m", "actors.command"]
 DOCUMENTS = ("README.md", "docs/running.md", "docs/supervision.md", "docs/architecture.md")
-GO_ON_SECONDS = 1.5
+GO_ON_SECONDS = 4.0
 TUNABLES = "--set-kernel-tunables=false"
 ENDLESS = {"top", "--follow", "-f", "demo"}
 
@@ -33,12 +34,6 @@ def commands(document: str) -> list[str]:
     lines = [line for block in blocks for line in block.splitlines()]
     assert all(line.startswith("# ") for line in lines), lines
     return [line.removeprefix("# ") for line in lines]
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 class Node:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand, free_port
+from tests.support.agent_command import HARMLESS, SOURCES, AgentCommand
+from tests.support.tcp_ports import free_port
 
 pytestmark = [pytest.mark.tree, pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.agent_command import HARMLESS, SOURCES, START, free_port
+from tests.support.agent_command import HARMLESS, SOURCES, START
+from tests.support.tcp_ports import free_port
 
 pytestmark = pytest.mark.tree
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

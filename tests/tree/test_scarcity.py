@@ -21,7 +21,9 @@ SMALL = f"{HERE}:small"
 
 def test_a_stage_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
     with stage_running(SMALL, tmp_path / "run") as stage:
+        stage.wait(lambda: _janitor(stage) != 0, "the janitor has its name")
         janitor = _janitor(stage)
+        stage.wait(lambda: _connections(stage) == 0, "no descriptor is about to become free")
         limit = _take_descriptors(stage.process.pid)
         assert stage.ask(Dispose("nap"), Said, "echo").text.startswith("error OSError 24"), "told to who ordered it"
         client = Client(stage.run_dir)
@@ -60,6 +62,11 @@ def _take_descriptors(pid: int) -> tuple[int, int]:
     lowest_free = min(set(range(len(used) + 1)) - used)
     process.rlimit(resource.RLIMIT_NOFILE, (lowest_free, before[1]))
     return before
+
+
+def _connections(stage: StageProcess) -> int:
+    """How many the stage has accepted and not closed yet: each has the path of its listener."""
+    return sum(bool(one.laddr) for one in psutil.Process(stage.process.pid).net_connections("unix")) - 1
 
 
 def _janitor(stage: StageProcess) -> int:

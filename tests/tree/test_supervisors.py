@@ -131,15 +131,15 @@ def test_levels_escalate_up_to_the_root_and_the_agent_ends_with_one(tmp_path: Pa
 
 
 def test_the_first_restart_is_immediate_and_the_next_wait_twice_as_long_each(tmp_path: Path) -> None:
-    policy = {"backoff_seconds": 0.4, "backoff_max_seconds": 0.8, "backoff_reset_seconds": 60, "max_restarts": 100}
+    policy = {"backoff_seconds": 1.25, "backoff_max_seconds": 2.5, "backoff_reset_seconds": 60, "max_restarts": 100}
     with agent(tmp_path, {"a": policy}) as found:
         killed = [found.crash("a", incarnation) for incarnation in (1, 2, 3, 4)]
         found.stage.wait_running("a", incarnation=5)
         pauses = [start - end for start, end in zip(found.started_at("a")[1:], killed, strict=True)]
         # jitter takes off a fifth at most; a loaded machine adds
-        least = [0.0, 0.32, 0.64, 0.64]
-        assert all(floor <= pause < floor + 2 for floor, pause in zip(least, pauses, strict=True)), pauses
-        assert pauses[0] < 0.3, pauses
+        least = [0.0, 1.0, 2.0, 2.0]
+        assert all(floor <= pause < floor + 3 for floor, pause in zip(least, pauses, strict=True)), pauses
+        assert pauses[0] < 1.0, pauses
 
 
 def test_after_a_time_in_service_the_restart_is_immediate_again(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_after_a_time_in_service_the_restart_is_immediate_again(tmp_path: Path) 
     with agent(tmp_path, {"a": policy}) as found:
         for incarnation in (1, 2, 3):
             found.stage.wait_running("a", incarnation=incarnation)
-            time.sleep(0.3)
+            time.sleep(1.0)  # its supervisor may learn of its start later than we do
             found.crash("a", incarnation)
         found.stage.wait_running("a", incarnation=4, timeout=3)
 
@@ -168,7 +168,7 @@ def test_a_child_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_pat
         killed = found.crash("a", 1)
         found.stage.wait_running("a", "b", "group", "deaf", incarnation=2)
         waited = found.started_at("a")[1] - killed
-        assert 0.5 <= waited < 2.5
+        assert 0.5 <= waited < 4.5  # it would be 5 and more where nothing is said
         stops = [name for what, name in found.notes() if what == "stop"]
         assert stops == ["deaf", "group/z", "group/y", "group/x", "b"]
         assert found.causes() == [("a", "signal")]
@@ -185,7 +185,7 @@ def test_a_budget_of_nothing_is_a_kill_without_a_word(tmp_path: Path) -> None:
 def test_a_child_that_hangs_in_start_is_killed_at_its_deadline_and_its_siblings_are_looked_after(
     tmp_path: Path,
 ) -> None:
-    policy = {"late": {"start_seconds": 1.5, "restart": "temporary"}}
+    policy = {"late": {"start_seconds": 5, "restart": "temporary"}}
     with agent(tmp_path, policy, extra="late", ready=False) as found:
         found.stage.wait_running("a", "b", *GROUP)
         found.crash("a", 1)
@@ -194,7 +194,7 @@ def test_a_child_that_hangs_in_start_is_killed_at_its_deadline_and_its_siblings_
         found.stage.wait(lambda: found.stage.tree()["late"].state == "down", "the one that hangs is killed")
         late = next(incident for incident in found.incidents() if incident.actor == "late")
         assert (late.cause, late.signal) == ("start_timeout", "SIGKILL")
-        assert 1.5 <= late.uptime_seconds < 4
+        assert 5 <= late.uptime_seconds < 9
 
 
 def test_a_start_that_always_times_out_is_a_failure_like_others(tmp_path: Path) -> None:
@@ -205,13 +205,13 @@ def test_a_start_that_always_times_out_is_a_failure_like_others(tmp_path: Path) 
 
 
 def test_silence_for_the_heartbeat_is_a_hang_and_zero_means_never(tmp_path: Path) -> None:
-    with agent(tmp_path, {"a": {"heartbeat_seconds": 1}, "b": {"heartbeat_seconds": 0}}) as found:
+    with agent(tmp_path, {"a": {"heartbeat_seconds": 3}, "b": {"heartbeat_seconds": 0}}) as found:
         found.stage.kill("b", signal.SIGSTOP)
         began = time.monotonic()
         found.stage.kill("a", signal.SIGSTOP)
         found.stage.wait_running("a", incarnation=2)
-        assert 0.7 < time.monotonic() - began < 4
-        found.stage.wait(lambda: found.stage.tree()["b"].heartbeat_age > 4, "the other is silent for longer")
+        assert 1.5 < time.monotonic() - began < 8
+        found.stage.wait(lambda: found.stage.tree()["b"].heartbeat_age > 5, "the other is silent for longer")
         assert found.causes() == [("a", "hang")]
         os.kill(found.pids()["b"], signal.SIGCONT)
 

@@ -12,8 +12,9 @@ import pytest
 from actors.tracing.exporting import EXPORTED
 from supervision.incidents import read
 from supervision.protocol import GetMetrics, MetricsSnapshot
-from tests.support.agent_command import HARMLESS, START, AgentCommand, free_port
+from tests.support.agent_command import HARMLESS, START, AgentCommand
 from tests.support.collector import Collector
+from tests.support.tcp_ports import free_port
 
 pytestmark = [pytest.mark.tree, pytest.mark.slow]
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

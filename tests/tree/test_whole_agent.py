@@ -19,8 +19,12 @@ import pytest
 from actors.config_controller.messages import ConfigStatus, Configz, Flagz, GetConfigStatus, GetConfigz, GetFlagz
 from actors.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
+from supervision.incidents import read
 from supervision.protocol import GetMetrics, MetricsSnapshot
-from tests.support.agent_command import HARMLESS, START, AgentCommand, free_port
+from tests.support.agent_command import HARMLESS, START, AgentCommand
+from tests.support.tcp_ports import free_port
+from tests.support.waiting import wait_for
+from tests.tree.test_service_manager import ServiceManager
 
 pytestmark = pytest.mark.tree
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -68,34 +72,22 @@ def configz(agent: AgentCommand) -> dict[str, object]:
     return found
 
 
-def heard(sock: socket.socket, seconds: float) -> list[tuple[float, str]]:
-    """(when, line) of what the service manager is told within that time."""
-    found, end = [], time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        sock.settimeout(left)
-        try:
-            found += [(time.monotonic(), line) for line in sock.recv(4096).decode().splitlines()]
-        except TimeoutError:
-            break
-    return found
-
-
 def test_systemd_hears_ready_once_all_is_in_service_then_its_watchdog_then_stopping(place: Place) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
-        sock.bind(f"{place.directory}/notify")
-        notify = {"NOTIFY_SOCKET": f"{place.directory}/notify", "WATCHDOG_USEC": "1500000"}
-        with place.start(**notify) as agent:
-            agent.wait_ready()
-            told = [line for _, line in heard(sock, 3.2)]
-            assert told.count("READY=1") == 1
-            assert f"MAINPID={agent.process.pid}" in told
-            assert told.count("WATCHDOG=1") >= 4
-            assert all(actor.state == "running" for actor in agent.tree().values())
-            # a root that hangs is no reason to be fed, until another has taken its place
-            os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)
-            assert "WATCHDOG=1" in [line for _, line in heard(sock, 1.0)]
-            assert agent.stop() == 0
-            assert "STOPPING=1" in [line for _, line in heard(sock, 0.3)]
+    with (
+        ServiceManager(place.directory / "notify") as systemd,
+        place.start(**systemd.environment, WATCHDOG_USEC="1500000") as agent,
+    ):
+        agent.wait_ready()
+        wait_for(lambda: systemd.count("READY=1") == 1)
+        assert systemd.count(f"MAINPID={agent.process.pid}") == 1
+        systemd.wait_for("WATCHDOG=1", count=4, within=3.2)
+        assert all(actor.state == "running" for actor in agent.tree().values())
+        # a root that hangs is no reason to be fed, until another has taken its place
+        os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)
+        systemd.wait_for("WATCHDOG=1")
+        assert systemd.count("READY=1") == 1
+        assert agent.stop() == 0
+        wait_for(lambda: systemd.count("STOPPING=1") == 1)
 
 
 def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Place) -> None:
@@ -170,6 +162,7 @@ def test_what_metrics_and_flagz_say_of_gates_and_flags(place: Place) -> None:
 
 def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: Place) -> None:
     """Each pod that was given meanwhile is known at the end; the last configuration is in force; nothing gave up."""
+    killed: Counter[str] = Counter()
     with place.start() as agent:
         agent.wait_ready()
         end, rounds = time.monotonic() + 6.0, 0
@@ -183,13 +176,17 @@ def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: 
                 victim = ("config_controller", "pod_config", "pleg")[rounds // 10 % 3]
                 if pid := agent.tree()[victim].pid:
                     os.kill(pid, signal.SIGKILL)
+                    killed[victim] += 1
             time.sleep(0.1)
         wanted = {f"p{number}-n1" for number in range(1, rounds + 1)}
         agent.until(lambda: configz(agent)["maxPods"] == 100 + rounds, "the last configuration", 30)
         agent.until(lambda: {pod["metadata"]["name"] for pod in pods(agent)} == wanted, "every pod", 30)
         agent.wait_ready()
         assert rounds > 20
-        assert all(actor.restarts <= 3 for actor in agent.tree().values())
+        assert all(actor.restarts == 0 for actor in agent.tree().values() if actor.kind == "supervisor")
+        # how often who reads a change begins anew is as often as the files were still for a moment: that is no fault
+        found = read(place.root_dir / "troupelet/incidents.jsonl").incidents
+        assert Counter(one.actor for one in found) <= killed
         assert agent.stop() == 0
 
 
@@ -232,7 +229,7 @@ def test_the_agent_is_in_the_cgroup_that_was_named(place: Place) -> None:
             assert pids <= find().processes(cgroup)
             assert agent.stop() == 0
     finally:
-        assert find().remove(cgroup) == []
+        wait_for(lambda: find().remove(cgroup) == [])
 
 
 def test_an_agent_makes_way_for_the_next_that_wants_its_lock(place: Place) -> None:
@@ -267,7 +264,8 @@ def test_an_optional_part_that_cannot_start_is_said_and_the_rest_runs(place: Pla
         with place.start() as agent:
             agent.until(lambda: agent.tree()["pleg"].state == "running", "the others run")
             agent.until(
-                lambda: any(str(place.ports[1]) in line for line in place.lines() if line[0] in "EW"), "it is said"
+                lambda: any(str(place.ports[1]) in line for line in place.lines() if line[:1] in ("E", "W")),
+                "it is said",
             )
             taken.close()
             agent.wait_ready(60)

@@ -38,6 +38,7 @@ def test_everything_that_is_preloaded_can_be_imported(module):
     assert import_module(module)
 
 
+@pytest.mark.usefixtures("old_garbage_stays")
 @pytest.mark.parametrize("function", PREPARE)
 def test_what_is_prepared_for_all_opens_nothing_and_starts_no_thread(function):
     before = len(os.listdir("/proc/self/fd")), threading.active_count()

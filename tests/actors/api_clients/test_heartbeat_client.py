@@ -28,7 +28,7 @@ def play(tmp_path: Path) -> Callable[[Story], None]:
     def run(story: Story) -> None:
         async def whole() -> None:
             async with ApiServer(tmp_path, node_lifecycle=False) as server:
-                await asyncio.wait_for(story(server), 50)
+                await asyncio.wait_for(story(server), 100)
 
         asyncio.run(whole())
 
@@ -44,7 +44,7 @@ def test_a_new_node_is_registered_and_becomes_ready_as_soon_as_its_runtime_is(pl
             assert node.condition("Ready")["message"] == "container runtime status check may not have completed yet"
             await node.runtime()
             before = node.clock()
-            await node.until(lambda: node.status("Ready") == "True", "Ready")
+            await node.until(lambda: node.status("Ready") == "True", "Ready", step=0.01)
             assert node.clock() - before < 1.0
             status = node.node["status"]
             assert status["capacity"] == {"cpu": "2", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
@@ -82,7 +82,7 @@ def test_a_server_that_is_away_at_first_is_tried_until_it_answers(play):
         async with Heartbeat(server) as node:
             await node.pass_time(20)
             await server.start()
-            await node.until(lambda: node.registered and bool(node.renewed()), "node and lease", step=0.5)
+            await node.until(lambda: node.registered and bool(node.renewed()), "node and lease", step=0.05)
             assert node.clock() < 1000 + 20 + 2 * 7.5
 
     play(story)
@@ -242,9 +242,9 @@ def test_shutdown_is_told_at_once_and_its_end_too(play):
 def test_a_runtime_that_is_silent_for_half_a_minute_makes_the_node_not_ready(play):
     async def story(server: ApiServer) -> None:
         async with Heartbeat(server) as node:
-            await node.ready()
             began = node.clock()
-            await node.until(lambda: node.status("Ready") == "False", "NotReady", step=1.0)
+            await node.ready()
+            await node.until(lambda: node.status("Ready") == "False", "NotReady", step=0.125)
             assert 30 <= node.clock() - began <= 42
             assert node.condition("Ready")["message"] == "container runtime is down"
             await node.runtime()
@@ -405,7 +405,7 @@ def test_after_an_hour_without_a_server_all_is_current_in_seconds(play):
             await server.start()
             await node.runtime()
             back = node.clock()
-            await node.until(lambda: node.renewed() > before, "lease", step=0.5)
+            await node.until(lambda: node.renewed() > before, "lease", step=0.05)
             assert node.clock() - back < 8
             await node.runtime()
             await node.pass_time(10.5)

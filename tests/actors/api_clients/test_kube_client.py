@@ -155,7 +155,7 @@ async def test_with_the_server_away_nothing_is_said_to_be_gone_and_its_return_is
         await asyncio.sleep(1.5)
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
         assert harness.sent(SourcePod) == []
-        await server.start(server.port)
+        await server.start()
         await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch of the server that is back")
         await server.stop()
 
@@ -316,7 +316,8 @@ async def test_a_new_certificate_is_used_from_the_next_request_on(tmp_path: Path
     async with ScriptedServer(tmp_path, cluster) as server:
         agent = joined(tmp_path, server)
         async with harness_of(agent) as harness:
-            await harness.wait(lambda: bool(cluster.watches.get(PODS)), "a watch")
+            watched = [PODS, "/api/v1/nodes", "/api/v1/services"]
+            await harness.wait(lambda: all(cluster.watches.get(path) for path in watched), "watches")
             write_kubeconfig(Path(agent.kubeconfig), server, *server.authority.client("system:node:new"))
             cluster.users.clear()
             await harness.deliver(CredentialsChanged(agent.kubeconfig, 2))

@@ -9,12 +9,7 @@ from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.http_servers.healthz_server import RETRY_SECONDS, HealthzServer
 from supervision.harness import Harness
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+from tests.support.tcp_ports import free_port
 
 
 async def get(port: int, text: str = "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n") -> str:
@@ -45,6 +40,7 @@ def test_a_taken_port_is_tried_again_until_it_is_free():
     async def story():
         port = free_port()
         with socket.socket() as holder:
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             holder.bind(("127.0.0.1", port))
             holder.listen()
             server = harness(port)

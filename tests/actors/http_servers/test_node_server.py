@@ -26,6 +26,7 @@ from supervision.harness import Harness
 from supervision.protocol import ActorState, Done, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
 from tests.support.certificates import Authority
 from tests.support.collector import Collector
+from tests.support.tcp_ports import free_port
 
 POD = {"metadata": {"name": "p", "namespace": "d", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
 STAMP = "2026-11-21T04:00:00.000000000Z"
@@ -55,12 +56,6 @@ TREE = Tree(
         ActorState(name="pleg", parent="root", kind="actor", state="running"),
     ],
 )
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
 
 
 class Node:

@@ -153,8 +153,8 @@ def test_one_pod_whose_status_hangs_holds_up_no_other(fake):
 
 
 def test_at_the_first_look_a_pod_whose_status_hangs_is_named_and_told_of_later(fake, monkeypatch):
-    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(module, "STATUS_DEADLINE_SECONDS", 0.2)
+    monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(module, "STATUS_DEADLINE_SECONDS", 0.6)
 
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods, count=2)
@@ -162,7 +162,7 @@ def test_at_the_first_look_a_pod_whose_status_hangs_is_named_and_told_of_later(f
         assert sum(len(one.pods) for one in told) == 1
         (late,) = [uid for one in told for uid in one.unread]
         await harness.wait(lambda: len(fake.asked("PodSandboxStatus")) == 2)
-        await asyncio.sleep(0.2)  # its deadline
+        await asyncio.sleep(0.6)  # its deadline
         await harness.advance(RELIST_SECONDS)
         await harness.wait_sent(PodRuntimeChanged)
         assert [message.uid for _, message in changed(harness)] == [late]

@@ -62,10 +62,13 @@ async def test_both_images_are_there_and_a_pod_runs_with_an_address(real_runtime
     status = await client.pod_sandbox_status(sandbox)
     assert status.ready
     assert len(status.ips) == 1
-    fetched = await asyncio.create_subprocess_exec(
-        "busybox", "wget", "-qO-", f"http://{status.ips[0]}/group", stdout=subprocess.PIPE
-    )
-    out, _ = await asyncio.wait_for(fetched.communicate(), 10)
+    out = b""
+    async with asyncio.timeout(30):
+        while not out:  # a container that was started may not listen yet
+            fetched = await asyncio.create_subprocess_exec(
+                "busybox", "wget", "-qO-", f"http://{status.ips[0]}/group", stdout=subprocess.PIPE
+            )
+            out, _ = await fetched.communicate()
     assert b"extra:x:2000:app" in out
     assert (await client.container_status(container)).state is ContainerState.RUNNING
     await client.close()

@@ -26,6 +26,8 @@ from tests.support.runtime import PREFIX, SEARCH, RealRuntime
 from tests.support.stage_process import StageProcess, exists, stage_running
 
 HERE = "tests.node.container_runtime.test_supervised_runtime"
+SECONDS = 60.0
+"""For containerd to come up, on a slow disk."""
 
 
 def application(run_dir: Path) -> Application:
@@ -33,7 +35,7 @@ def application(run_dir: Path) -> Application:
     base = run_dir.parent
     instance = Instance(root=f"{base}/root", state=f"{base}/run")
     tree = ChildSpec(name="root", children=(child_spec(instance, look(instance.root, os.environ.get(SEARCH, ""))),))
-    policies = {"root": Policy(), NAME: Policy(memory_mib=0)}
+    policies = {"root": Policy(), NAME: Policy(memory_mib=0, start_seconds=SECONDS)}
     incident_file = IncidentFile(base / "incidents")
     return Application(name="test", tree=tree, policies=policies, context="", run_dir=run_dir, incidents=incident_file)
 
@@ -75,12 +77,13 @@ async def started(runtime: RealRuntime, container: str) -> int:
 
 
 def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -> None:
-    with stage_running(f"{HERE}:application", runtime.base / "stage") as stage:
+    with stage_running(f"{HERE}:application", runtime.base / "stage", ready=False) as stage:
+        stage.wait_ready(SECONDS)
         assert stage.tree()[NAME].kind == "program"
         container = asyncio.run(pod(runtime))
         before = asyncio.run(started(runtime, container))
         stage.kill(NAME)
-        stage.wait_running(NAME, incarnation=2)
+        stage.wait_running(NAME, incarnation=2, timeout=SECONDS)
         assert asyncio.run(started(runtime, container)) == before
         asyncio.run(pod(runtime))
         assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [NAME]
@@ -89,12 +92,12 @@ def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_ends_with_the_stage_and_pods_go_on_until_the_next_one(runtime: RealRuntime, number: signal.Signals) -> None:
     stage = StageProcess(f"{HERE}:application", runtime.base / "stage")
-    stage.wait_ready()
+    stage.wait_ready(SECONDS)
     container = asyncio.run(pod(runtime))
     before = asyncio.run(started(runtime, container))
     pid = stage.pid(NAME)
     stage.process.send_signal(number)
-    stage.wait_end()
-    stage.wait(lambda: not exists(pid), "containerd ends with the stage", 5)
-    with stage_running(f"{HERE}:application", runtime.base / "stage"):
+    stage.wait_end(30)
+    stage.wait(lambda: not exists(pid), "containerd ends with the stage")
+    with stage_running(f"{HERE}:application", runtime.base / "stage", ready=False):
         assert asyncio.run(started(runtime, container)) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -24,6 +25,7 @@ from actors.demo.layout import POD, Layout
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from tests.support.remains import take_away
+from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(240)]
 ROOT = Path(__file__).parents[3]
@@ -86,9 +88,12 @@ def traces(root: Path) -> dict[str, list[str]]:
 
 
 def pods_with_resources(root: Path) -> dict[str, list[str]]:
-    """Containers of each pod, as a monitor of the node is told."""
+    """Containers of each pod, as a monitor of the node is told; none while nobody tells it."""
     with grpc.insecure_channel(f"unix://{root}/pod-resources/kubelet.sock") as channel:
-        answer = stubs.PodResourcesListerStub(channel).List(api.ListPodResourcesRequest(), timeout=10)
+        try:
+            answer = stubs.PodResourcesListerStub(channel).List(api.ListPodResourcesRequest(), timeout=10)
+        except grpc.RpcError:
+            return {}
     return {pod.name: [container.name for container in pod.containers] for pod in answer.pod_resources}
 
 
@@ -135,7 +140,8 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
     assert said == sorted(set(said)), "the container was not restarted"
     assert [log.name for log in Path(Layout(str(root)).pod_logs).glob("*/*/*.log")] == ["0.log"]
     assert "pleg" in demo.supervise("incidents")
-    assert pods_with_resources(root) == {POD: ["hello"]}
+    # all was replaced a moment ago: it tells of the pod again once its worker has
+    wait_for(lambda: pods_with_resources(root) == {POD: ["hello"]}, DEADLINE_SECONDS)
     assert demo.end() == 0, demo.text()
     assert demo.text().endswith("nothing is left\n")
     assert traces(root) == {}
@@ -144,11 +150,11 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
 def test_what_a_killed_demo_left_is_removed_by_the_next_one(root: Path) -> None:
     first = Demo(root)
     first.wait_for_lines(1)
+    stage = json.loads(first.supervise("tree", "-o", "json"))["pid"]
     first.end(signal.SIGKILL)
     second = Demo(root, "--once")
     assert second.process.wait(DEADLINE_SECONDS) == 1
     assert f"an agent runs in {root} already" in second.text()
-    stage = next(pid for pid, argv in commands() if "start" in argv and f"--root-dir={root}" in argv)
     os.kill(stage, signal.SIGKILL)
     third = Demo(root, "--once")
     assert third.process.wait(DEADLINE_SECONDS) == 0, third.text()

@@ -163,7 +163,7 @@ def test_an_orderly_stop_leaves_containers_and_no_process(node):
     before, ports = node.running(), (node.healthz_port, node.port)
     node.stop()
     assert node.exit_code == 0
-    assert processes_of(node) == []
+    wait_no_process(node)
     assert node.running() == before
     for port in ports:
         with socket.socket() as sock:
@@ -217,9 +217,9 @@ def test_a_second_signal_ends_the_stage_at_once(node):
     process = node._process
     assert process is not None
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.5)
+    node.until(lambda: node.tree().state == "stopping", "it has begun to stop")
     process.send_signal(signal.SIGTERM)
-    assert process.wait(5) == 1
+    assert process.wait(30) == 1
     node._process = None
     node.start()
 

@@ -15,11 +15,17 @@ from tests.support.runtime import RealRuntime
 _numbers = itertools.count()
 
 
+def wait_serves(found: Joined) -> None:
+    """The node server waits for its certificate, Ready does not: logs and exec would come too early."""
+    found.node.until(found.node.serves, "the node's own server")
+
+
 @pytest.fixture(scope="module")
 def site(session_runtime: RealRuntime) -> Iterator[Joined]:
     with joined(
         session_runtime, f"site{next(_numbers)}", nodeStatusUpdateFrequency="1s", nodeStatusReportFrequency="5s"
     ) as found:
+        wait_serves(found)
         yield found
 
 
@@ -27,6 +33,7 @@ def site(session_runtime: RealRuntime) -> Iterator[Joined]:
 def own(real_runtime: RealRuntime) -> Iterator[Joined]:
     """A node for one test."""
     with joined(real_runtime, f"own{next(_numbers)}") as found:
+        wait_serves(found)
         yield found
 
 

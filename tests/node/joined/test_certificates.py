@@ -54,7 +54,7 @@ class NewNode(JoinedNode):
 
 @contextmanager
 def joining(
-    runtime: RealRuntime, name: str, options: dict[str, object], **config: Any
+    runtime: RealRuntime, name: str, options: dict[str, Any], **config: Any
 ) -> Iterator[tuple[Joined, NewNode]]:
     """A node that was started, and perhaps is not joined yet."""
     with ApiProcess(runtime.base / f"{name}-api", NODE, **options) as cluster, ApiConnection(cluster.admin) as api:
@@ -93,7 +93,7 @@ def _no_real_cluster() -> None:
 
 def test_a_node_joins_by_its_bootstrap_kubeconfig_alone(real_runtime: RealRuntime) -> None:
     with joining(real_runtime, "boot", {}) as (site, node):
-        site.wait_ready(20)
+        site.wait_ready()
         (request,) = requests(site)
         assert request["spec"]["username"] == "system:bootstrap:abcdef"
         assert read(node.current.read_bytes()).common_name == USER
@@ -113,15 +113,16 @@ def test_killed_in_the_middle_of_it_the_node_joins_by_the_same_request(real_runt
         time.sleep(1)
         (request,) = requests(site)
         approve(site, request["metadata"]["name"])
-        site.wait_ready(20)
+        site.wait_ready()
         assert len(requests(site)) == 1
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_certificates_of_seconds_are_rotated_and_the_node_stays_ready(real_runtime: RealRuntime) -> None:
     with joining(real_runtime, "rot", {"certificate_seconds": 45}, serverTLSBootstrap=True) as (site, node):
-        site.wait_ready(20)
-        node.until(lambda: _port_is_open(node.port), "the node server", 5)
+        site.wait_ready()
+        node.until(lambda: _port_is_open(node.port), "the node server")
         seen = {read(node.current.read_bytes()).fingerprint}
         serving = {_served_by(site)}
         end = time.monotonic() + 150
@@ -138,7 +139,7 @@ def test_certificates_of_seconds_are_rotated_and_the_node_stays_ready(real_runti
 
 def test_a_serving_certificate_is_signed_by_the_cluster_and_names_the_node(real_runtime: RealRuntime) -> None:
     with joining(real_runtime, "serve", {"approve_serving": False}, serverTLSBootstrap=True) as (site, node):
-        site.wait_ready(20)
+        site.wait_ready()
 
         def pending() -> list[str]:
             signer = "kubernetes.io/kubelet-serving"

@@ -33,8 +33,8 @@ def environment(site: Joined, name: str) -> dict[str, str]:
 
 def held_up(site: Joined, name: str, text: str) -> None:
     """It waits for its configuration, and status and event say why."""
-    within(SECONDS, lambda: bool(waiting(site, name).get("message")), f"words for {name}")
-    assert waiting(site, name) == {"reason": "CreateContainerConfigError", "message": text}
+    told = {"reason": "CreateContainerConfigError", "message": text}
+    within(SECONDS, lambda: waiting(site, name) == told, f"words for {name}: {text}")
     within(SECONDS, lambda: ("Failed", f"Error: {text}") in events(site, name), f"event of {name}")
 
 

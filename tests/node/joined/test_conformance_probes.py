@@ -16,6 +16,9 @@ from tests.support.recorder import Recorder, recording
 SECONDS = 60.0
 FAIL, PASS = ["false"], ["true"]
 QUICK: Obj = {"periodSeconds": 1, "failureThreshold": 1}
+PATIENT: Obj = {"timeoutSeconds": 20}
+"""A busy machine is not to be taken for an ill container."""
+COMES_UP = "[ -e /up ] || { sleep 1; touch /up; exit 1; }"
 DEAF = ("sh", "-c", "trap '' TERM; while :; do sleep 1; done")
 
 
@@ -51,13 +54,13 @@ def crowd(site: Joined, recorder: Recorder) -> Iterator[Joined]:
         "by-startup": {"startupProbe": command(*FAIL, failureThreshold=2), "livenessProbe": command(*PASS)},
     }
     living: dict[str, Obj] = {
-        "fine": {"livenessProbe": get(recorder, "/healthz", secure=True)},
-        "redirected": {"livenessProbe": get(recorder, away)},
+        "fine": {"livenessProbe": get(recorder, "/healthz", secure=True, **PATIENT)},
+        "redirected": {"livenessProbe": get(recorder, away, **PATIENT)},
         "later": {"readinessProbe": command(*PASS, initialDelaySeconds=6)},
         "never": {"readinessProbe": command(*FAIL)},
         "started": {
-            "startupProbe": command("sh", "-c", "[ -e /up ] || { sleep 1; touch /up; exit 1; }", failureThreshold=90),
-            "livenessProbe": command("test", "-e", "/up"),
+            "startupProbe": command("sh", "-c", COMES_UP, failureThreshold=90, **PATIENT),
+            "livenessProbe": command("test", "-e", "/up", **PATIENT),
         },
     }
     site.create(
@@ -88,9 +91,14 @@ def test_a_container_whose_probe_fails_is_restarted(crowd: Joined, name: str) ->
     ended = status(crowd.pod(name))["containerStatuses"][0].get("lastState", {}).get("terminated") or {}
     assert ended.get("exitCode") in (0, 137, None)
     kind = "Startup" if name in ("by-startup", "in-both-times") else "Liveness"
-    found = events(crowd, name)
-    assert any(reason == "Unhealthy" and text.startswith(f"{kind} probe failed:") for reason, text in found), found
-    assert ("Killing", f"Container main failed {kind.lower()} probe, will be restarted") in found
+    killing = ("Killing", f"Container main failed {kind.lower()} probe, will be restarted")
+
+    def told() -> bool:
+        found = events(crowd, name)
+        failed = [text for reason, text in found if reason == "Unhealthy" and text.startswith(f"{kind} probe failed:")]
+        return bool(failed) and killing in found
+
+    within(SECONDS, told, f"events of {name}")
 
 
 def test_counts_of_restarts_only_grow(crowd: Joined) -> None:
@@ -114,7 +122,7 @@ def test_a_redirect_to_another_host_is_a_success_with_a_warning(crowd: Joined) -
 def test_what_is_fine_is_left_alone(crowd: Joined, recorder: Recorder) -> None:
     crowd.wait_pods_ready("fine", "started", seconds=SECONDS)
     assert (restarts(crowd, "fine"), restarts(crowd, "started")) == (0, 0)
-    assert ("https", "/healthz", "kube-probe/1.36") in recorder.asked
+    within(SECONDS, lambda: ("https", "/healthz", "kube-probe/1.36") in recorder.asked, "probe")
 
 
 def test_no_container_is_ready_before_its_initial_delay(crowd: Joined) -> None:
@@ -150,7 +158,7 @@ def test_sidecars_are_probed_too(crowd: Joined) -> None:
 
 def test_a_pod_that_ends_is_not_ready_and_probed_for_liveness_no_more(site: Joined) -> None:
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "rm /ready; sleep 7"]}}}
-    probes = {"readinessProbe": command("cat", "/ready"), "livenessProbe": command("cat", "/ready")}
+    probes = dict.fromkeys(("readinessProbe", "livenessProbe"), command("cat", "/ready", **PATIENT))
     script = "touch /ready; trap 'exit 0' TERM; while :; do sleep 0.2; done"
     site.create(pod("leaving", container("main", "sh", "-c", script, lifecycle=hook, **probes),
                     terminationGracePeriodSeconds=30))  # fmt: skip

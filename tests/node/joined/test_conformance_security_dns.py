@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.node.joined.test_conformance_config import held_up
 from tests.node.joined.test_contents import BASE, run
-from tests.node.joined.test_pod_features import events, gone, waiting, within
+from tests.node.joined.test_pod_features import events, gone, within
 from tests.support.joined import Joined, container, pod, status
 
 SECONDS = 30.0
@@ -75,12 +77,14 @@ def test_root_is_refused_where_it_is_not_wanted(site: Joined) -> None:
     for name, text in texts.items():
         uid = site.api.call("GET", f"{BASE}/pods/{name}")["metadata"]["uid"]
         whole = f'{text} (pod: "{name}_default({uid})", container: main)'
-        within(SECONDS, lambda name=name: bool(waiting(site, name).get("message")), "words")  # type: ignore[misc]
-        assert waiting(site, name) == {"reason": "CreateContainerConfigError", "message": whole}
-        assert ("Failed", f"Error: {whole}") in events(site, name)
+        held_up(site, name, whole)
     site.wait_pods_ready("numbered")
     for name in ("explicit", "implicit", "numbered"):
         gone(site, name)
+
+
+def told(site: Joined, name: str, reason: str, text: str) -> bool:
+    return any(one == reason and text in message for one, message in events(site, name))
 
 
 def test_kernel_settings_are_set_where_they_are_safe_and_refuse_the_pod_where_not(site: Joined) -> None:
@@ -101,7 +105,7 @@ def test_kernel_settings_are_set_where_they_are_safe_and_refuse_the_pod_where_no
     for name, text in refused.items():
         said = status(site.wait_phase(name, "Failed"))
         assert (said["reason"], said["message"]) == ("SysctlForbidden", f"Pod was rejected: {text}")
-        assert any(reason == "SysctlForbidden" and text in message for reason, message in events(site, name))
+        within(SECONDS, partial(told, site, name, "SysctlForbidden", text), f"event of {name}")
     site.wait_pods_ready("safe")
     shown = run(site, "safe", "cat", "/proc/sys/kernel/shm_rmid_forced", "/proc/sys/net/ipv4/ip_local_port_range")
     assert shown.split() == ["1", "20000", "30000"]

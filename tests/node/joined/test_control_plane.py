@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_command import free_port
 from tests.support.api_connection import ApiConnection
 from tests.support.api_process import ApiProcess
 from tests.support.control_plane import manifests
 from tests.support.joined import NODE, Joined, JoinedNode, condition, status
 from tests.support.runtime import RealRuntime
+from tests.support.tcp_ports import free_port
 
 NAMES = ("kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler")
 KUBE_SYSTEM = "kube-system"
@@ -33,7 +33,9 @@ def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
     node = JoinedNode(real_runtime, server, "control-plane")
     host = Path(node.home, "host")
     host.mkdir()
-    made = manifests(int(server.url.rpartition(":")[2]), (free_port(), free_port(), free_port()), str(host))
+    of_server = int(server.url.rpartition(":")[2])  # which is away, so its port seems to be free
+    etcd, manager, scheduler = other_ports(3, {of_server, node.port, node.healthz_port})
+    made = manifests(of_server, (etcd, manager, scheduler), str(host))
     try:
         for name, text in made.items():
             node.write(name, text)
@@ -56,6 +58,13 @@ def test_kubeadms_static_pods_run_before_the_server_and_are_shown_to_it(
         raise
     finally:
         node.remove()
+
+
+def other_ports(number: int, taken: set[int]) -> set[int]:
+    found = set[int]()
+    while len(found) < number:
+        found |= {free_port()} - taken
+    return found
 
 
 def mirror(joined: Joined, name: str) -> dict[str, object]:

@@ -26,7 +26,7 @@ def test_the_node_is_registered_as_the_host_is(site: Joined) -> None:
     assert {one["type"] for one in status(node)["addresses"]} >= {"InternalIP", "Hostname"}
     kinds = {one["type"]: one["status"] for one in status(node)["conditions"]}
     assert kinds == {"Ready": "True", "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False"}
-    site.nodes.until(lambda: "taints" not in site.nodes.now[f"/{NODE}"]["spec"], "the not-ready taint gone", 5)
+    site.nodes.until(lambda: "taints" not in site.nodes.now[f"/{NODE}"]["spec"], "the not-ready taint gone", 20)
 
 
 def test_its_images_are_told(site: Joined) -> None:
@@ -43,7 +43,7 @@ def test_its_lease_is_renewed(site: Joined) -> None:
     assert lease["spec"]["holderIdentity"] == NODE
     assert lease["spec"]["leaseDurationSeconds"] == 40
     assert lease["metadata"]["ownerReferences"][0]["uid"] == site.nodes.now[f"/{NODE}"]["metadata"]["uid"]
-    end = time.monotonic() + 15
+    end = time.monotonic() + 30
     while site.api.call("GET", LEASE)["spec"]["renewTime"] == lease["spec"]["renewTime"]:
         assert time.monotonic() < end, "the lease is not renewed"
         time.sleep(0.2)
@@ -76,6 +76,9 @@ def test_what_others_set_on_the_node_is_kept(site: Joined) -> None:
         "application/strategic-merge-patch+json",
     )
     site.api.merge(f"{NODES}/{NODE}", {"metadata": {"annotations": {"mine": "kept"}, "labels": {"mine": "too"}}})
+    site.nodes.until(
+        lambda: "mine" in (site.nodes.now[f"/{NODE}"]["metadata"].get("annotations") or {}), "all of that", 20
+    )  # else a heartbeat of before might be taken for one of after
     before = condition(site.nodes.now[f"/{NODE}"], "Ready")["lastHeartbeatTime"]
 
     def later() -> bool:

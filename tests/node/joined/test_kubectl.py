@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from tests.support.joined import Joined, container, pod, status
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")
 TALKS = "n=0; trap 'exit 0' TERM; while :; do echo line $n; n=$((n+1)); sleep 0.2; done"
 SERVES = "trap 'exit 0' TERM; while :; do echo hello from $HOSTNAME | nc -l -p 8080; done & while :; do sleep 0.1; done"
 ECHOES = "trap 'exit 0' TERM; while read -r word; do echo heard $word; done"
+STREAM_SECONDS = 40.0
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +39,25 @@ def pods(site: Joined) -> Iterator[Joined]:
 
 
 def test_logs_are_shown_whole_in_part_and_as_they_come(pods: Joined) -> None:
+    wait_for(lambda: pods.kubectl("logs", "tool", "-c", "talks") != "")  # it is Ready before it has said anything
     shown = pods.kubectl("logs", "tool", "-c", "talks").splitlines()
     assert shown[0] == "line 0"
     assert pods.kubectl("logs", "tool", "-c", "talks", "--tail=1").count("\n") == 1
     stamped = pods.kubectl("logs", "tool", "-c", "talks", "--timestamps", "--limit-bytes=100")
     assert re.match(r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00) line 0\n", stamped)
-    done = subprocess.run(
-        ["timeout", "2", "kubectl", f"--kubeconfig={pods.cluster.admin}", "logs", "-f", "tool", "-ctalks", "--tail=1"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert len(done.stdout.splitlines()) >= 5
+    with subprocess.Popen(
+        ["kubectl", f"--kubeconfig={pods.cluster.admin}", "logs", "-f", "tool", "-ctalks", "--tail=1"],
+        stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        stop = threading.Timer(STREAM_SECONDS, process.kill)
+        stop.start()
+        try:
+            numbers = [int(process.stdout.readline().removeprefix("line ") or -1) for _ in range(5)]
+        finally:
+            stop.cancel()
+            process.kill()
+    assert numbers == list(range(numbers[0], numbers[0] + 5))
 
 
 def test_exec_gives_output_input_and_exit_code(pods: Joined) -> None:
@@ -84,7 +95,7 @@ def test_attach_speaks_with_the_main_process(pods: Joined) -> None:
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
-        stop = threading.Timer(15, process.kill)
+        stop = threading.Timer(STREAM_SECONDS, process.kill)
         stop.start()
         try:
             for _ in range(10):
@@ -95,6 +106,13 @@ def test_attach_speaks_with_the_main_process(pods: Joined) -> None:
         finally:
             stop.cancel()
             process.kill()
+
+
+def listens(pods: Joined) -> bool:
+    """Whether the pod takes a connection to 8080: there is a new listener after each."""
+    show = "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; true"
+    lines = pods.kubectl("exec", "tool", "-c", "serves", "--", "sh", "-c", show).splitlines()
+    return any(f":{8080:X}" in local and state == "0A" for _, local, _, state, *_ in map(str.split, lines))
 
 
 def test_a_port_is_forwarded(pods: Joined) -> None:
@@ -108,9 +126,9 @@ def test_a_port_is_forwarded(pods: Joined) -> None:
             found = re.search(r"127.0.0.1:(\d+) -> 8080", line)
             assert found, line
             for _ in range(2):
-                with socket.create_connection(("127.0.0.1", int(found[1])), timeout=10) as sock:
+                wait_for(lambda: listens(pods))
+                with socket.create_connection(("127.0.0.1", int(found[1])), timeout=STREAM_SECONDS) as sock:
                     assert sock.makefile().readline() == "hello from tool\n"
-                time.sleep(0.3)
         finally:
             process.kill()
 
@@ -134,7 +152,7 @@ def test_a_stream_outlives_the_restart_of_other_actors(pods: Joined) -> None:
             process.stdin.flush()
             assert process.stdout.readline() == "after\n"
             process.stdin.close()
-            assert process.wait(10) == 0
+            assert process.wait(STREAM_SECONDS) == 0
         finally:
             process.kill()
 
@@ -148,7 +166,7 @@ def test_a_debug_container_joins_a_pod_that_runs(pods: Joined) -> None:
         statuses = status(pods.pod("tool")).get("ephemeralContainerStatuses") or [{}]
         return statuses[0].get("state", {}).get("terminated") or {}
 
-    pods.pods.until(lambda: ended(), "the debug container has ended", 20)
+    pods.pods.until(lambda: ended(), "the debug container has ended", 60)
     assert ended()["exitCode"] == 0
     assert pods.kubectl("logs", "tool", "-c", "helper") == "seen: /proc/1/comm\n"
     assert pods.running_ids().items() >= before.items()

@@ -65,6 +65,7 @@ def test_pods_of_the_hosts_network_run_first_and_bring_the_network_that_others_w
             for made in (coredns(), kube_proxy(str(node.home))):
                 api.call("POST", f"{BASE}/pods", made)
             joined.pods.until(lambda: pod_ready(joined, "kube-proxy"), "kube-proxy", 60)
+            node.until(node.serves, "the node's own server")
             assert_kube_proxy(joined)
             assert_waits(joined, "coredns")
             file = Path(real_runtime.instance.network_file)

@@ -62,7 +62,7 @@ def test_a_volume_waits_for_its_secret_and_goes_on_when_it_comes(site: Joined) -
     site.create(pod("patient", container("main", volumeMounts=[{"name": "s", "mountPath": "/s"}]), volumes=[volume]))
     text = 'MountVolume.SetUp failed for volume "s" : secret "tardy" not found'
     within(20, lambda: ("FailedMount", text) in events(site, "patient"), "event")
-    within(5, lambda: waiting(site, "patient").get("reason") == "ContainerCreating", "reason in the status")
+    within(20, lambda: waiting(site, "patient").get("reason") == "ContainerCreating", "reason in the status")
     time.sleep(5.0)  # it has waited for a while, and tries seldom by now
     put(site, "secrets", "tardy", stringData={"k": "v"})
     site.wait_pods_ready("patient")
@@ -101,7 +101,8 @@ def test_another_image_restarts_the_container_and_nothing_else(site: Joined) -> 
 
     within(30, restarted, "restart")
     assert found == {"main": 1, "other": 0}
-    assert ("Killing", "Container main definition changed, will be restarted") in events(site, "moving")
+    killing = ("Killing", "Container main definition changed, will be restarted")
+    within(20, lambda: killing in events(site, "moving"), "event")
     gone(site, "moving")
 
 

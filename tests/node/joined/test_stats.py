@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.joined import NODE, Joined, container, pod
+from tests.support.waiting import wait_for
 
 SPINS = (
     "trap 'exit 0' TERM; dd if=/dev/zero of=/data/file bs=1M count=3 2>/dev/null; echo some log; while :; do :; done"
@@ -24,7 +25,7 @@ def node(site: Joined) -> Iterator[Joined]:
     main["resources"] = {"limits": {"cpu": "200m", "memory": "64Mi"}}
     site.create(pod("busy", main, volumes=volumes, terminationGracePeriodSeconds=0))
     site.wait_pods_ready("busy")
-    time.sleep(1)  # for the container to write its file
+    wait_for(lambda: "some log" in site.kubectl("logs", "busy"), 60)  # it has written its file by then
     yield site
     site.delete("busy")
     site.wait_no_pod("busy")
@@ -38,7 +39,15 @@ def busy(summary: dict[str, Any]) -> dict[str, Any]:
     return next(one for one in summary["pods"] if one["podRef"]["name"] == "busy")
 
 
+def rate(node: Joined) -> float:
+    """Of the container's CPU, as it is now."""
+    (main,) = busy(json.loads(page(node, "/stats/summary?only_cpu_and_memory=true")))["containers"]
+    return float(main["cpu"].get("usageNanoCores", 0))
+
+
 def test_the_summary_has_what_the_node_and_its_pods_use(node: Joined) -> None:
+    # an answer does not wait for long for disks that were not measured yet
+    wait_for(lambda: bool(busy(json.loads(page(node, "/stats/summary"))).get("volume")), 60)
     found = json.loads(page(node, "/stats/summary"))
     whole, one = found["node"], busy(found)
     assert whole["nodeName"] == NODE
@@ -51,8 +60,8 @@ def test_the_summary_has_what_the_node_and_its_pods_use(node: Joined) -> None:
     assert whole["rlimit"]["maxpid"] > whole["rlimit"]["curproc"] > 0
     assert "pods" in [system["name"] for system in whole["systemContainers"]]
     (main,) = one["containers"]
-    # 200m of a core, and it takes all it gets
-    assert 0.05e9 < main["cpu"]["usageNanoCores"] < 0.4e9
+    # 200m of a core, and it takes all it gets; the first rate is of a fifth of a second, in which it may get nothing
+    wait_for(lambda: 0.05e9 < rate(node) < 0.4e9, 60)
     assert main["memory"]["availableBytes"] < 64 << 20
     assert main["memory"]["workingSetBytes"] > 0
     assert one["memory"]["usageBytes"] >= main["memory"]["usageBytes"]
@@ -84,9 +93,10 @@ def test_resource_metrics_go_up_with_what_is_used(node: Joined) -> None:
         assert re.search(r"^node_memory_working_set_bytes [1-9]", text, re.M)
         return float(found[1])
 
-    before = seconds()
+    began, before = time.monotonic(), seconds()
     time.sleep(2.1)
-    assert 0.02 < seconds() - before < 1.0
+    used = seconds() - before
+    assert 0.02 < used < 0.4 * (time.monotonic() - began)
 
 
 def test_cadvisor_metrics_have_the_labels_that_dashboards_use(node: Joined) -> None:

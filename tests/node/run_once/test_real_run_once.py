@@ -55,7 +55,7 @@ def test_what_fails_is_told_from_what_was_started(node: FaultyNode) -> None:
     first = f"  initContainers: [{{name: first, {image}, command: [sh, -c, exit 3]}}]\n"
     node.write("bad", manifest("bad").replace("spec:\n", once + first))
     node.write("broken", "spec: {")
-    done = run_once(node, "--timeout=15")
+    done = run_once(node, "--timeout=60")
     lines = done.stdout.splitlines()
     assert done.returncode == 1
     assert lines[0].startswith("bench/bad-bench: failed (first: exit code 3")
@@ -67,6 +67,6 @@ def test_what_fails_is_told_from_what_was_started(node: FaultyNode) -> None:
 
 def test_what_does_not_begin_in_time_is_waited_for_no_longer(node: FaultyNode) -> None:
     node.write("late", manifest("late").replace("image: ", "image: nowhere.invalid/"))
-    done = run_once(node, "--timeout=6")
+    done = run_once(node, "--timeout=15")
     assert done.returncode == 1
     assert done.stdout.startswith("bench/late-bench: waiting (main: ")

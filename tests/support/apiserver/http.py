@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import Awaitable, Callable
 
 import h11
+
+from tests.support.tcp_ports import held_port
 
 from .request import Answer, Drop, Hijack, Reply, Request, Stream
 
@@ -38,18 +41,23 @@ class HttpServer:
     def __init__(self, handler: Handler, context: ssl.SSLContext) -> None:
         self._handler, self._context = handler, context
         self._server: asyncio.Server | None = None
+        self._held: socket.socket | None = None
+        """Keeps the port also while nobody listens there."""
         self._tasks = set[asyncio.Task[None]]()
         self._writers = set[asyncio.StreamWriter]()
 
     async def start(self, address: str, port: int) -> int:
         """The port."""
         loop = asyncio.get_running_loop()
+        if self._held is None:
+            self._held = held_port(address, port)
+        port = int(self._held.getsockname()[1])
 
         def protocol() -> asyncio.StreamReaderProtocol:
             return asyncio.StreamReaderProtocol(Reader(loop=loop), self._accept, loop=loop)
 
         self._server = await loop.create_server(protocol, address, port, ssl=self._context, backlog=256)
-        return int(self._server.sockets[0].getsockname()[1])
+        return port
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -58,6 +66,11 @@ class HttpServer:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def give_port_back(self) -> None:
+        """It will not listen again."""
+        if self._held is not None:
+            self._held.close()
 
     def drop_connections(self) -> None:
         for writer in list(self._writers):

@@ -62,6 +62,7 @@ class ApiServer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.stop()
+        self._http.give_port_back()
 
     async def start(self) -> None:
         """Listens; on the same port as before if it was stopped."""

@@ -252,14 +252,17 @@ async def test_a_failure_closes_every_idle_connection(tmp_path: Path) -> None:
 
 
 async def test_renewed_credentials_let_calls_under_way_end(tmp_path: Path) -> None:
+    reached = asyncio.Event()
+
     async def slowly(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        reached.set()
         await asyncio.sleep(0.2)
         answer(writer, 200)
 
     async with ScriptedServer(tmp_path, slowly) as server:
         client = ApiClient(access(server, token="old"))
         first = asyncio.create_task(client.call("POST", "/x", body=b"{}"))
-        await asyncio.sleep(0.1)
+        await reached.wait()
         await client.renew(access(server, token="new"))
         await client.call("POST", "/x", body=b"{}")
         assert (await first).status == 200

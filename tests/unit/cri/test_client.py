@@ -53,7 +53,7 @@ async def test_a_slow_call_hits_its_deadline_over_the_socket(tmp_path: Path) -> 
     fake = FakeRuntime()
     fake.faults.add("ListContainers", Fault(hang=True, times=1))
     async with serve(fake, tmp_path / "s") as endpoint:
-        client = CriClient(endpoint, request_seconds=0.1)
+        client = CriClient(endpoint, request_seconds=1.0)
         with pytest.raises(DeadlineExceeded):
             await client.list_containers()
         assert await client.list_containers() == []
@@ -158,7 +158,7 @@ async def test_two_sandboxes_of_one_attempt_are_told_as_they_are() -> None:
 
 
 async def test_a_stop_keeps_its_grace_within_its_deadline() -> None:
-    client, pod = FakeRuntime().client(Deadlines(0.2)), sandbox_config()
+    client, pod = FakeRuntime().client(Deadlines(0.7)), sandbox_config()
     sandbox = await client.run_pod_sandbox(pod)
     made = await client.create_container(sandbox, container_config(pod, ["sleep", "60"]), pod)
     await client.start_container(made)

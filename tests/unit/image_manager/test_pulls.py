@@ -27,7 +27,7 @@ async def begun(pulls: Pulls, count: int, seconds: float = 0.0) -> tuple[list[fl
 
 async def test_pulls_over_the_rate_wait_for_their_turn_and_none_fails():
     at, _ = await begun(Pulls(None, qps=20, burst=2), 5)
-    assert at[4] - at[0] >= 0.14  # three of them after the burst, 50 ms each
+    assert at[4] >= 0.14  # three of them after the burst, 50 ms each
 
 
 async def test_without_a_rate_and_a_limit_all_begin_at_once():

@@ -24,6 +24,7 @@ def names(tmp_path: Path) -> Names:
     return Names(tmp_path / "names")
 
 
+@pytest.mark.usefixtures("old_garbage_stays")
 def test_a_rehearsal_leaves_nothing_open_and_nobody_listening(names: Names) -> None:
     board = Board(1)
     before = set(os.listdir("/proc/self/fd")), threading.active_count(), sys.getprofile()

@@ -132,7 +132,7 @@ def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later
     began = time.monotonic()
     for _ in range(100):
         connection.send(Done("x" * 3_000_000))
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 10
     assert 0 < connection.dropped < 100
     reader, found = Reader(), []
 
@@ -142,7 +142,7 @@ def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later
             loop.stop()
 
     loop.watch(theirs.fileno(), read)
-    loop.call_later(5, loop.stop)
+    loop.call_later(30, loop.stop)
     loop.run()
     assert len(found) == 100 - connection.dropped
     theirs.close()

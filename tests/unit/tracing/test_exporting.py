@@ -16,8 +16,8 @@ from actors.tracing.queue import BATCH_SPANS, MAX_SPANS
 from actors.tracing.span import Kind, Span, SpanContext
 from proto import otlp_trace_pb2 as otlp
 from supervision.metrics import Metrics
-from tests.support.agent_command import free_port
 from tests.support.collector import Collector
+from tests.support.tcp_ports import free_port
 
 SOURCE = Source({"service.name": "kubelet"}, "pleg", "v1")
 CONTEXT = SpanContext(trace_id=b"t" * 16, span_id=b"s" * 8, sampled=True)
