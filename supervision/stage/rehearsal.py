@@ -41,15 +41,24 @@ _SECONDS: Final = 2.0
 _ENGINE: Final = __package__.partition(".")[0] + "."
 
 
-def rehearse(names: Names, board: Board, prepare: Iterable[Callable[[], None]] = ()) -> None:
+def functions() -> list[FunctionType]:
+    """All that are there, but those that the garbage collector was told to leave alone."""
+    return [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
+
+
+def rehearse(
+    names: Names, board: Board, prepare: Iterable[Callable[[], None]] = (), loaded: Iterable[FunctionType] = ()
+) -> None:
     """Opens and closes a few sockets, and leaves nothing open. Without it everything works, with more memory.
 
-    `prepare`: what the application has done once for all its actors.
+    `prepare`: what the application has done once for all its actors. `loaded`: functions besides those that the
+    garbage collector knows of.
     """
     wire.prepare()
     _forget_types()
     try:
-        _bring_together(_profiled(names, board, prepare))
+        seen = _profiled(names, board, prepare)
+        _bring_together(seen, [*loaded, *functions()])
         for _ in range(_ROUNDS):
             asyncio.run(_life(names, board))
     except (OSError, NamingError, AskError, TimeoutError) as error:
@@ -81,13 +90,12 @@ def _profiled(names: Names, board: Board, prepare: Iterable[Callable[[], None]] 
     return seen
 
 
-def _bring_together(seen: dict[int, CodeType]) -> None:
-    functions = [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
-    for function in functions:
+def _bring_together(seen: dict[int, CodeType], known: list[FunctionType]) -> None:
+    for function in known:
         if str(function.__module__).startswith(_ENGINE):  # a stand-in does not do all that actors do
             seen.setdefault(id(function.__code__), function.__code__)
     order = {key: number for number, key in enumerate(seen)}
-    ran = [function for function in functions if id(function.__code__) in order]
+    ran = [function for function in known if id(function.__code__) in order]
     ran.sort(key=lambda function: order[id(function.__code__)])
     for function in ran:
         function.__code__ = _copy(function.__code__)

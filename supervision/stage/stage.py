@@ -43,7 +43,7 @@ from .janitor import Janitor
 from .lock import Lock
 from .loop import Loop
 from .processes import Processes
-from .rehearsal import rehearse
+from .rehearsal import functions, rehearse
 from .shutdown import OrderedStop, is_whole
 from .table import Child, Table
 from .watch import Watch, changed
@@ -112,7 +112,10 @@ class Stage:
 
     def _prepare_to_fork(self) -> None:
         """Leave as little as can be for each process to write to what it shares with the others."""
-        rehearse(self.names, self.board, [load(name) for name in self._application.prepare])
+        prepare, loaded = [load(name) for name in self._application.prepare], functions()
+        gc.freeze()  # what was loaded stays: to go through it once more takes longer than its garbage is worth
+        rehearse(self.names, self.board, prepare, loaded)
+        del loaded
         gaps.one_heap()
         self.clean_pages = CleanPages()
         gc.collect()
