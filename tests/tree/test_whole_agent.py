@@ -22,7 +22,7 @@ from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand
-from tests.support.tcp_ports import free_port
+from tests.support.tcp_ports import free_port, held_port
 from tests.support.waiting import wait_for
 from tests.tree.test_service_manager import ServiceManager
 
@@ -258,8 +258,7 @@ def test_configz_shows_what_is_in_force_and_the_node_has_the_name_that_was_given
 
 def test_an_optional_part_that_cannot_start_is_said_and_the_rest_runs(place: Place) -> None:
     """The port of the main server is another's: it is tried again until it is free."""
-    with socket.socket() as taken:
-        taken.bind(("0.0.0.0", place.ports[1]))
+    with held_port("0.0.0.0", place.ports[1]) as taken:
         taken.listen()
         with place.start() as agent:
             agent.until(lambda: agent.tree()["pleg"].state == "running", "the others run")

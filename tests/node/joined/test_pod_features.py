@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.node.joined.test_contents import BASE, UPDATE_SECONDS, put, run
+from tests.node.joined.test_contents import BASE, put, run
 from tests.support.joined import Joined, container, pod, status
 
 TOKEN = {"serviceAccountToken": {"path": "token", "audience": "vault", "expirationSeconds": 900}}
@@ -53,7 +53,7 @@ def test_projected_files_belong_to_the_group_and_follow_the_labels(site: Joined)
     assert run(site, "mixed", "cat", "/p/deep/a", "/p/labels") == '1tier="one"'
     assert len(run(site, "mixed", "cat", "/p/token").split(".")) == 3
     site.kubectl("label", "pod", "mixed", "tier=two", "--overwrite")
-    within(UPDATE_SECONDS, lambda: run(site, "mixed", "cat", "/p/labels") == 'tier="two"', "new labels in the file")
+    within(20, lambda: run(site, "mixed", "cat", "/p/labels") == 'tier="two"', "new labels in the file")
     gone(site, "mixed")
 
 
