@@ -68,6 +68,7 @@ class ConfigController(Actor):
         self._settle: Timer | None = None
         self._checks: Timer | None = None
         self._sources = Sources(self._agent)
+        self._judged = {self._agent.config_hash}  # by the start, this one
         self._policy = self._agent.policy
         self._store = Store(self._agent.config_checkpoint_dir)
         self._store.prepare()
@@ -91,7 +92,7 @@ class ConfigController(Actor):
 
     async def _look_at_tree(self) -> None:
         """What a policy is judged by."""
-        if self._agent.policy_file and self._sources.tree is None:
+        if self._sources.lacks_tree:
             try:
                 tree = await self.ask(STAGE, GetTree(), Tree, timeout=5.0)
             except AskError as error:
@@ -206,8 +207,10 @@ class ConfigController(Actor):
         try:
             documents = self._sources.read()
             name = hash_of(documents)
-            if name not in self._documents and name != self._agent.config_hash:  # it was judged at the start
+            if name not in self._judged:
                 self._sources.judge(documents)
+                if not self._sources.lacks_tree:
+                    self._judged.add(name)
         except ConfigErrors as error:
             said = str(error)
             if said != self._error:

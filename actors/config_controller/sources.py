@@ -42,6 +42,11 @@ class Sources:
         self.tree: ChildSpec | None = None
         """What a policy is judged by: the names that are supervised, and which of them are supervisors."""
 
+    @property
+    def lacks_tree(self) -> bool:
+        """There is a policy, which cannot be judged yet."""
+        return bool(self._agent.policy_file) and self.tree is None
+
     def read(self) -> list[Document]:
         """The layers as they are now."""
         agent, remote = self._agent, self.remote
