@@ -17,5 +17,8 @@ class Complaints:
             self._said.add(key)
             self._log.warning("%s", text)
 
-    def well(self, key: str) -> None:
+    def well(self, key: str) -> bool:
+        """Whether it was not, until now."""
+        was = key in self._said
         self._said.discard(key)
+        return was

@@ -20,6 +20,7 @@ from actors.config.agent import Agent
 from actors.config.version import git_version
 from actors.pleg.messages import PodNetwork
 from supervision.actor import Address, on
+from supervision.complaints import Complaints
 
 from .declared_features import declared_features
 from .joining import ApiActor
@@ -66,10 +67,10 @@ class HeartbeatClient(ApiActor):
         """What cert_manager was told."""
         self._changed = True
         """Whether the status that is being written differs from the API's."""
-        self._said: set[str] = set()
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
+        self._complaints = Complaints(self.log)
         self.metrics.gauge("kubelet_node_name", 1, node=self.agent.node_name)
         if not self.agent.standalone:
             self._prepare()
@@ -158,7 +159,7 @@ class HeartbeatClient(ApiActor):
             if ours:
                 await self._writer.write(found, reconciled(found, self._plan()))
         except ApiError as error:
-            self._say("register", f"the node is not registered yet: {error}")
+            self._complaints.say("register", f"the node is not registered yet: {error}")
             return False
         self.log.info("node %s is registered already, as %s", self.agent.node_name, found["metadata"].get("uid"))
         return True
@@ -194,12 +195,12 @@ class HeartbeatClient(ApiActor):
                 computed = await self._writer.update(self._compute_of_api, self._due)
             except ApiError as error:
                 gone = "; it was deleted, and is registered again when the agent is restarted"
-                self._say(
+                self._complaints.say(
                     "status",
                     f"the node's status was not written: {error}{gone if isinstance(error, NotFound) else ''}",
                 )
                 return
-            self._said.discard("status")
+            self._complaints.well("status")
             if computed is not None:
                 self._written(computed)
 
@@ -261,19 +262,12 @@ class HeartbeatClient(ApiActor):
     def _lease_failed(self, error: ApiError) -> None:
         self.metrics.count("troupelet_lease_failures_total")
         if self._writer.node is not None:  # before that there is no node to own it
-            self._say("lease", f"the node's lease was not renewed: {error}")
+            self._complaints.say("lease", f"the node's lease was not renewed: {error}")
 
     def _lease_kept(self) -> None:
         self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._wall())
-        if "lease" in self._said:
-            self._said.discard("lease")
+        if self._complaints.well("lease"):
             self.log.info("the node's lease is renewed again")
-
-    def _say(self, key: str, text: str) -> None:
-        """Once, until it has been well."""
-        if key not in self._said:
-            self._said.add(key)
-            self.log.warning("%s", text)
 
 
 class _Requests:

@@ -23,13 +23,13 @@ from actors.linux.cgroup_tree import CgroupError
 from actors.linux.command import Runner, run
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, on
+from supervision.complaints import Complaints
 from supervision.protocol import Hello
 
 from . import node
 from .cgroups import PodCgroups
 from .chores import Chores
 from .claim import Claim
-from .complaints import Complaints
 from .driver import DriverChoice
 from .ledger import Entry, Ledger, entry_of
 from .messages import (

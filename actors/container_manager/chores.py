@@ -8,8 +8,8 @@ from actors.config.agent import Agent
 from actors.linux.cgroup_names import plain_path
 from actors.linux.command import Runner
 from supervision.actor import Actor, DisposableError
+from supervision.complaints import Complaints
 
-from .complaints import Complaints
 from .utility_chains import UtilityChains, families
 
 SECONDS: Final = 60.0
