@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tests.support.incident_file import incidents
 from tests.support.stage_process import exists, stage_running
 from tests.support.tree_actors import HERE, Dispose, Said
+from tests.support.waiting import in_time, seconds_of
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
@@ -33,10 +33,12 @@ def test_it_runs_in_a_child_of_the_stage_not_of_the_actor(tmp_path: Path) -> Non
 
 def test_it_is_killed_at_its_deadline(tmp_path: Path) -> None:
     with stage_running(SMALL, tmp_path / "run") as stage:
-        began = time.monotonic()
-        assert stage.ask(Dispose("nap", 60, deadline=0.3), Said, "echo").text.startswith("timeout")
-        assert time.monotonic() - began < 4
-        assert not _naps(stage.process.pid)
+
+        def killed() -> None:
+            assert stage.ask(Dispose("nap", 60, deadline=0.3), Said, "echo").text.startswith("timeout")
+            assert not _naps(stage.process.pid)
+
+        in_time(lambda: seconds_of(killed), 1.3)
 
 
 def test_it_ends_with_the_actor_that_ordered_it(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand
+from tests.support.service_manager import ServiceManager
 from tests.support.tcp_ports import free_port, held_port
 from tests.support.waiting import wait_for
-from tests.tree.test_service_manager import ServiceManager
 
 pytestmark = pytest.mark.tree
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import socket
@@ -9,12 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(60)]
 ROOT = Path(__file__).parents[3]
+_libc = ctypes.CDLL(None, use_errno=True)
 KEEP = "import asyncio; from actors.container_manager.utility_chains import *; " + (
     "print(asyncio.run(UtilityChains(families()).keep()))"
 )
@@ -103,31 +106,21 @@ def test_a_neighbour_does_not_reach_what_listens_on_localhost(namespace: Namespa
         assert _reaches(namespace, port, within=namespace.name), "what is on the node itself does"
 
 
-class _listening:  # noqa: N801 - reads as what it is, in a with
+@contextmanager
+def _listening(name: str) -> Iterator[int]:
     """A listener on 127.0.0.1 in the namespace; gives its port."""
+    made: list[socket.socket] = []
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def make() -> None:
+        with open(f"/run/netns/{name}") as there:
+            assert _libc.setns(there.fileno(), 0) == 0, os.strerror(ctypes.get_errno())
+        made.append(socket.create_server(("127.0.0.1", 0)))
 
-    def __enter__(self) -> int:
-        def make() -> None:  # a thread of its own, for a namespace is a thread's
-            with open(f"/run/netns/{self._name}") as there:
-                _setns(there.fileno())
-            self._socket = socket.create_server(("127.0.0.1", 0))
-
-        thread = threading.Thread(target=make)
-        thread.start()
-        thread.join()
-        return int(self._socket.getsockname()[1])
-
-    def __exit__(self, *error: object) -> None:
-        self._socket.close()
-
-
-def _setns(descriptor: int) -> None:
-    import ctypes
-
-    assert ctypes.CDLL(None, use_errno=True).setns(descriptor, 0) == 0, os.strerror(ctypes.get_errno())
+    thread = threading.Thread(target=make)  # of its own, for a namespace is a thread's
+    thread.start()
+    thread.join()
+    with made[0] as sock:
+        yield int(sock.getsockname()[1])
 
 
 def _reaches(namespace: Namespace, port: int, within: str = "") -> bool:
