@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -12,11 +10,11 @@ import pytest
 from actors.config.agent import Agent
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config.places import default_policy_file
-from actors.tree import OPTIONAL, PRELOAD, PREPARE, tree
+from actors.tree import OPTIONAL, PRELOAD, PREPARE, PREPARE_JOINED, tree
 from supervision.actor import Actor
 from supervision.policy import load
-from supervision.process import load as load_object
 from supervision.spec import ChildSpec, walk
+from tests.support.traces import left_by
 
 FULL = tree(Agent(config=KubeletConfiguration(readOnlyPort=10255)), ChildSpec(name="container_runtime", program=("x",)))
 
@@ -38,12 +36,10 @@ def test_everything_that_is_preloaded_can_be_imported(module):
     assert import_module(module)
 
 
-@pytest.mark.usefixtures("old_garbage_stays")
-@pytest.mark.parametrize("function", PREPARE)
+@pytest.mark.parametrize("function", [*PREPARE, *PREPARE_JOINED])
 def test_what_is_prepared_for_all_opens_nothing_and_starts_no_thread(function):
-    before = len(os.listdir("/proc/self/fd")), threading.active_count()
-    load_object(function)()
-    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+    module, _, name = function.partition(":")
+    assert left_by(f"{name}()", after=f"from {module} import {name}") == []
 
 
 def test_each_worker_is_a_box_of_its_own():
