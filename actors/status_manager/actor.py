@@ -30,8 +30,18 @@ from .api_pods import ApiPod
 from .container_status import Readiness
 from .joined import UPKEEP_SECONDS, Joined
 from .known import Known, PodTable
+from .live_pods import live_pods
 from .memory import ProbeMemory
-from .messages import GetPods, GetPodStatus, PodObserved, Pods, PodStatusFound, ProbeResult
+from .messages import (
+    GetLivePods,
+    GetPods,
+    GetPodStatus,
+    LivePods,
+    PodObserved,
+    Pods,
+    PodStatusFound,
+    ProbeResult,
+)
 from .node_addresses import node_ips
 from .phase import TERMINAL
 from .pod_metrics import PodMetrics
@@ -71,6 +81,8 @@ class StatusManager(Actor):
         self._node = Node([])
         self._memory = ProbeMemory("")
         self._saving = False
+        self._spoken: set[str] = set()
+        """Workers that have told their pods."""
 
     @property
     def agent(self) -> Agent:
@@ -174,6 +186,7 @@ class StatusManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        self._spoken.add(message.worker)
         if self._joined is not None:
             self._joined.worker_has_spoken(message.worker)
 
@@ -252,6 +265,11 @@ class StatusManager(Actor):
         items = [_with_status(known, self.table.api.get(known.uid)) for known in self.table.sorted()]
         listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
         return Pods(codec.encode(listed))
+
+    @on(GetLivePods)
+    def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
+        found = live_pods(self.table, standalone=self.agent.standalone)
+        return LivePods(found, complete=len(self._spoken) >= self.agent.workers)
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:

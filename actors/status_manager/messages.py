@@ -101,3 +101,28 @@ class PodStatusFound(Message, frozen=True):
     pod: bytes
     status: bytes
     """JSON of the v1 PodStatus."""
+
+
+class GetLivePods(Message, frozen=True):
+    """From shutdown_manager. Answered with LivePods."""
+
+
+class LivePod(msgspec.Struct, frozen=True, kw_only=True):
+    """What matters of a pod to who is to end it."""
+
+    uid: str
+    full_name: str
+    """`name_namespace`."""
+    static: bool
+    priority: int
+    grace_seconds: int
+    finished: bool
+    """Its containers, volumes and cgroup are gone, or never were."""
+    told: bool
+    """The API server has its status of now; always so without one."""
+
+
+class LivePods(Message, frozen=True):
+    pods: list[LivePod]
+    complete: bool
+    """Every worker has told its pods; before that some may be missing."""

@@ -1,0 +1,43 @@
+"""The pods as somebody sees them who is to end them. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.kube.names import SYSTEM_CRITICAL_PRIORITY
+from actors.kube.pod import Pod
+from actors.kube.pods import grace_period
+
+from .known import Known, PodTable
+from .messages import LivePod
+
+CLASSES: Final = {
+    "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1000,
+    "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
+}
+"""The priority classes that every cluster has; the API server resolves them, but not those of a file's pods."""
+
+
+def live_pods(table: PodTable, *, standalone: bool) -> list[LivePod]:
+    return [
+        LivePod(
+            uid=known.uid,
+            full_name=known.full_name,
+            static=known.static,
+            priority=priority_of(known.pod),
+            grace_seconds=grace_period(known.pod),
+            finished=known.seen.finished or known.seen.stage == "rejected",
+            told=standalone or is_told(table, known),
+        )
+        for known in table.sorted()
+    ]
+
+
+def is_told(table: PodTable, known: Known) -> bool:
+    """Whether there is nothing to write of it. Before the API server has said what it has, nobody knows."""
+    return table.api.synced and table.step(known.uid) is None
+
+
+def priority_of(pod: Pod) -> int:
+    given = pod.spec.priority
+    return CLASSES.get(pod.spec.priorityClassName, 0) if given is None else given

@@ -1,0 +1,78 @@
+"""What the status manager tells who is to end the pods."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.pod_workers.messages import KnownPods
+from actors.status_manager.messages import GetLivePods, LivePod, LivePods
+from supervision.harness import Harness
+from tests.support.api_joined import joined, pod, seen
+from tests.support.pods_of_api import ApiPodStore
+
+
+async def live(harness: Harness) -> LivePods:
+    answer = await harness.deliver(GetLivePods())
+    assert isinstance(answer, LivePods)
+    return answer
+
+
+async def test_a_pod_is_told_once_the_api_server_has_its_last_status(tmp_path: Path) -> None:
+    store = ApiPodStore()
+    bound = store.put(pod(priority=7, terminationGracePeriodSeconds=9))
+    async with joined(tmp_path, store) as harness:
+        await harness.deliver(seen(bound))
+        assert [one.told for one in (await live(harness)).pods] == [False]  # the server has not said what it has
+        await store.sync(harness)
+        await harness.advance(1.0)
+        expected = LivePod(
+            uid="u", full_name="p_n", static=False, priority=7, grace_seconds=9, finished=False, told=True
+        )
+        assert (await live(harness)).pods == [expected]
+
+        over = seen(bound, code=143, at=2.0, stage="terminated", reason="Terminated", message="m", finished=True)
+        await harness.deliver(over)
+        (now,) = (await live(harness)).pods
+        assert (now.finished, now.told) == (True, False)
+        await harness.advance(1.0)
+        assert (await live(harness)).pods[0].told
+        status = store.find("p")["status"]
+        assert (status["phase"], status["reason"]) == ("Failed", "Terminated")
+        assert {"type": "DisruptionTarget", "reason": "TerminationByKubelet"}.items() <= next(
+            one.items() for one in status["conditions"] if one["type"] == "DisruptionTarget"
+        )
+
+
+async def test_it_is_complete_once_every_worker_has_told_its_pods(tmp_path: Path) -> None:
+    async with joined(tmp_path, ApiPodStore()) as harness:
+        assert not (await live(harness)).complete
+        await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        assert (await live(harness)).complete
+
+
+@pytest.mark.parametrize(
+    ("spec", "priority"),
+    [
+        ({}, 0),
+        ({"priority": -3}, -3),
+        ({"priorityClassName": "system-node-critical"}, 2_000_001_000),
+        ({"priorityClassName": "system-cluster-critical"}, 2_000_000_000),
+        ({"priorityClassName": "theirs"}, 0),
+        ({"priorityClassName": "system-node-critical", "priority": 5}, 5),
+    ],
+)
+async def test_the_classes_of_every_cluster_are_known_where_nobody_resolves_them(
+    tmp_path: Path, spec: dict[str, Any], priority: int
+) -> None:
+    async with joined(tmp_path, ApiPodStore()) as harness:
+        await harness.deliver(seen(pod(**spec)))
+        assert [one.priority for one in (await live(harness)).pods] == [priority]
+
+
+async def test_a_pod_that_was_rejected_has_nothing_left_to_end(tmp_path: Path) -> None:
+    async with joined(tmp_path, ApiPodStore()) as harness:
+        await harness.deliver(seen(pod(), run=False, stage="rejected", reason="OutOfcpu"))
+        assert [one.finished for one in (await live(harness)).pods] == [True]
