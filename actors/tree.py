@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.config.agent import OPTIONAL_ACTORS, Agent
+from actors.config.shutdown_windows import windows
 from supervision.spec import ChildSpec
 
 PRELOAD: Final = (
@@ -104,6 +105,7 @@ def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
         box("pleg", "actors.pleg.actor:Pleg"),
         box("prober", "actors.prober.actor:Prober"),
         box("status_manager", "actors.status_manager.actor:StatusManager"),
+        box("shutdown_manager", "actors.shutdown_manager.actor:ShutdownManager") if windows(agent.config) else None,
         supervisor(
             "http_servers",
             box("node_server", "actors.http_servers.node_server:NodeServer") if served else None,

@@ -17,10 +17,12 @@ from typing import Any, Final
 from actors.api.errors import ApiError, NotFound
 from actors.cert_manager.messages import NodeAddresses
 from actors.config.agent import Agent
+from actors.config.shutdown_windows import windows
 from actors.config.version import git_version
 from actors.pleg.messages import PodNetwork
 from supervision.actor import Address, on
 from supervision.complaints import Complaints
+from supervision.protocol import Hello
 
 from .declared_features import declared_features
 from .joining import ApiActor
@@ -74,6 +76,8 @@ class HeartbeatClient(ApiActor):
         self.metrics.gauge("kubelet_node_name", 1, node=self.agent.node_name)
         if not self.agent.standalone:
             self._prepare()
+            if windows(self.agent.config):
+                self.tell("shutdown_manager", Hello(self.name, self.incarnation), deadline=30.0)
         await super().on_start()
 
     def _prepare(self) -> None:

@@ -51,8 +51,7 @@ READERS: Final[dict[str, tuple[str, ...]]] = {
         "qosReserved", "evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionPressureTransitionPeriod",
         "evictionMaxPodGracePeriod", "evictionMinimumReclaim", "mergeDefaultEvictionSettings",
         "cpuManagerReconcilePeriod", "protectKernelDefaults", "kernelMemcgNotification",
-        "localStorageCapacityIsolation", "memoryThrottlingFactor", "memoryReservationPolicy", "shutdownGracePeriod",
-        "shutdownGracePeriodCriticalPods", "shutdownGracePeriodByPodPriority", "makeIPTablesUtilChains",
+        "localStorageCapacityIsolation", "memoryThrottlingFactor", "memoryReservationPolicy", "makeIPTablesUtilChains",
     ),
     "volume_manager": ("volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
     "image_manager": (
@@ -70,7 +69,8 @@ RESTART: Final = frozenset({
     "cgroupsPerQOS", "kubeletCgroups", "systemCgroups", "failCgroupV1", "failSwapOn", "oomScoreAdj", "maxOpenFiles",
     "cpuManagerPolicy", "cpuManagerPolicyOptions", "memoryManagerPolicy", "reservedMemory", "topologyManagerPolicy",
     "topologyManagerScope", "topologyManagerPolicyOptions", "registerNode", "registerWithTaints", "featureGates",
-    "showHiddenMetricsForVersion",
+    "showHiddenMetricsForVersion", "shutdownGracePeriod", "shutdownGracePeriodCriticalPods",
+    "shutdownGracePeriodByPodPriority",
 })  # fmt: skip
 """Fields that are never changed while the agent runs."""
 

@@ -22,6 +22,7 @@ from actors.linux.cgroup_names import parse_root
 from actors.linux.cgroup_tree import CgroupError
 from actors.linux.command import Runner, run
 from actors.pod_workers.messages import KnownPods
+from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, on
 from supervision.complaints import Complaints
 from supervision.protocol import Hello
@@ -31,6 +32,7 @@ from .cgroups import PodCgroups
 from .chores import Chores
 from .claim import Claim
 from .driver import DriverChoice
+from .leaving import Leaving
 from .ledger import Entry, Ledger, entry_of
 from .messages import (
     AdmissionFailed,
@@ -90,11 +92,13 @@ class ContainerManager(Actor):
         self._prepared, self._released = asyncio.Event(), asyncio.Event()
         self._driver, self._choosing = DriverChoice(self, self._agent, self._host), asyncio.Lock()
         self._shortage = Shortage(self, self._agent, self._host)
+        self._leaving = Leaving(self, self._agent)
         self._protect()
         self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
         self.start_task(self._prepare(), "prepare")
         self.after(0.0, self._ask_workers)
         self._shortage.begin()
+        self._leaving.begin()
         Chores(self, self._agent, self._complaints, self._host, self._runner).begin()
 
     async def on_hello(self, name: str) -> None:
@@ -234,10 +238,16 @@ class ContainerManager(Actor):
             self._expected -= {uid}
             self._release_if_told()
             await self._released.wait()
-            refusal = refuse(pod, self._shortage.short) or self._ledger.refuse(entry)
+            refusal = await self._leaving.refuse() or refuse(pod, self._shortage.short) or self._ledger.refuse(entry)
+            if self._leaving.ends(uid):
+                return AdmissionFailed(uid, "a shutdown of the node has ended it")
             if refusal is not None:
                 return self._rejected(uid, refusal.reason, refusal.message)
         return await self._enter(entry, limits, running=message.running)
+
+    @on(NodeShutdown)
+    def on_node_shutdown(self, message: NodeShutdown, sender: Address) -> None:
+        self._leaving.learn(message)
 
     @on(ResizePod)
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:

@@ -30,6 +30,8 @@ HEARTBEAT_SECONDS, DEFAULT_HEARTBEAT = 3, 10
 RUNTIME_SECONDS = 60.0
 """So long the runtime may be away while it is started again."""
 NODE_NAME = "bench"
+SHUTDOWN = "1s"
+"""No longer than any logind waits by itself: nothing of this machine is configured anew."""
 
 
 class FaultyNode(Node):
@@ -41,9 +43,12 @@ class FaultyNode(Node):
         name: str = "agent",
         *,
         heartbeat_seconds: int = HEARTBEAT_SECONDS,
-        with_read_only_port: bool = False,
+        with_every_box: bool = False,
     ) -> None:
-        self._read_only_port = free_port() if with_read_only_port else 0
+        """`with_every_box`: those of the tree, too, that are there under some configurations only."""
+        self._boxes: dict[str, object] = (
+            {"readOnlyPort": free_port(), "shutdownGracePeriod": SHUTDOWN} if with_every_box else {}
+        )
         super().__init__(runtime, name)
         policy = Path(self.home, "policy.yaml")
         text, usual = policy.read_text(), f"heartbeat_seconds: {DEFAULT_HEARTBEAT}\n"
@@ -51,7 +56,7 @@ class FaultyNode(Node):
         policy.write_text(text.replace(usual, f"heartbeat_seconds: {heartbeat_seconds}\n"))
 
     def _configuration(self) -> dict[str, object]:
-        return {**super()._configuration(), "readOnlyPort": self._read_only_port}
+        return {**super()._configuration(), **self._boxes}
 
     # -- faults -----------------------------------------------------------------------------------------------------
     def inject(self, name: str, fault: Fault, **options: Any) -> None:

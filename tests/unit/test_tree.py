@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.config.agent import Agent
+from actors.config.duration import Duration
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config.places import default_policy_file
 from actors.tree import OPTIONAL, PRELOAD, PREPARE, PREPARE_JOINED, tree
@@ -16,7 +17,10 @@ from supervision.policy import load
 from supervision.spec import ChildSpec, walk
 from tests.support.traces import left_by
 
-FULL = tree(Agent(config=KubeletConfiguration(readOnlyPort=10255)), ChildSpec(name="container_runtime", program=("x",)))
+FULL = tree(
+    Agent(config=KubeletConfiguration(readOnlyPort=10255, shutdownGracePeriod=Duration(1))),
+    ChildSpec(name="container_runtime", program=("x",)),
+)
 
 
 def test_the_policy_file_fits_the_tree_with_and_without_its_optional_boxes():

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from actors.config.agent import Agent
+from actors.config.duration import Duration
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.tree import tree
 from supervision.spec import ChildSpec, walk
@@ -21,7 +22,8 @@ from tests.support.faulty_node import DEFAULT_HEARTBEAT, FaultyNode, HealthWatch
 from tests.support.managed import managed_runtime
 
 WHOLE = tree(
-    Agent(config=KubeletConfiguration(readOnlyPort=1)), ChildSpec(name="container_runtime", program=("containerd",))
+    Agent(config=KubeletConfiguration(readOnlyPort=1, shutdownGracePeriod=Duration(1))),
+    ChildSpec(name="container_runtime", program=("containerd",)),
 )
 NAMES = [name for name, _, _ in walk(WHOLE)]
 PROGRAMS = [name for name, _, spec in walk(WHOLE) if spec.program]
@@ -42,7 +44,7 @@ next restart is forgotten. What has nothing to do with time is to hold in each t
 @pytest.fixture(scope="module")
 def node() -> Iterator[FaultyNode]:
     with managed_runtime() as runtime:
-        agent = FaultyNode(runtime, with_read_only_port=True)
+        agent = FaultyNode(runtime, with_every_box=True)
         try:
             agent.start()
             agent.wait_whole()
@@ -221,7 +223,7 @@ def all_hung(node: FaultyNode) -> str:
 @pytest.mark.timeout(300)
 def test_under_the_usual_policy_every_hang_is_over_within_twelve_seconds():
     with managed_runtime() as runtime:
-        node = FaultyNode(runtime, heartbeat_seconds=DEFAULT_HEARTBEAT, with_read_only_port=True)
+        node = FaultyNode(runtime, heartbeat_seconds=DEFAULT_HEARTBEAT, with_every_box=True)
         try:
             node.start()
             node.wait_whole()

@@ -6,7 +6,16 @@ import pytest
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config.missing import MISSING, without_effect
 
-READING = {"agent", "eviction", "kernel_tunables", "loading", "log_settings", "preflight", "startup"}
+READING = {
+    "agent",
+    "eviction",
+    "kernel_tunables",
+    "loading",
+    "log_settings",
+    "preflight",
+    "shutdown_windows",
+    "startup",
+}
 """Modules of the configuration that act on fields, beside those that only judge them."""
 ROOT = Path(__file__).parents[3] / "actors"
 SOURCES = {

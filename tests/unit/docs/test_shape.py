@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.config.agent import Agent
+from actors.config.duration import Duration
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.pod_workers.table import TRANSITIONS
 from actors.tree import tree
@@ -62,7 +63,7 @@ def drawn() -> list[tuple[int, str]]:
 
 
 def test_the_tree_in_the_readme_is_the_tree_in_the_code():
-    agent = Agent(workers=2, config=KubeletConfiguration(readOnlyPort=10255))
+    agent = Agent(workers=2, config=KubeletConfiguration(readOnlyPort=10255, shutdownGracePeriod=Duration(1)))
     root = tree(agent, ChildSpec(name="container_runtime", program=("containerd",)))
     depths = {"root": 0}
     boxes = []

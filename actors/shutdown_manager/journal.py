@@ -1,0 +1,77 @@
+"""What is to be known of the last shutdown once the machine is up again.
+
+The file has the kubelet's name and fields, and one of our own. It is synced: the machine is about to go down.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+FILE: Final = "graceful_node_shutdown_state"
+_TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+class Last(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Of the last shutdown. Times are RFC 3339, empty: not known."""
+
+    start: str = msgspec.field(default="", name="startTime")
+    end: str = msgspec.field(default="", name="endTime")
+    pods: tuple[str, ...] = ()
+    """UIDs of the API server's pods that it ended, and whose last status the API server does not have yet."""
+
+
+class Journal:
+    """`problem`: why it could not be read or written; the shutdown goes on without it."""
+
+    def __init__(self, root_dir: str) -> None:
+        self.path = f"{root_dir}/{FILE}"
+        self.problem = ""
+        self.last = Last()
+
+    def load(self) -> None:
+        try:
+            with open(self.path, "rb") as file:
+                self.last = msgspec.json.decode(file.read(), type=Last)
+        except FileNotFoundError:
+            pass
+        except (OSError, msgspec.DecodeError) as error:
+            self.problem = f"{self.path} is not read: {error}"
+
+    def put(self, last: Last) -> None:
+        """Write it, if it is another."""
+        if last == self.last:
+            return
+        self.last = last
+        try:
+            new = f"{self.path}.new"
+            with open(new, "wb") as file:
+                file.write(msgspec.json.encode(last))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new, self.path)
+            directory = os.open(os.path.dirname(self.path), os.O_RDONLY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+            self.problem = ""
+        except OSError as error:
+            self.problem = f"{self.path} is not written: {error}"
+
+
+def stamp(seconds: float) -> str:
+    """RFC 3339 of seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
+
+
+def seconds(text: str) -> float:
+    """Seconds since 1970; 0.0 for what is no time, or Go's time that is none."""
+    try:
+        found = datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0
+    return max(found, 0.0)

@@ -1,0 +1,144 @@
+"""The conversation with systemd-logind, over the system bus: org.freedesktop.login1(5), Inhibitor Locks.
+
+Whether the machine is being shut down is logind's property, not the signal that announces it: anybody on the bus may
+send a signal to anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from dbus_fast import Message
+    from dbus_fast.aio import MessageBus
+
+CALL_SECONDS: Final = 5.0
+DROP_IN_DIR: Final = "/etc/systemd/logind.conf.d"
+DROP_IN: Final = "99-kubelet.conf"
+"""The kubelet's name for it, so that there is one whoever runs the node."""
+WHO: Final = "kubelet"
+WHY: Final = "Kubelet needs time to handle node shutdown"
+_BUS: Final = "org.freedesktop.DBus"
+_LOGIN: Final = ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
+_SYSTEMD: Final = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
+_SIGNAL: Final = "PrepareForShutdown"
+_MATCH: Final = f"type='signal',sender='{_LOGIN[0]}',path='{_LOGIN[1]}',interface='{_LOGIN[2]}',member='{_SIGNAL}'"
+
+
+class LogindError(Exception):
+    """logind, or the bus to it, is not there or refuses."""
+
+
+class Logind:
+    """One connection. Every call raises LogindError."""
+
+    def __init__(self, drop_in_dir: str = DROP_IN_DIR) -> None:
+        self._drop_in_dir = drop_in_dir
+        self._bus: MessageBus | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._news, self._lost = asyncio.Event(), False
+
+    async def connect(self) -> None:
+        """The address is that of the environment (DBUS_SYSTEM_BUS_ADDRESS), else the usual one."""
+        from dbus_fast import BusType
+        from dbus_fast.aio import MessageBus
+
+        try:
+            bus = MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True, auth_timeout=CALL_SECONDS)
+            async with asyncio.timeout(CALL_SECONDS):
+                await bus.connect()
+        except Exception as error:  # the library promises no more than that
+            raise LogindError(f"the system bus does not answer: {_text(error)}") from error
+        self._bus = bus
+        bus.add_message_handler(self._heard)
+        self._watching = asyncio.ensure_future(self._watch(bus))
+        await self._call((_BUS, "/org/freedesktop/DBus", _BUS), "AddMatch", "s", [_MATCH])
+
+    def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._bus is not None:
+            self._bus.disconnect()
+            self._bus = None
+
+    async def _watch(self, bus: MessageBus) -> None:
+        with suppress(Exception):  # of whatever kind it was lost with
+            await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
+        self._lost = True
+        self._news.set()
+
+    def _heard(self, message: Message) -> None:
+        if message.member == _SIGNAL:
+            self._news.set()
+
+    async def news(self) -> None:
+        """Wait until logind may have something to say. Raises LogindError when the bus is lost."""
+        await self._news.wait()
+        if self._lost:
+            raise LogindError("the connection to the system bus was lost")
+        self._news.clear()
+
+    async def preparing(self) -> bool:
+        """Whether the machine is being shut down."""
+        return bool(await self._property("PreparingForShutdown"))
+
+    async def delay(self) -> float:
+        """Seconds that logind lets itself be delayed for (InhibitDelayMaxSec)."""
+        return int(await self._property("InhibitDelayMaxUSec")) / 1e6
+
+    async def raise_delay(self, seconds: float) -> None:
+        """Have it wait for that long; it reads its configuration anew some time later."""
+        _write_drop_in(self._drop_in_dir, seconds)
+        await self._call(_SYSTEMD, "KillUnit", "ssi", ["systemd-logind.service", "all", int(signal.SIGHUP)])
+
+    async def inhibit(self) -> int:
+        """Take a lock that delays a shutdown: a descriptor, the lock is held until it is closed."""
+        reply = await self._call(_LOGIN, "Inhibit", "ssss", ["shutdown", WHO, WHY, "delay"])
+        return int(reply.unix_fds[reply.body[0]])
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+    async def _property(self, name: str) -> Any:
+        whom = (_LOGIN[0], _LOGIN[1], "org.freedesktop.DBus.Properties")
+        reply = await self._call(whom, "Get", "ss", [_LOGIN[2], name])
+        return reply.body[0].value
+
+    async def _call(self, whom: tuple[str, str, str], member: str, signature: str, body: list[Any]) -> Message:
+        from dbus_fast import Message, MessageType
+
+        destination, path, interface = whom
+        call = Message(
+            destination=destination, path=path, interface=interface, member=member, signature=signature, body=body
+        )
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                reply = await self._connected().call(call)
+        except Exception as error:
+            raise LogindError(f"{member} was not answered: {_text(error)}") from error
+        if reply is None or reply.message_type is MessageType.ERROR:
+            why = f"{reply.error_name}: {reply.body}" if reply is not None else "no answer"
+            raise LogindError(f"{member} was refused: {why}")
+        return reply
+
+    def _connected(self) -> MessageBus:
+        if self._bus is None:
+            raise LogindError("not connected")
+        return self._bus
+
+
+def _write_drop_in(directory: str, seconds: float) -> None:
+    path = Path(directory, DROP_IN)
+    try:
+        os.makedirs(directory, 0o755, exist_ok=True)
+        path.write_text(f"# Written by the node agent\n[Login]\nInhibitDelayMaxSec={seconds:g}\n")
+        path.chmod(0o644)
+    except OSError as error:
+        raise LogindError(f"{path} cannot be written: {error}") from error
+
+
+def _text(error: BaseException) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,58 @@
+"""Whom the container manager keeps away because the node is shut down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actors.config.duration import Duration
+from actors.container_manager.leaving import HOLD_SECONDS
+from actors.container_manager.messages import AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
+from actors.shutdown_manager.messages import NodeShutdown
+from supervision.protocol import Hello
+from tests.support.managed_host import Host, admit, pod
+
+WINDOW = {"shutdownGracePeriod": Duration(10)}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+async def test_while_the_node_goes_down_new_pods_are_rejected_and_running_ones_are_not(host: Host) -> None:
+    async with host.start(**WINDOW) as manager:
+        assert manager.sent(Hello, to="shutdown_manager")
+        await manager.deliver(NodeShutdown(active=True))
+        critical = pod(priority=2_000_001_000)
+        for data in (pod(), critical):
+            assert await admit(manager, "new", data) == PodRejected(
+                "new", "NodeShutdown", "Pod was rejected as the node is shutting down."
+            )
+        assert await admit(manager, "old", pod(), running=True) == PodAdmitted("old", "/kubepods/besteffort/podold")
+
+        await manager.deliver(NodeShutdown(active=False))
+        assert isinstance(await admit(manager, "new", pod()), PodAdmitted)
+
+
+async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_anew(host: Host) -> None:
+    async with host.start(**WINDOW) as manager:
+        await manager.deliver(NodeShutdown(active=False, ended=["ended"]))
+        assert isinstance(await admit(manager, "ended", pod()), AdmissionFailed)  # it is told to end meanwhile
+        assert isinstance(await admit(manager, "other", pod()), PodAdmitted)
+
+
+async def test_new_pods_wait_for_the_shutdown_managers_word_but_not_for_long(host: Host) -> None:
+    async with host.start(**WINDOW) as manager:
+        waiting = manager.post(AdmitPod("u", pod()))
+        await manager.advance(HOLD_SECONDS / 2)
+        assert not waiting.done()
+        await manager.advance(HOLD_SECONDS)
+        assert isinstance(await waiting, PodAdmitted)
+
+
+async def test_without_windows_nobody_is_asked_and_nobody_waits(host: Host) -> None:
+    async with host.start() as manager:
+        assert not manager.sent(Hello, to="shutdown_manager")
+        assert isinstance(await admit(manager, "u", pod()), PodAdmitted)

@@ -1,0 +1,304 @@
+"""The shutdown manager with a real bus, a stand-in for logind on it, and neighbours that are faked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors.api_clients.messages import NodeProblem, RecordEvent
+from actors.config.agent import Agent
+from actors.config.duration import Duration
+from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.kube.pods import worker_of
+from actors.pod_workers.messages import KillPod
+from actors.shutdown_manager.actor import LOOK_SECONDS, MESSAGE, NOT_READY, ShutdownManager
+from actors.shutdown_manager.journal import FILE
+from actors.shutdown_manager.logind import DROP_IN
+from actors.shutdown_manager.messages import NodeShutdown
+from actors.shutdown_manager.sequence import REPEAT_SECONDS
+from actors.status_manager.messages import GetLivePods, LivePod, LivePods
+from supervision.actor import AskError
+from supervision.harness import Harness, VirtualClock
+from supervision.protocol import Hello
+from tests.support.system_bus import SystemBus, system_bus
+
+TOTAL, CRITICAL = 5, 2
+SYSTEM = 2_000_000_000
+NOW = 1_700_000_000.0
+
+
+class Node:
+    """The actor, and the pods that it asks about."""
+
+    def __init__(self, folder: Path, bus: SystemBus, *, total: float = TOTAL, incarnation: int = 1) -> None:
+        (folder / "root").mkdir(exist_ok=True)
+        config = KubeletConfiguration(
+            shutdownGracePeriod=Duration(total), shutdownGracePeriodCriticalPods=Duration(CRITICAL)
+        )
+        agent = Agent(config=config, root_dir=str(folder / "root"), standalone=False, workers=2, node_name="n")
+        clock = VirtualClock()
+        self.state = folder / "root" / FILE
+        self.pods: dict[str, LivePod] = {}
+        self.complete = True
+        self.harness = Harness(
+            ShutdownManager,
+            name="shutdown_manager",
+            context=agent,
+            arguments={"clock": clock, "wall": lambda: NOW, "drop_in_dir": str(bus.drop_in_dir)},
+            clock=clock,
+            incarnation=incarnation,
+        )
+        self.harness.answer(GetLivePods, lambda _: LivePods(list(self.pods.values()), complete=self.complete))
+
+    def put(self, uid: str, priority: int = 0, *, static: bool = False) -> None:
+        self.pods[uid] = LivePod(
+            uid=uid, full_name=f"{uid}_default", static=static, priority=priority, grace_seconds=30, finished=False,
+            told=True,
+        )  # fmt: skip
+
+    def change(self, uid: str, **fields: object) -> None:
+        self.pods[uid] = msgspec.structs.replace(self.pods[uid], **fields)
+
+    def killed(self) -> dict[str, int]:
+        """Seconds of grace by UID."""
+        return {order.uid: order.grace_seconds for order in self.harness.sent(KillPod)}
+
+    async def seen(self, bus: SystemBus, event: str, count: int = 1) -> None:
+        await self.harness.wait(lambda: len(bus.seen(event)) >= count, event, timeout=20.0)
+
+    async def turned(self, *, active: bool, count: int = 1) -> None:
+        where = lambda told: told.active is active  # noqa: E731
+        await self.harness.wait_sent(NodeShutdown, to="container_manager", where=where, count=count, timeout=20.0)
+        await self.harness.settle()
+
+
+@pytest.fixture
+def bus(tmp_path: Path) -> Iterator[SystemBus]:
+    with system_bus(tmp_path / "bus", delay=TOTAL) as found:
+        yield found
+
+
+@pytest.fixture
+def node(tmp_path: Path, bus: SystemBus) -> Node:
+    return Node(tmp_path, bus)
+
+
+async def test_a_lock_is_held_that_delays_shutdowns_and_nothing_else(node: Node, bus: SystemBus) -> None:
+    async with node.harness:
+        await node.seen(bus, "lock")
+        (lock,) = bus.seen("lock")
+        assert (lock["what"], lock["who"], lock["mode"]) == ("shutdown", "kubelet", "delay")
+        assert not bus.drop_in_dir.exists()
+        assert node.harness.sent(NodeProblem) == [NodeProblem("shutdown", "")]
+        assert node.harness.sent(NodeShutdown) == [NodeShutdown(active=False)]
+
+
+async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    node.put("dns", SYSTEM)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        assert node.harness.sent(NodeProblem, "api_clients/heartbeat_client")[-1] == NodeProblem("shutdown", NOT_READY)
+        assert [(event.kind, event.reason) for event in node.harness.sent(RecordEvent)] == [("Node", "Shutdown")]
+        (order,) = node.harness.sent(KillPod, worker_of("web", 2))
+        assert (order.uid, order.reason, order.message, order.grace_seconds) == ("web", "Terminated", MESSAGE, 3)
+        assert set(node.killed()) == {"web"}
+
+        node.change("web", finished=True)
+        await node.harness.advance(LOOK_SECONDS)
+        assert node.killed() == {"web": 3, "dns": 2}
+        assert bus.locks == 1
+        node.change("dns", finished=True)
+        await node.harness.advance(LOOK_SECONDS)
+        await node.seen(bus, "down")
+        assert not bus.seen("overdue")
+        samples = node.harness.actor.metrics.snapshot("", 1).samples
+        assert {sample.name: sample.value for sample in samples} == {
+            "kubelet_graceful_shutdown_start_time_seconds": NOW,
+            "kubelet_graceful_shutdown_end_time_seconds": NOW,
+        }
+
+
+async def test_it_waits_for_the_last_statuses_but_not_longer_than_it_may(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        node.change("web", finished=True, told=False)
+        await node.harness.advance(TOTAL - 0.5)
+        assert bus.locks == 1
+        assert json.loads(node.state.read_bytes())["pods"] == ["web"]
+        await node.harness.advance(1.0)
+        await node.seen(bus, "down")
+        assert json.loads(node.state.read_bytes())["pods"] == ["web"]
+
+
+async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
+    node: Node, bus: SystemBus, tmp_path: Path
+) -> None:
+    node.put("web")
+    node.put("static", static=True)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        for uid in node.pods:
+            node.change(uid, finished=True, told=False)
+        await node.harness.advance(TOTAL + 1)
+    bus.tell("cancel")
+    after = Node(tmp_path, bus)
+    after.pods, after.complete = node.pods, False
+    async with after.harness:
+        assert after.harness.sent(NodeShutdown)[0].ended == ["web"]  # a static pod begins anew, as it should
+        await after.harness.advance(REPEAT_SECONDS)
+        assert after.harness.sent(NodeShutdown)[-1].ended == ["web"]
+        assert after.killed() == {}
+        after.complete = True
+        after.change("web", finished=False)
+        await after.harness.advance(REPEAT_SECONDS)
+        assert set(after.killed()) == {"web"}
+        after.change("web", finished=True, told=True)
+        await after.harness.advance(REPEAT_SECONDS)
+        assert after.harness.sent(NodeShutdown)[-1].ended == []
+        assert "pods" not in json.loads(after.state.read_bytes())
+
+
+async def test_a_shutdown_that_is_cancelled_leaves_the_other_pods_alone(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    node.put("dns", SYSTEM)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        bus.tell("cancel")
+        await node.turned(active=False, count=2)
+        await node.seen(bus, "lock", 2)
+        await node.harness.advance(TOTAL + 1)
+        assert set(node.killed()) == {"web"}
+        assert node.harness.sent(NodeProblem)[-1] == NodeProblem("shutdown", "")
+        await node.harness.wait(lambda: bus.locks == 1, "the first lock let go")
+        texts = [event.message for event in node.harness.sent(RecordEvent)]
+        assert texts == ["Shutdown manager detected shutdown event", "Shutdown manager detected cancelled event"]
+
+
+async def test_a_signal_that_anybody_may_send_ends_no_pod(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("lie")
+        bus.tell("lie")
+        await asyncio.sleep(0.2)  # nothing is to come of it
+        await node.harness.advance(1.0)
+        assert node.killed() == {}
+        assert bus.locks == 1
+        bus.tell("begin")
+        await node.turned(active=True)
+        assert set(node.killed()) == {"web"}
+
+
+async def test_logind_is_had_to_wait_as_long_as_the_windows_are(tmp_path: Path, bus: SystemBus) -> None:
+    node = Node(tmp_path, bus, total=20)
+    async with node.harness:
+        await node.seen(bus, "configuration")
+        assert "[Login]\nInhibitDelayMaxSec=20\n" in (bus.drop_in_dir / DROP_IN).read_text()
+        while not bus.seen("lock"):
+            await node.harness.advance(0.1)
+            await asyncio.sleep(0.01)
+        node.put("web")
+        bus.tell("begin")
+        await node.turned(active=True)
+        assert node.killed() == {"web": 18}
+
+
+async def test_where_logind_waits_no_longer_the_critical_pods_have_their_time(
+    tmp_path: Path, bus: SystemBus, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = Node(tmp_path, bus, total=20)
+    bus.drop_in_dir.write_text("no directory")
+    node.put("web")
+    node.put("dns", SYSTEM)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        assert node.killed() == {"web": 3}
+        await node.harness.advance(3.2)
+        assert node.killed() == {"web": 3, "dns": 2}
+        assert "logind waits 5 s for the end of pods, not 20 s" in caplog.text
+
+
+async def test_a_bus_that_is_away_is_tried_each_second_and_said_once(
+    node: Node, bus: SystemBus, caplog: pytest.LogCaptureFixture
+) -> None:
+    bus.stop()
+    async with node.harness:
+        for _ in range(5):
+            await node.harness.advance(1.0)
+            await asyncio.sleep(0.02)
+        assert caplog.text.count("will not wait for its pods") == 1
+        bus.start()
+        while not bus.seen("lock"):
+            await node.harness.advance(1.0)
+            await asyncio.sleep(0.02)
+        bus.stop()
+        await node.harness.wait(lambda: caplog.text.count("will not wait") == 2, "it is said again")
+        bus.start()
+        while len(bus.seen("lock")) < 2:
+            await node.harness.advance(1.0)
+            await asyncio.sleep(0.02)
+
+
+async def test_the_bus_may_go_in_the_middle_of_a_shutdown(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    node.put("dns", SYSTEM)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        bus.stop()
+        node.change("web", finished=True)
+        await node.harness.advance(LOOK_SECONDS)
+        assert set(node.killed()) == {"web", "dns"}
+
+
+async def test_the_next_incarnation_goes_on_with_a_shutdown(tmp_path: Path, node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+    next_one = Node(tmp_path, bus, incarnation=2)
+    next_one.pods = node.pods
+    async with next_one.harness:
+        await next_one.turned(active=True)
+        assert set(next_one.killed()) == {"web"}
+
+
+async def test_while_nobody_says_which_pods_there_are_their_time_is_kept(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    node.harness.answer(GetLivePods, AskError("status_manager is not there"))
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        await node.harness.advance(1.0)
+        assert bus.locks == 1
+        node.harness.answer(GetLivePods, lambda _: LivePods(list(node.pods.values()), complete=True))
+        await node.harness.advance(LOOK_SECONDS)
+        assert node.killed() == {"web": 2}
+
+
+async def test_who_says_hello_is_told_how_things_stand(node: Node, bus: SystemBus) -> None:
+    async with node.harness:
+        await node.seen(bus, "lock")
+        before = len(node.harness.sent(NodeShutdown))
+        await node.harness.deliver(Hello("container_manager", 2))
+        assert len(node.harness.sent(NodeShutdown)) == before + 1

@@ -1,0 +1,136 @@
+"""A stand-in for systemd-logind, and for systemd as far as it is asked to signal it: a process of its own on a bus.
+
+Run as `python -m tests.support.fake_logind DROP_IN_DIR DELAY_SECONDS EVENTS_FILE`, with the bus in
+DBUS_SYSTEM_BUS_ADDRESS. It does what a line on its standard input says: `begin` a shutdown, `cancel` it, or `lie`: give
+the signal of a shutdown without one. What happens goes to the file of events, a line of JSON each. As logind does, it
+gives no lock while it shuts down, and goes on when all locks are let go, or after the delay at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+from dbus_fast import BusType, DBusError, PropertyAccess
+from dbus_fast.aio import MessageBus
+from dbus_fast.annotations import DBusBool, DBusInt32, DBusSignature, DBusStr, DBusUnixFd
+from dbus_fast.service import ServiceInterface, dbus_method, dbus_property, dbus_signal
+
+DBusUInt64 = Annotated[int, DBusSignature("t")]
+DBusNothing = Annotated[None, DBusSignature("")]
+
+
+class Logind(ServiceInterface):
+    """org.freedesktop.login1.Manager, as far as inhibitors go."""
+
+    def __init__(self, drop_in_dir: str, delay: float, events: str) -> None:
+        super().__init__("org.freedesktop.login1.Manager")
+        self._drop_in_dir, self._delay, self._events = Path(drop_in_dir), delay, Path(events)
+        self._preparing = False
+        self._locks: set[int] = set()
+        self._over = asyncio.Event()
+
+    def say(self, event: str, **more: object) -> None:
+        with self._events.open("a") as file:
+            file.write(json.dumps({"event": event, "at": time.monotonic(), **more}) + "\n")
+
+    @dbus_method()
+    def Inhibit(self, what: DBusStr, who: DBusStr, why: DBusStr, mode: DBusStr) -> DBusUnixFd:
+        if self._preparing:
+            raise DBusError("org.freedesktop.login1.OperationInProgress", "the operation is already running")
+        ours, theirs = os.pipe()
+        self._locks.add(ours)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(ours, self._let_go, ours)
+        loop.call_later(0.1, os.close, theirs)  # once it is sent
+        self.say("lock", what=what, who=who, why=why, mode=mode)
+        return theirs
+
+    def _let_go(self, lock: int) -> None:
+        asyncio.get_running_loop().remove_reader(lock)
+        os.close(lock)
+        self._locks.discard(lock)
+        self.say("let go")
+        if not self._locks:
+            self._over.set()
+
+    @dbus_property(access=PropertyAccess.READ)
+    def PreparingForShutdown(self) -> DBusBool:
+        return self._preparing
+
+    @dbus_property(access=PropertyAccess.READ)
+    def InhibitDelayMaxUSec(self) -> DBusUInt64:
+        return int(self._delay * 1e6)
+
+    @dbus_signal()
+    def PrepareForShutdown(self, start: DBusBool) -> DBusBool:
+        return start
+
+    def read_drop_ins(self) -> None:
+        """As after SIGHUP."""
+        for path in sorted(self._drop_in_dir.glob("*.conf")):
+            found = re.search(r"^InhibitDelayMaxSec=([0-9.]+)$", path.read_text(), re.MULTILINE)
+            if found is not None:
+                self._delay = float(found[1])
+        self.say("configuration", delay=self._delay)
+
+    async def begin(self) -> None:
+        self._preparing = True
+        self.say("begin")
+        self._over.clear()
+        self.PrepareForShutdown(True)
+        try:
+            async with asyncio.timeout(self._delay if self._locks else 0.0):
+                await self._over.wait()
+        except TimeoutError:
+            self.say("overdue")
+        if self._preparing:
+            self.say("down")
+
+    def cancel(self) -> None:
+        self._preparing = False
+        self.say("cancel")
+        self.PrepareForShutdown(False)
+
+
+class Systemd(ServiceInterface):
+    """org.freedesktop.systemd1.Manager, as far as signals to units go."""
+
+    def __init__(self, logind: Logind) -> None:
+        super().__init__("org.freedesktop.systemd1.Manager")
+        self._logind = logind
+
+    @dbus_method()
+    def KillUnit(self, name: DBusStr, who: DBusStr, number: DBusInt32) -> DBusNothing:
+        assert (name, who, number) == ("systemd-logind.service", "all", 1)
+        asyncio.get_running_loop().call_later(0.3, self._logind.read_drop_ins)
+
+
+async def main(drop_in_dir: str, delay: str, events: str) -> None:
+    bus = await MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True).connect()
+    logind = Logind(drop_in_dir, float(delay), events)
+    bus.export("/org/freedesktop/login1", logind)
+    bus.export("/org/freedesktop/systemd1", Systemd(logind))
+    await bus.request_name("org.freedesktop.systemd1")
+    await bus.request_name("org.freedesktop.login1")
+    logind.say("ready")
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    running = set()
+    while line := (await reader.readline()).decode().strip():
+        if line == "begin":
+            running.add(asyncio.ensure_future(logind.begin()))
+        elif line == "cancel":
+            logind.cancel()
+        elif line == "lie":
+            logind.PrepareForShutdown(True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

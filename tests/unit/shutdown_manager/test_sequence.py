@@ -1,0 +1,124 @@
+"""Whose turn it is to end, while the node is shut down."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.config.shutdown_windows import Window
+from actors.shutdown_manager.sequence import REPEAT_SECONDS, Ending, Order, group
+from actors.status_manager.messages import LivePod
+
+CRITICAL = 2_000_000_000
+TWO = (Window(0, 20), Window(CRITICAL, 10))
+
+
+def pod(uid: str, priority: int = 0, grace: int = 30, *, finished: bool = False) -> LivePod:
+    return LivePod(
+        uid=uid, full_name=f"{uid}_default", static=False, priority=priority, grace_seconds=grace, finished=finished,
+        told=finished,
+    )  # fmt: skip
+
+
+def ended(one: LivePod) -> LivePod:
+    return msgspec.structs.replace(one, finished=True)
+
+
+def told(orders: list[Order]) -> dict[str, int]:
+    return {order.pod.uid: order.grace_seconds for order in orders}
+
+
+def test_the_group_of_low_priority_is_told_first_and_the_critical_one_waits_for_it() -> None:
+    low, high = pod("low"), pod("high", CRITICAL)
+    ending = Ending(TWO, 100.0)
+    assert told(ending.step([low, high], 100.0)) == {"low": 20}
+    assert told(ending.step([low, high], 105.0)) == {"low": 20}  # again, and no less
+    assert told(ending.step([ended(low), high], 106.0)) == {"high": 10}
+    assert not ending.over
+    assert ending.step([ended(low), ended(high)], 107.0) == []
+    assert ending.over
+    assert ending.late == []
+
+
+def test_a_pod_has_no_more_time_than_it_asks_for() -> None:
+    assert told(Ending(TWO, 0.0).step([pod("quick", grace=3)], 0.0)) == {"quick": 3}
+
+
+def test_when_its_window_has_passed_a_group_is_waited_for_no_more() -> None:
+    low, high = pod("low"), pod("high", CRITICAL)
+    ending = Ending(TWO, 0.0)
+    ending.step([low, high], 0.0)
+    assert told(ending.step([low, high], 20.0)) == {"low": 20, "high": 10}
+    assert [one.uid for one in ending.late] == ["low"]
+    ending.step([low, high], 30.0)
+    assert ending.over
+    assert [one.uid for one in ending.late] == ["low", "high"]
+
+
+def test_a_window_of_no_length_still_has_its_pods_told() -> None:
+    ending = Ending((Window(0, 0), Window(10, 5)), 0.0)
+    low, high = pod("low"), pod("high", 10)
+    assert told(ending.step([low, high], 0.0)) == {"low": 0}
+    assert told(ending.step([low, high], 0.2)) == {"high": 5}
+
+
+def test_orders_are_repeated_but_not_at_each_look() -> None:
+    ending = Ending(TWO, 0.0)
+    assert ending.step([pod("a")], 0.0)
+    assert not ending.step([pod("a")], REPEAT_SECONDS / 2)
+    assert ending.step([pod("a")], REPEAT_SECONDS)
+
+
+def test_a_pod_that_comes_when_its_turn_has_passed_is_told_too() -> None:
+    ending = Ending(TWO, 0.0)
+    assert told(ending.step([pod("high", CRITICAL)], 0.0)) == {"high": 10}
+    assert told(ending.step([pod("high", CRITICAL), pod("late")], 4.5)) == {"high": 10, "late": 6}
+
+
+def test_nobodys_turn_is_over_sooner_while_it_is_not_known_who_is_there() -> None:
+    ending = Ending(TWO, 0.0)
+    assert ending.step(None, 19.9) == []
+    assert told(ending.step([pod("low")], 19.9)) == {"low": 1}
+    ending = Ending(TWO, 0.0)
+    ending.step(None, 20.0)
+    ending.step(None, 30.0)
+    assert ending.over
+
+
+def test_a_pod_belongs_to_the_highest_window_that_is_not_above_it() -> None:
+    many = (Window(0, 1), Window(100, 1), Window(CRITICAL, 1))
+    assert [group(priority, many) for priority in (-10, 0, 99, 100, CRITICAL - 1, CRITICAL, CRITICAL + 1000)] == [
+        0, 0, 0, 1, 1, 2, 2,
+    ]  # fmt: skip
+
+
+_PODS = st.lists(
+    st.builds(pod, st.sampled_from("abcdefgh"), st.integers(-5, 30), st.integers(0, 60)),
+    unique_by=lambda one: one.uid,
+)
+_WINDOWS = st.lists(
+    st.builds(Window, st.integers(0, 20), st.integers(0, 9).map(float)), min_size=1, max_size=4,
+    unique_by=lambda one: one.priority,
+).map(lambda found: tuple(sorted(found, key=lambda one: one.priority)))  # fmt: skip
+
+
+@given(_WINDOWS, _PODS, st.data())
+def test_however_pods_end_all_are_told_in_order_and_in_time(
+    windows: tuple[Window, ...], pods: list[LivePod], data: st.DataObject
+) -> None:
+    ending, now, first = Ending(windows, 0.0), 0.0, {}
+    looks = 0
+    while not ending.over:
+        for order in ending.step(pods, now):
+            first.setdefault(order.pod.uid, now)
+            assert 0 <= order.grace_seconds <= order.pod.grace_seconds
+        assert looks < 1000
+        looks, now = looks + 1, now + 0.5
+        pods = [ended(one) if one.uid in first and data.draw(st.booleans()) else one for one in pods]
+    assert now <= sum(window.seconds for window in windows) + len(windows) + 1
+    assert set(first) == {one.uid for one in pods}
+    for one in pods:
+        for other in pods:
+            if group(one.priority, windows) < group(other.priority, windows):
+                assert first[one.uid] <= first[other.uid]
