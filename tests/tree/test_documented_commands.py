@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.config.places import run_dir_of
 from tests.support.tcp_ports import free_port
 
 pytestmark = pytest.mark.tree
@@ -79,6 +81,7 @@ class Node:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        shutil.rmtree(run_dir_of(str(self.root)), ignore_errors=True)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`supervise` with these words, for this agent."""
