@@ -15,6 +15,7 @@ from typing import Any, cast
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
 
+from actors.config.agent import Agent
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.kube.codec import ObjectError, decode
 from actors.kube.pod import Pod, PodStatus
@@ -29,6 +30,7 @@ from .container_logs.query import LogQuery, QueryError, parse_query
 from .container_logs.reader import LogUnavailable, open_beneath, read_log
 from .container_logs.where import LogPlace, LogRefused, find_log
 from .counting import READ_ONLY, READ_WRITE, Counting
+from .stats import disk
 
 ASK_SECONDS = 5.0
 SCRAPE_SECONDS = 1.0
@@ -185,7 +187,16 @@ class MetricsPage(Handler):
         numbers: exposition.Numbers = self.application.settings["numbers"]
         samples = await scrape(self.actor, numbers)
         self.set_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-        self.finish(exposition.text(samples))
+        self.write(exposition.text(samples))
+        await self.finish(await self._volumes())
+
+    async def _volumes(self) -> str:
+        """Of claims; where no pod has one, nobody is asked and nothing is loaded."""
+        if not disk.has_claims(cast(Agent, self.actor.context).pods_dir):
+            return ""
+        from .stats.pages import volumes
+
+        return await volumes(self)
 
 
 async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:

@@ -67,6 +67,11 @@ def _of(path: str) -> dict[str, int]:
         return {"used_bytes": 0, "inodes_used": 0}
 
 
+def has_claims(pods_dir: str) -> bool:
+    """Whether any pod may have the volume of a claim that is measured. Touches the pods' own directories only."""
+    return any(os.path.exists(f"{pods_dir}/{uid}/volumes/{_CSI}") for uid in _names(pods_dir))
+
+
 def file_systems(paths: list[str]) -> dict[str, dict[str, int]]:
     """By path, those that are not there left out: what is used is all that is used there."""
     found: dict[str, dict[str, int]] = {}

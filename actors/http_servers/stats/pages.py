@@ -1,4 +1,4 @@
-"""/stats/summary, /metrics/resource and /metrics/cadvisor. Loaded by the first request for one of them."""
+"""/stats/summary, /metrics/resource, /metrics/cadvisor, and the volumes of /metrics. Loaded by the first request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from actors.http_servers.prometheus_text import CONTENT_TYPE, Row, simple
 from actors.http_servers.requests import Handler
 from actors.http_servers.runtime import client_of
 
-from . import cadvisor_metrics, host, resource_metrics
+from . import cadvisor_metrics, host, resource_metrics, volume_metrics
 from .collecting import KEPT_SECONDS, Collector
 from .sample import Sample
 from .summary import summary as summarise
@@ -57,6 +57,12 @@ async def cadvisor(handler: Handler) -> None:
     failed: list[Row] = [({}, int(sample is None))]
     handler.write(simple("container_scrape_error", "gauge", "1 when the figures could not be had", failed))
     await handler.finish(simple("machine_scrape_error", "gauge", "1 when they could not be had", [({}, 0)]))
+
+
+async def volumes(handler: Handler) -> str:
+    """The part of /metrics that says how full claims are."""
+    sample = await _look(handler, KEPT_SECONDS, disks=True)
+    return volume_metrics.text(sample) if sample is not None else ""
 
 
 async def _look(handler: Handler, most_seconds: float, *, disks: bool) -> Sample | None:

@@ -132,6 +132,10 @@ def test_a_volume_is_attached_staged_once_published_to_each_pod_and_undone(site:
     figures = measured(site, "one")
     assert figures["pvcRef"] == {"name": "disk", "namespace": "default"}
     assert figures["capacityBytes"] > figures["usedBytes"] > 0
+    page = site.kubectl("get", "--raw", f"{NODES}/{NODE}/proxy/metrics").splitlines()
+    series = 'kubelet_volume_stats_%s{namespace="default",persistentvolumeclaim="disk"} '
+    for name, figure in (("capacity_bytes", "capacityBytes"), ("used_bytes", "usedBytes"), ("inodes", "inodes")):
+        assert [line for line in page if line.startswith(series % name)] == [f"{series % name}{figures[figure]}"]
     gone(site, "one")
     within(SECONDS, lambda: len(driver.requests("NodeUnpublishVolume")) >= 1, "unpublishing")
     assert not driver.requests("NodeUnstageVolume")

@@ -1,0 +1,39 @@
+"""How full claims are, as series of /metrics."""
+
+from types import SimpleNamespace
+
+from actors.cri.model import Sandbox
+from actors.http_servers.stats.disk import has_claims
+from actors.http_servers.stats.volume_metrics import text
+
+
+def pod(uid, namespace="n"):
+    return SimpleNamespace(sandbox=Sandbox(id=f"s{uid}", pod_uid=uid, pod_name=f"p{uid}", pod_namespace=namespace))
+
+
+def sample(*pods, **disks):
+    return SimpleNamespace(pods=pods, disks={uid: {"volumes": volumes} for uid, volumes in disks.items()})
+
+
+def test_a_claim_of_two_pods_is_one_series_and_a_volume_without_one_is_none():
+    data = {"claim": "data", "capacity_bytes": 10, "used_bytes": 4}
+    found = text(sample(pod("a"), pod("b"), pod("c", "m"), a={"v": data, "scratch": {"used_bytes": 1}}, b={"v": data},
+                        c={"v": {**data, "used_bytes": 5}}))  # fmt: skip
+    assert [line for line in found.splitlines() if not line.startswith("#")] == [
+        'kubelet_volume_stats_capacity_bytes{namespace="m",persistentvolumeclaim="data"} 10',
+        'kubelet_volume_stats_capacity_bytes{namespace="n",persistentvolumeclaim="data"} 10',
+        'kubelet_volume_stats_used_bytes{namespace="m",persistentvolumeclaim="data"} 5',
+        'kubelet_volume_stats_used_bytes{namespace="n",persistentvolumeclaim="data"} 4',
+    ]
+
+
+def test_nothing_is_said_while_the_disks_are_not_measured():
+    assert text(sample(pod("a"))) == ""
+
+
+def test_claims_are_there_once_a_pod_has_a_directory_for_a_drivers_volume(tmp_path):
+    assert not has_claims(str(tmp_path / "pods"))
+    (tmp_path / "pods/u/volumes/kubernetes.io~empty-dir").mkdir(parents=True)
+    assert not has_claims(str(tmp_path / "pods"))
+    (tmp_path / "pods/u/volumes/kubernetes.io~csi").mkdir()
+    assert has_claims(str(tmp_path / "pods"))
