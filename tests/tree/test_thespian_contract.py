@@ -1,5 +1,6 @@
 """One small suite of plain Thespian actors on Thespian's own bases and on ours."""
 
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +21,8 @@ def _free_port() -> int:
 
 
 @pytest.fixture(params=["simpleSystemBase", "multiprocTCPBase", "ours"])
-def system(request: pytest.FixtureRequest) -> Iterator[Any]:
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("THESPLOG_FILE", os.devnull)  # else Thespian leaves a log in the machine's temporary directory
     capabilities = {}
     base: Any = request.param
     if base == "ours":
