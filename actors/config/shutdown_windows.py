@@ -29,7 +29,7 @@ def windows(config: KubeletConfiguration) -> tuple[Window, ...]:
     if not enabled("GracefulNodeShutdown", config.featureGates):
         return ()
     if by_priority:
-        found = (Window(each.priority, float(each.shutdownGracePeriodSeconds)) for each in by_priority)
+        found = (Window(each.priority, max(0.0, float(each.shutdownGracePeriodSeconds))) for each in by_priority)
         return tuple(sorted(found, key=lambda window: window.priority))
     total, critical = float(config.shutdownGracePeriod), float(config.shutdownGracePeriodCriticalPods)
     if total <= 0:

@@ -234,13 +234,15 @@ class ContainerManager(Actor):
         if not _UID.match(uid):
             return self._rejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
         await self._make_sure()
+        if not message.running:
+            await self._leaving.told()
+            if self._leaving.ends(uid, counted=uid in self._ledger):
+                return AdmissionFailed(uid, "the shutdown of the node ends it")
         if not message.running and uid not in self._ledger:
             self._expected -= {uid}
             self._release_if_told()
             await self._released.wait()
-            refusal = await self._leaving.refuse() or refuse(pod, self._shortage.short) or self._ledger.refuse(entry)
-            if self._leaving.ends(uid):
-                return AdmissionFailed(uid, "a shutdown of the node has ended it")
+            refusal = self._leaving.refuse() or refuse(pod, self._shortage.short) or self._ledger.refuse(entry)
             if refusal is not None:
                 return self._rejected(uid, refusal.reason, refusal.message)
         return await self._enter(entry, limits, running=message.running)

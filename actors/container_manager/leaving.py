@@ -13,7 +13,7 @@ from supervision.protocol import Hello
 
 from .ledger import Refusal
 
-HOLD_SECONDS: Final = 1.0
+HOLD_SECONDS: Final = 5.0
 """The longest that a new pod waits for the shutdown manager to tell how things stand."""
 ACTIVE: Final = Refusal("NodeShutdown", "Pod was rejected as the node is shutting down.")
 
@@ -37,12 +37,16 @@ class Leaving:
         self._shutdown = message
         self._told.set()
 
-    async def refuse(self) -> Refusal | None:
-        """Why no pod may come that does not run."""
+    async def told(self) -> None:
+        """Wait until it is known how things stand, but not for long."""
         if self._expected:
             await self._told.wait()
+
+    def refuse(self) -> Refusal | None:
+        """Why no pod may come that is not on the node."""
         return ACTIVE if self._shutdown.active else None
 
-    def ends(self, uid: str) -> bool:
-        """Whether this pod was ended, and is told so by the shutdown manager once more."""
-        return uid in self._shutdown.ended
+    def ends(self, uid: str, *, counted: bool) -> bool:
+        """Whether this pod, which does not run, is told to end by the shutdown manager now. `counted`: it was on the
+        node before; a worker that was replaced meanwhile asks again."""
+        return uid in self._shutdown.ended or (counted and self._shutdown.active)

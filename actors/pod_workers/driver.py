@@ -144,6 +144,8 @@ class PodDriver:
             self.kill = order
         elif order.grace_seconds < self.kill.grace_seconds:
             self.kill = msgspec.structs.replace(self.kill, grace_seconds=order.grace_seconds)
+        elif self._leaving.is_set():
+            return  # orders are repeated: what waits for its next try goes on waiting
         self._leaving.set()
         self._hurry_if_less(before)
         self.poke()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, cast
 
 from actors.api_clients.messages import NodeProblem, RecordEvent
@@ -23,13 +23,18 @@ from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
 from supervision.complaints import Complaints
 
-from .journal import Journal, Last, seconds, stamp
+from .journal import Journal, Last, boot_id, seconds, stamp
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
 from .sequence import REPEAT_SECONDS, Ending
 
 RETRY_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.2
+LOOK_AGAIN_SECONDS: Final = 5.0
+SAY_SECONDS: Final = 5.0
+"""So long, once all have ended, the API server may take to hear of it; what it does not is told after the boot."""
+PRESUMED_SECONDS: Final = 30.0
+EPSILON: Final = 0.001
 DELAY_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 """Between looks whether logind has read its configuration."""
 REASON: Final = "Terminated"
@@ -51,7 +56,8 @@ class ShutdownManager(Actor):
         super().__init__()
         self._clock, self._wall, self._drop_in_dir = clock, wall, drop_in_dir
         self._lock = -1
-        self._active = False
+        self._active = self._presumed = False
+        """Presumed: the incarnation before this one was amid a shutdown, and logind has not said yet whether it is."""
         self._ending: asyncio.Task[None] | None = None
 
     async def on_start(self) -> None:
@@ -60,6 +66,10 @@ class ShutdownManager(Actor):
         self._complaints = Complaints(self.log)
         self._journal = Journal(self._agent.root_dir)
         self._journal.load()
+        self._boot, last = boot_id(), self._journal.last
+        self._presumed = self.incarnation > 1 and bool(last.start) and not last.end and last.boot == self._boot
+        if self._presumed:
+            self.after(seconds_in_all(self._windows) + PRESUMED_SECONDS, self._presume_no_more)
         self._doubt()
         self._count()
         self._tell()
@@ -96,25 +106,26 @@ class ShutdownManager(Actor):
             held = not preparing
             if preparing and not self._active:
                 self._begin()
-            elif self._active and not preparing:
+            elif not preparing and (self._active or self._presumed):
                 self._cancel()
-            await logind.news()
+            # a logind that is replaced meanwhile knows of no shutdown, and gives no signal
+            await logind.news(LOOK_AGAIN_SECONDS if self._active else None)
 
     async def _make_room(self, logind: Logind) -> None:
         """Have logind wait for as long as the windows are; else they are cut to what it waits."""
         needed, given = seconds_in_all(windows(self._agent.config)), await logind.delay()
-        if given < needed:
+        if given < needed - EPSILON:
             try:
                 await logind.raise_delay(needed)
                 for pause in DELAY_PAUSES:
                     await self._pause(pause)
                     given = await logind.delay()
-                    if given >= needed:
+                    if given >= needed - EPSILON:
                         break
             except LogindError as error:
                 self._complaints.say("raise", f"logind is not told to wait for longer: {error}")
         self._windows = fitted(windows(self._agent.config), given)
-        if given < needed:
+        if given < needed - EPSILON:
             text = "logind waits %.0f s for the end of pods, not %.0f s: those of low priority have less time, or none"
             self._complaints.say("delay", text % (given, needed))
         else:
@@ -132,11 +143,10 @@ class ShutdownManager(Actor):
 
     # -- a shutdown ---------------------------------------------------------------------------------------------------
     def _begin(self) -> None:
-        self._active = True
         self.log.info("the node is being shut down: its pods end, in at most %.0f s", seconds_in_all(self._windows))
-        last = self._journal.last
-        if self.incarnation == 1 or not last.start or last.end:  # else its last incarnation has begun it
-            self._journal.put(Last(start=stamp(self._wall()), pods=last.pods))
+        if not self._presumed:
+            self._journal.put(Last(start=stamp(self._wall()), boot=self._boot, pods=self._journal.last.pods))
+        self._active, self._presumed = True, False
         self._count()
         self._tell()
         self._record("shutdown")
@@ -144,85 +154,101 @@ class ShutdownManager(Actor):
 
     def _cancel(self) -> None:
         """Pods that were told to end do so; the others go on."""
-        self._active = False
         self.log.info("the shutdown of the node was cancelled")
+        self._active = self._presumed = False
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None
-        self._finished()
-        self._tell()
+        self._finished(None)
         self._record("cancelled")
 
+    def _presume_no_more(self) -> None:
+        if self._presumed:
+            self._presumed = False
+            self._tell()
+
     async def _end_pods(self, given: tuple[Window, ...]) -> None:
-        began = self._clock()
-        ending, late = Ending(given, began), 0
+        began, ending, late = self._clock(), Ending(given, self._clock()), 0
+        end = began + seconds_in_all(given)
         while True:
-            now, pods = self._clock(), await self._pods()
-            for order in ending.step(pods, now):
+            found, now = await self._pods(), self._clock()
+            orders = ending.step(found.pods, now, complete=found.complete)
+            self._owe(order.pod for order in orders)
+            for order in orders:
                 if order.first:
                     self.log.info("pod %s is ended within %d s", _named(order.pod), order.grace_seconds)
                 self._kill(order.pod.uid, order.grace_seconds)
-            self._remember(pods, ending.ordered)
             for pod in ending.late[late:]:
                 self.log.warning("pod %s has not ended in its time", _named(pod))
             late = len(ending.late)
-            if now >= began + seconds_in_all(given) or (ending.over and _all_is_said(pods)):
-                break
+            if ending.over:
+                end = min(end, now + SAY_SECONDS)
+                if now >= end or (found.complete and all(map(_is_said, found.pods))):
+                    break
             await self._pause(LOOK_SECONDS)
-        self._finished()
-        self.log.info("the pods have ended: the shutdown goes on")
+        self._finished(found)
+        self.log.info("the shutdown goes on, %s", "though not all pods have ended" if late else "the pods have ended")
         self._let_go()
 
     def _kill(self, uid: str, grace_seconds: int) -> None:
         order = KillPod(uid, REASON, MESSAGE, grace_seconds)
         self.tell(worker_of(uid, self._agent.workers), order, deadline=REPEAT_SECONDS)
 
-    async def _pods(self) -> list[LivePod] | None:
-        """None: it is not known which there are."""
+    async def _pods(self) -> LivePods:
         try:
             found = await self.ask("status_manager", GetLivePods(), LivePods, timeout=LOOK_SECONDS * 5)
         except AskError as error:
             self._complaints.say("pods", f"it is not known which pods there are: {error}")
-            return None
+            return LivePods([], complete=False)
         self._complaints.well("pods")
-        return found.pods if found.complete else None
+        return found
 
-    def _finished(self) -> None:
-        self._journal.put(Last(start=self._journal.last.start, end=stamp(self._wall()), pods=self._journal.last.pods))
+    def _finished(self, found: LivePods | None) -> None:
+        owed = self._journal.last.pods if found is None else self._still_owed(found)
+        last = self._journal.last
+        self._journal.put(Last(start=last.start, end=stamp(self._wall()), boot=last.boot, pods=owed))
         self._count()
         self._doubt()
+        self._tell()
 
     # -- what outlives it ---------------------------------------------------------------------------------------------
-    def _remember(self, pods: list[LivePod] | None, ordered: frozenset[str]) -> None:
-        """Write down whose end the API server does not know yet: a machine that comes up again must not begin them."""
-        if pods is None:
-            return
-        there = {pod.uid: pod for pod in pods}
-        before = {uid for uid in self._journal.last.pods if uid in there}
-        ours = {uid for uid in before | ordered if uid in there and not there[uid].static}
-        owed = tuple(sorted(uid for uid in ours if not (there[uid].finished and there[uid].told)))
+    def _owe(self, pods: Iterable[LivePod]) -> None:
+        """Written before anything is done: a machine that comes up again must not begin them. A static pod begins anew
+        with the machine, as it should."""
+        owed = {*self._journal.last.pods, *(pod.uid for pod in pods if pod.seen and not pod.static)}
+        self._put(tuple(sorted(owed)))
+
+    def _still_owed(self, found: LivePods) -> tuple[str, ...]:
+        """Without those whose end the API server knows, and those that nobody knows any more."""
+        there = {pod.uid: pod for pod in found.pods}
+        return tuple(
+            uid
+            for uid in self._journal.last.pods
+            if (not (there[uid].finished and there[uid].told) if uid in there else not found.complete)
+        )
+
+    def _put(self, owed: tuple[str, ...]) -> None:
         last = self._journal.last
-        self._journal.put(Last(start=last.start, end=last.end, pods=owed))
-        self._doubt()
+        if owed != last.pods:
+            self._journal.put(Last(start=last.start, end=last.end, boot=last.boot, pods=owed))
+            self._doubt()
+            self._tell()
 
     async def _settle(self) -> None:
         """Have ended what the last shutdown has; what the API server was told since then is owed no longer."""
-        before = self._journal.last.pods
-        if self._active or not before:
+        if self._active or not self._journal.last.pods:
             return
-        pods = await self._pods()
-        self._remember(pods, frozenset())
-        for pod in pods or ():
-            if pod.uid in before and not pod.finished:
+        found = await self._pods()
+        self._put(self._still_owed(found))
+        for pod in found.pods:
+            if pod.uid in self._journal.last.pods and not pod.finished:
                 self._kill(pod.uid, pod.grace_seconds)
-        if self._journal.last.pods != before:
-            self._tell()
 
     # -- what is said -------------------------------------------------------------------------------------------------
     def _tell(self) -> None:
-        shutdown = NodeShutdown(self._active, list(self._journal.last.pods))
-        self.tell(MANAGER, shutdown, deadline=30.0)
-        self.tell(HEARTBEAT, NodeProblem("shutdown", NOT_READY if self._active else ""), deadline=30.0)
+        active = self._active or self._presumed
+        self.tell(MANAGER, NodeShutdown(active, list(self._journal.last.pods)), deadline=30.0)
+        self.tell(HEARTBEAT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
 
     def _record(self, what: str) -> None:
         if not self._agent.standalone:
@@ -251,8 +277,9 @@ class ShutdownManager(Actor):
 
 
 def _named(pod: LivePod) -> str:
-    return f"{pod.full_name} ({pod.uid})"
+    return f"{pod.full_name} ({pod.uid})" if pod.full_name else pod.uid
 
 
-def _all_is_said(pods: list[LivePod] | None) -> bool:
-    return pods is not None and all(pod.finished and pod.told for pod in pods)
+def _is_said(pod: LivePod) -> bool:
+    """Of static pods the API server need not know: it may be one of them, and they begin anew."""
+    return pod.finished and (pod.told or pod.static)

@@ -20,6 +20,8 @@ class Last(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     start: str = msgspec.field(default="", name="startTime")
     end: str = msgspec.field(default="", name="endTime")
+    boot: str = ""
+    """ID of the boot that it began in."""
     pods: tuple[str, ...] = ()
     """UIDs of the API server's pods that it ended, and whose last status the API server does not have yet."""
 
@@ -61,6 +63,14 @@ class Journal:
             self.problem = ""
         except OSError as error:
             self.problem = f"{self.path} is not written: {error}"
+
+
+def boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def stamp(seconds: float) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +43,7 @@ class Logind:
         self._bus: MessageBus | None = None
         self._watching: asyncio.Task[None] | None = None
         self._news, self._lost = asyncio.Event(), False
+        self._inhibiting = False
 
     async def connect(self) -> None:
         """The address is that of the environment (DBUS_SYSTEM_BUS_ADDRESS), else the usual one."""
@@ -73,12 +75,17 @@ class Logind:
         self._news.set()
 
     def _heard(self, message: Message) -> None:
+        if not (self._inhibiting and message.reply_serial):  # descriptors that nobody has asked for, or not any more
+            for fd in message.unix_fds:
+                os.close(fd)
         if message.member == _SIGNAL:
             self._news.set()
 
-    async def news(self) -> None:
-        """Wait until logind may have something to say. Raises LogindError when the bus is lost."""
-        await self._news.wait()
+    async def news(self, seconds: float | None = None) -> None:
+        """Wait until logind may have something to say, so long at most. Raises LogindError when the bus is lost."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
         if self._lost:
             raise LogindError("the connection to the system bus was lost")
         self._news.clear()
@@ -98,8 +105,14 @@ class Logind:
 
     async def inhibit(self) -> int:
         """Take a lock that delays a shutdown: a descriptor, the lock is held until it is closed."""
-        reply = await self._call(_LOGIN, "Inhibit", "ssss", ["shutdown", WHO, WHY, "delay"])
-        return int(reply.unix_fds[reply.body[0]])
+        self._inhibiting = True
+        try:
+            reply = await self._call(_LOGIN, "Inhibit", "ssss", ["shutdown", WHO, WHY, "delay"])
+        finally:
+            self._inhibiting = False
+        if not reply.unix_fds:
+            raise LogindError("Inhibit was answered without a lock")
+        return int(reply.unix_fds[0])
 
     # -- calls --------------------------------------------------------------------------------------------------------
     async def _property(self, name: str) -> Any:
@@ -134,7 +147,7 @@ def _write_drop_in(directory: str, seconds: float) -> None:
     path = Path(directory, DROP_IN)
     try:
         os.makedirs(directory, 0o755, exist_ok=True)
-        path.write_text(f"# Written by the node agent\n[Login]\nInhibitDelayMaxSec={seconds:g}\n")
+        path.write_text(f"# Written by the node agent\n[Login]\nInhibitDelayMaxSec={ceil(seconds)}\n")
         path.chmod(0o644)
     except OSError as error:
         raise LogindError(f"{path} cannot be written: {error}") from error

@@ -46,28 +46,28 @@ class Ending:
         """UIDs of all that were told to end."""
         return frozenset(self._given)
 
-    def step(self, pods: Iterable[LivePod] | None, now: float) -> list[Order]:
-        """What is to be ordered now. None: it is not known which pods there are, so nobody's turn is over sooner."""
-        pods = None if pods is None else [pod for pod in pods if not pod.finished]
-        while not self.over and self._turn_is_over(pods, now):
-            self._at, self._since = self._at + 1, now
-        # also those whose turn has passed: they were too slow, or came only now
-        due = [pod for pod in pods or () if group(pod.priority, self._windows) <= self._at]
+    def step(self, pods: Iterable[LivePod], now: float, *, complete: bool = True) -> list[Order]:
+        """What is to be ordered now. Not `complete`: there may be others, so nobody's turn is over before its time."""
+        there = [pod for pod in pods if not pod.finished]
+        orders = self._orders(there, now)
+        while not self.over and self._turn_is_over(there, now, complete):
+            orders += self._orders(there, now)
+        return orders
+
+    def _orders(self, pods: list[LivePod], now: float) -> list[Order]:
+        """Also to those whose turn has passed: they were too slow, or came only now."""
+        due = [pod for pod in pods if group(pod.priority, self._windows) <= self._at]
         return [order for pod in due if (order := self._order(pod, now)) is not None]
 
-    def _turn_is_over(self, pods: list[LivePod] | None, now: float) -> bool:
-        passed = now >= self._since + self._windows[self._at].seconds
-        if pods is None:
-            return passed
+    def _turn_is_over(self, pods: list[LivePod], now: float, complete: bool) -> bool:
+        """Then it is the next group's."""
         left = [pod for pod in pods if group(pod.priority, self._windows) == self._at]
-        if left and passed and self._told(left):
-            self.late += left
-            return True
-        return not left
-
-    def _told(self, pods: list[LivePod]) -> bool:
-        """Even a window of no length ends nobody who was not told."""
-        return all(pod.uid in self._given for pod in pods)
+        end = self._since + self._windows[self._at].seconds
+        if now < end and (left or not complete):
+            return False
+        self.late += left
+        self._at, self._since = self._at + 1, min(now, end)
+        return True
 
     def _order(self, pod: LivePod, now: float) -> Order | None:
         """The grace is the same each time: it is what is left of the window when the pod is told first."""

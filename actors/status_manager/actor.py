@@ -81,8 +81,8 @@ class StatusManager(Actor):
         self._node = Node([])
         self._memory = ProbeMemory("")
         self._saving = False
-        self._spoken: set[str] = set()
-        """Workers that have told their pods."""
+        self._workers: dict[str, list[str]] = {}
+        """UIDs of the pods that each worker has told that it knows."""
 
     @property
     def agent(self) -> Agent:
@@ -186,7 +186,7 @@ class StatusManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        self._spoken.add(message.worker)
+        self._workers[message.worker] = message.uids
         if self._joined is not None:
             self._joined.worker_has_spoken(message.worker)
 
@@ -268,8 +268,9 @@ class StatusManager(Actor):
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
-        found = live_pods(self.table, standalone=self.agent.standalone)
-        return LivePods(found, complete=len(self._spoken) >= self.agent.workers)
+        known = [uid for uids in self._workers.values() for uid in uids]
+        found = live_pods(self.table, known, standalone=self.agent.standalone)
+        return LivePods(found, complete=len(self._workers) >= self.agent.workers)
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:

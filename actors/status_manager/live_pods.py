@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from actors.kube.names import SYSTEM_CRITICAL_PRIORITY
@@ -11,6 +12,7 @@ from actors.kube.pods import grace_period
 from .known import Known, PodTable
 from .messages import LivePod
 
+DEFAULT_GRACE_SECONDS: Final = 30
 CLASSES: Final = {
     "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1000,
     "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
@@ -18,7 +20,26 @@ CLASSES: Final = {
 """The priority classes that every cluster has; the API server resolves them, but not those of a file's pods."""
 
 
-def live_pods(table: PodTable, *, standalone: bool) -> list[LivePod]:
+def live_pods(table: PodTable, known_by_workers: Iterable[str], *, standalone: bool) -> list[LivePod]:
+    """`known_by_workers`: UIDs. A pod that is being admitted for the first time has told nothing of itself yet."""
+    unseen = [uid for uid in known_by_workers if uid not in table.known]
+    return [*map(_unseen, unseen), *_seen(table, standalone)]
+
+
+def _unseen(uid: str) -> LivePod:
+    return LivePod(
+        uid=uid,
+        full_name="",
+        static=False,
+        priority=0,
+        grace_seconds=DEFAULT_GRACE_SECONDS,
+        finished=False,
+        told=False,
+        seen=False,
+    )
+
+
+def _seen(table: PodTable, standalone: bool) -> list[LivePod]:
     return [
         LivePod(
             uid=known.uid,

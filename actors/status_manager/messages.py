@@ -117,12 +117,14 @@ class LivePod(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     grace_seconds: int
     finished: bool
-    """Its containers, volumes and cgroup are gone, or never were."""
+    """Its containers, volumes and cgroup are gone, or it was rejected."""
     told: bool
     """The API server has its status of now; always so without one."""
+    seen: bool = True
+    """False: its worker knows it and has not told more of it yet; the fields above are a guess."""
 
 
 class LivePods(Message, frozen=True):
     pods: list[LivePod]
     complete: bool
-    """Every worker has told its pods; before that some may be missing."""
+    """Every worker has told which pods it knows; before that some may be missing."""

@@ -1,9 +1,10 @@
 """A stand-in for systemd-logind, and for systemd as far as it is asked to signal it: a process of its own on a bus.
 
 Run as `python -m tests.support.fake_logind DROP_IN_DIR DELAY_SECONDS EVENTS_FILE`, with the bus in
-DBUS_SYSTEM_BUS_ADDRESS. It does what a line on its standard input says: `begin` a shutdown, `cancel` it, or `lie`: give
-the signal of a shutdown without one. What happens goes to the file of events, a line of JSON each. As logind does, it
-gives no lock while it shuts down, and goes on when all locks are let go, or after the delay at most.
+DBUS_SYSTEM_BUS_ADDRESS. It does what a line on its standard input says: `begin` a shutdown, `cancel` it, `forget` it as
+one that is replaced does, `lie`: give the signal of a shutdown without one, or `litter`: send that with a descriptor.
+What happens goes to the file of events, a line of JSON each. As logind does, it gives no lock while it shuts down, and
+goes on when all locks are let go, or after the delay at most.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from dbus_fast import BusType, DBusError, PropertyAccess
+from dbus_fast import BusType, DBusError, Message, MessageType, PropertyAccess
 from dbus_fast.aio import MessageBus
 from dbus_fast.annotations import DBusBool, DBusInt32, DBusSignature, DBusStr, DBusUnixFd
 from dbus_fast.service import ServiceInterface, dbus_method, dbus_property, dbus_signal
@@ -93,6 +94,23 @@ class Logind(ServiceInterface):
         if self._preparing:
             self.say("down")
 
+    def litter(self, bus: MessageBus) -> None:
+        ours, theirs = os.pipe()
+        loop = asyncio.get_running_loop()
+        loop.add_reader(ours, self._swept, ours)
+        loop.call_later(0.1, os.close, theirs)  # once it is sent
+        place = {"path": "/org/freedesktop/login1", "interface": self.name, "member": "PrepareForShutdown"}
+        bus.send(Message(message_type=MessageType.SIGNAL, signature="h", body=[0], unix_fds=[theirs], **place))
+
+    def _swept(self, fd: int) -> None:
+        asyncio.get_running_loop().remove_reader(fd)
+        os.close(fd)
+        self.say("swept")
+
+    def forget(self) -> None:
+        self._preparing = False
+        self.say("forget")
+
     def cancel(self) -> None:
         self._preparing = False
         self.say("cancel")
@@ -128,6 +146,10 @@ async def main(drop_in_dir: str, delay: str, events: str) -> None:
             running.add(asyncio.ensure_future(logind.begin()))
         elif line == "cancel":
             logind.cancel()
+        elif line == "forget":
+            logind.forget()
+        elif line == "litter":
+            logind.litter(bus)
         elif line == "lie":
             logind.PrepareForShutdown(True)
 

@@ -80,7 +80,7 @@ class SystemBus:
         self._logind = self._daemon = None
 
     def tell(self, word: str) -> None:
-        """begin, cancel or lie."""
+        """A word that fake_logind.py does something for."""
         assert self._logind is not None
         assert self._logind.stdin is not None
         self._logind.stdin.write(f"{word}\n".encode())

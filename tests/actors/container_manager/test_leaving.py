@@ -43,6 +43,15 @@ async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_anew(host: Host) -
         assert isinstance(await admit(manager, "other", pod()), PodAdmitted)
 
 
+async def test_a_pod_whose_worker_was_replaced_amid_the_shutdown_does_not_begin_anew(host: Host) -> None:
+    async with host.start(**WINDOW) as manager:
+        await manager.deliver(NodeShutdown(active=False))
+        assert isinstance(await admit(manager, "there", pod()), PodAdmitted)
+        await manager.deliver(NodeShutdown(active=True))
+        assert isinstance(await admit(manager, "there", pod()), AdmissionFailed)
+        assert isinstance(await admit(manager, "there", pod(), running=True), PodAdmitted)
+
+
 async def test_new_pods_wait_for_the_shutdown_managers_word_but_not_for_long(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
         waiting = manager.post(AdmitPod("u", pod()))

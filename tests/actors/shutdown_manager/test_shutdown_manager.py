@@ -16,7 +16,14 @@ from actors.config.duration import Duration
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.kube.pods import worker_of
 from actors.pod_workers.messages import KillPod
-from actors.shutdown_manager.actor import LOOK_SECONDS, MESSAGE, NOT_READY, ShutdownManager
+from actors.shutdown_manager.actor import (
+    LOOK_SECONDS,
+    MESSAGE,
+    NOT_READY,
+    PRESUMED_SECONDS,
+    SAY_SECONDS,
+    ShutdownManager,
+)
 from actors.shutdown_manager.journal import FILE
 from actors.shutdown_manager.logind import DROP_IN
 from actors.shutdown_manager.messages import NodeShutdown
@@ -67,6 +74,10 @@ class Node:
     def killed(self) -> dict[str, int]:
         """Seconds of grace by UID."""
         return {order.uid: order.grace_seconds for order in self.harness.sent(KillPod)}
+
+    def owed(self) -> list[str]:
+        """By the file."""
+        return list(json.loads(self.state.read_bytes()).get("pods", []))
 
     async def seen(self, bus: SystemBus, event: str, count: int = 1) -> None:
         await self.harness.wait(lambda: len(bus.seen(event)) >= count, event, timeout=20.0)
@@ -126,19 +137,52 @@ async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: S
         }
 
 
-async def test_it_waits_for_the_last_statuses_but_not_longer_than_it_may(node: Node, bus: SystemBus) -> None:
+async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, bus: SystemBus) -> None:
+    node = Node(tmp_path, bus, total=60)
+    bus.drop_in_dir.mkdir()
+    (bus.drop_in_dir / "50-ours.conf").write_text("InhibitDelayMaxSec=60\n")
     node.put("web")
+    async with node.harness:
+        while not bus.seen("lock"):
+            await node.harness.advance(0.1)
+            await asyncio.sleep(0.01)
+        bus.tell("begin")
+        await node.turned(active=True)
+        node.change("web", finished=True, told=False)
+        await node.harness.advance(SAY_SECONDS - 0.5)
+        assert bus.locks == 1
+        await node.harness.advance(1.0)
+        await node.seen(bus, "down")
+        assert node.owed() == ["web"]
+
+
+async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status(node: Node, bus: SystemBus) -> None:
+    node.put("apiserver", SYSTEM, static=True)
     async with node.harness:
         await node.seen(bus, "lock")
         bus.tell("begin")
         await node.turned(active=True)
-        node.change("web", finished=True, told=False)
-        await node.harness.advance(TOTAL - 0.5)
-        assert bus.locks == 1
-        assert json.loads(node.state.read_bytes())["pods"] == ["web"]
-        await node.harness.advance(1.0)
+        assert set(node.killed()) == {"apiserver"}
+        node.change("apiserver", finished=True, told=False)
+        await node.harness.advance(2 * LOOK_SECONDS)
         await node.seen(bus, "down")
-        assert json.loads(node.state.read_bytes())["pods"] == ["web"]
+        assert node.owed() == []
+
+
+async def test_what_is_to_end_is_written_down_before_anybody_is_told(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    node.put("static", static=True)
+    node.pods["new"] = msgspec.structs.replace(node.pods["web"], uid="new", seen=False)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        assert set(node.killed()) == {"web", "static", "new"}
+        assert node.owed() == ["web"]
+        names = [type(message).__name__ for _, message in node.harness.outbox]
+        told = [one for one in node.harness.sent(NodeShutdown) if one.ended == ["web"]]
+        assert told
+        assert names.index("KillPod") > [message for _, message in node.harness.outbox].index(told[0])
 
 
 async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
@@ -155,20 +199,39 @@ async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
         await node.harness.advance(TOTAL + 1)
     bus.tell("cancel")
     after = Node(tmp_path, bus)
-    after.pods, after.complete = node.pods, False
+    after.complete = False
     async with after.harness:
         assert after.harness.sent(NodeShutdown)[0].ended == ["web"]  # a static pod begins anew, as it should
         await after.harness.advance(REPEAT_SECONDS)
-        assert after.harness.sent(NodeShutdown)[-1].ended == ["web"]
-        assert after.killed() == {}
-        after.complete = True
-        after.change("web", finished=False)
+        assert after.owed() == ["web"]
+        after.complete = True  # its worker knows it, and has told nothing of it yet
+        after.put("web")
+        after.change("web", seen=False, told=False)
         await after.harness.advance(REPEAT_SECONDS)
+        assert after.owed() == ["web"]
         assert set(after.killed()) == {"web"}
-        after.change("web", finished=True, told=True)
+        after.change("web", seen=True, finished=True, told=True)
         await after.harness.advance(REPEAT_SECONDS)
         assert after.harness.sent(NodeShutdown)[-1].ended == []
-        assert "pods" not in json.loads(after.state.read_bytes())
+        assert after.owed() == []
+
+
+async def test_a_pod_that_is_gone_from_the_api_server_is_owed_no_longer(
+    node: Node, bus: SystemBus, tmp_path: Path
+) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        node.change("web", finished=True, told=False)
+        await node.harness.advance(TOTAL + 1)
+        assert node.owed() == ["web"]
+        bus.tell("cancel")
+        await node.turned(active=False, count=2)
+        del node.pods["web"]
+        await node.harness.advance(REPEAT_SECONDS)
+        assert node.owed() == []
 
 
 async def test_a_shutdown_that_is_cancelled_leaves_the_other_pods_alone(node: Node, bus: SystemBus) -> None:
@@ -269,7 +332,9 @@ async def test_the_bus_may_go_in_the_middle_of_a_shutdown(node: Node, bus: Syste
         assert set(node.killed()) == {"web", "dns"}
 
 
-async def test_the_next_incarnation_goes_on_with_a_shutdown(tmp_path: Path, node: Node, bus: SystemBus) -> None:
+async def test_the_next_incarnation_goes_on_with_a_shutdown_and_says_nothing_else(
+    tmp_path: Path, node: Node, bus: SystemBus
+) -> None:
     node.put("web")
     async with node.harness:
         await node.seen(bus, "lock")
@@ -278,8 +343,68 @@ async def test_the_next_incarnation_goes_on_with_a_shutdown(tmp_path: Path, node
     next_one = Node(tmp_path, bus, incarnation=2)
     next_one.pods = node.pods
     async with next_one.harness:
-        await next_one.turned(active=True)
-        assert set(next_one.killed()) == {"web"}
+        await next_one.harness.wait_sent(KillPod, timeout=20.0)
+        assert all(told.active for told in next_one.harness.sent(NodeShutdown))
+        assert {told.message for told in next_one.harness.sent(NodeProblem)} == {NOT_READY}
+        begun = json.loads(next_one.state.read_bytes())["startTime"]
+        assert begun == json.loads(node.state.read_bytes())["startTime"]
+
+
+async def test_the_next_incarnation_finds_that_the_shutdown_was_cancelled(
+    tmp_path: Path, node: Node, bus: SystemBus
+) -> None:
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.stop()  # so that it does not see the end
+        bus.start()
+        await node.harness.advance(2.0)
+        await node.seen(bus, "lock", 2)
+        node.put("web")
+        bus.tell("begin")
+        await node.turned(active=True)
+    bus.stop()
+    next_one = Node(tmp_path, bus, incarnation=2)
+    async with next_one.harness:
+        assert [told.active for told in next_one.harness.sent(NodeShutdown)] == [True]
+        bus.start()
+        while not [told for told in next_one.harness.sent(NodeShutdown) if not told.active]:
+            await next_one.harness.advance(1.0)
+            await asyncio.sleep(0.02)
+        assert next_one.harness.sent(NodeProblem)[-1].message == ""
+
+
+async def test_without_logind_the_next_incarnation_does_not_presume_a_shutdown_for_ever(
+    tmp_path: Path, node: Node, bus: SystemBus
+) -> None:
+    async with node.harness:
+        await node.seen(bus, "lock")
+        node.put("web")
+        bus.tell("begin")
+        await node.turned(active=True)
+    bus.stop()
+    next_one = Node(tmp_path, bus, incarnation=2)
+    async with next_one.harness:
+        await next_one.harness.advance(TOTAL + PRESUMED_SECONDS)
+        said = [told.active for told in next_one.harness.sent(NodeShutdown)]
+        assert (said[0], said[-1]) == (True, False)
+
+
+async def test_a_logind_that_was_replaced_and_knows_of_no_shutdown_is_believed(node: Node, bus: SystemBus) -> None:
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        bus.tell("forget")
+        await node.harness.wait(lambda: not node.harness.sent(NodeShutdown)[-1].active, "over", timeout=20.0)
+        await node.seen(bus, "lock", 2)
+
+
+async def test_a_descriptor_that_a_stranger_sends_is_closed(node: Node, bus: SystemBus) -> None:
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("litter")
+        await node.seen(bus, "swept")
+        assert bus.locks == 1
 
 
 async def test_while_nobody_says_which_pods_there_are_their_time_is_kept(node: Node, bus: SystemBus) -> None:

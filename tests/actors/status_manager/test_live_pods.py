@@ -76,3 +76,14 @@ async def test_a_pod_that_was_rejected_has_nothing_left_to_end(tmp_path: Path) -
     async with joined(tmp_path, ApiPodStore()) as harness:
         await harness.deliver(seen(pod(), run=False, stage="rejected", reason="OutOfcpu"))
         assert [one.finished for one in (await live(harness)).pods] == [True]
+
+
+async def test_a_pod_that_only_its_worker_knows_is_there_too(tmp_path: Path) -> None:
+    async with joined(tmp_path, ApiPodStore()) as harness:
+        await harness.deliver(KnownPods("pod_workers/worker/0", 1, ["u"]))
+        (found,) = (await live(harness)).pods
+        assert (found.uid, found.seen, found.finished, found.told) == ("u", False, False, False)
+        await harness.deliver(seen(pod()))
+        assert [(one.uid, one.seen) for one in (await live(harness)).pods] == [("u", True)]
+        await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
+        assert [one.uid for one in (await live(harness)).pods] == ["u"]

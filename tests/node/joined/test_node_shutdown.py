@@ -111,9 +111,7 @@ def test_whoever_of_the_agent_dies_meanwhile_the_pods_end(site: Joined, bus: Sys
         if name.startswith("pod_workers/worker") or name in ("shutdown_manager", "status_manager"):
             os.kill(actor.pid, signal.SIGKILL)
     for name in names:
-        found = site.wait_phase(name, "Failed", 90)
-        # a worker that did not see the end of its pod's containers finds that it may not begin them
-        assert status(found)["reason"] in ("Terminated", "NodeShutdown"), status(found)
+        assert_ended_by_the_shutdown(site.wait_phase(name, "Failed", 90))
     wait_for(lambda: site.running_ids() == {})
 
 
@@ -126,7 +124,7 @@ def test_what_the_api_server_was_not_told_does_not_begin_anew_after_the_boot(sit
     site.wait_pods_ready("web", f"static-{NODE}")
     server.signal(signal.SIGKILL)
     bus.tell("begin")
-    bus.wait_seen("down", seconds=DELAY + 20)  # all of the time is up: the server might still come back
+    bus.wait_seen("down", seconds=DELAY + 20)
     assert site.running_ids() == {}
 
     site.node.kill_stage()

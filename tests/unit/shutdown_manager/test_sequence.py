@@ -56,11 +56,23 @@ def test_when_its_window_has_passed_a_group_is_waited_for_no_more() -> None:
     assert [one.uid for one in ending.late] == ["low", "high"]
 
 
-def test_a_window_of_no_length_still_has_its_pods_told() -> None:
-    ending = Ending((Window(0, 0), Window(10, 5)), 0.0)
-    low, high = pod("low"), pod("high", 10)
-    assert told(ending.step([low, high], 0.0)) == {"low": 0}
-    assert told(ending.step([low, high], 0.2)) == {"high": 5}
+def test_windows_of_no_length_cost_no_time_and_still_have_their_pods_told() -> None:
+    ending = Ending((Window(0, 0), Window(5, 0), Window(10, 5)), 0.0)
+    pods = [pod("low"), pod("middle", 5), pod("high", 10)]
+    assert told(ending.step(pods, 0.0)) == {"low": 0, "middle": 0, "high": 5}
+    assert [one.uid for one in ending.late] == ["low", "middle"]
+    ending = Ending((Window(0, 0), Window(5, 0)), 0.0)
+    assert told(ending.step(pods[:2], 0.0)) == {"low": 0, "middle": 0}
+    assert ending.over
+
+
+def test_a_late_look_makes_the_whole_no_longer() -> None:
+    ending = Ending(TWO, 0.0)
+    low, high = pod("low"), pod("high", CRITICAL)
+    ending.step([low, high], 0.0)
+    assert told(ending.step([low, high], 20.9))["high"] == 10
+    ending.step([low, high], 30.0)
+    assert ending.over
 
 
 def test_orders_are_repeated_but_not_at_each_look() -> None:
@@ -76,13 +88,13 @@ def test_a_pod_that_comes_when_its_turn_has_passed_is_told_too() -> None:
     assert told(ending.step([pod("high", CRITICAL), pod("late")], 4.5)) == {"high": 10, "late": 6}
 
 
-def test_nobodys_turn_is_over_sooner_while_it_is_not_known_who_is_there() -> None:
+def test_nobodys_turn_is_over_sooner_while_others_may_be_there_but_who_is_known_is_told() -> None:
     ending = Ending(TWO, 0.0)
-    assert ending.step(None, 19.9) == []
-    assert told(ending.step([pod("low")], 19.9)) == {"low": 1}
-    ending = Ending(TWO, 0.0)
-    ending.step(None, 20.0)
-    ending.step(None, 30.0)
+    assert told(ending.step([pod("low")], 0.0, complete=False)) == {"low": 20}
+    assert ending.step([ended(pod("low"))], 19.9, complete=False) == []
+    assert told(ending.step([pod("low"), pod("more")], 19.9, complete=False)) == {"low": 20, "more": 1}
+    assert ending.step([pod("high", CRITICAL, finished=True)], 20.0, complete=False) == []
+    ending.step([], 30.0, complete=False)
     assert ending.over
 
 
@@ -116,7 +128,7 @@ def test_however_pods_end_all_are_told_in_order_and_in_time(
         assert looks < 1000
         looks, now = looks + 1, now + 0.5
         pods = [ended(one) if one.uid in first and data.draw(st.booleans()) else one for one in pods]
-    assert now <= sum(window.seconds for window in windows) + len(windows) + 1
+    assert now <= sum(window.seconds for window in windows) + 1
     assert set(first) == {one.uid for one in pods}
     for one in pods:
         for other in pods:
