@@ -177,7 +177,8 @@ class Driven:
         return len(self.fake.asked(method))
 
     async def end(self, name: str, exit_code: int = 0, uid: str = "u") -> None:
-        """The process of its newest instance ends, and the PLEG notices."""
+        """The process of its newest instance ends, once it runs, and the PLEG notices."""
+        await self.until(lambda: self.containers(name)[-1].state == cri.CONTAINER_RUNNING)
         self.fake.finish(self.containers(name)[-1].id, exit_code)
         await self.relist(uid)
 
