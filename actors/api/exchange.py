@@ -113,7 +113,7 @@ def event_of(line: bytes) -> Event:
     """Raises the ApiError of an ERROR event, Unreachable for what is no event."""
     try:
         read = _line.decode(line)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (ValueError, RecursionError):
         raise Unreachable(0, "Unreachable", "what the watch gave is no event") from None
     if read.type == "ERROR":
         raise error_of(0, bytes(read.object), {})

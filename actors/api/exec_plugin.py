@@ -127,7 +127,7 @@ def read_credential(output: bytes, plugin: Exec) -> Issued:
     """What was printed. Raises NoCredentials."""
     try:
         credential = msgspec.json.decode(output, type=_Credential)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         # the parser's text may quote the credential
         raise _failed(plugin, "printed no ExecCredential in JSON") from None
     if credential.kind != "ExecCredential" or credential.apiVersion != plugin.api_version:

@@ -91,5 +91,5 @@ def trimmed_service(data: bytes) -> bytes:
     """What environment variables are made of: names, address, ports."""
     try:
         return msgspec.json.encode(_service.decode(data))
-    except msgspec.ValidationError:
+    except (ValueError, RecursionError):
         return data

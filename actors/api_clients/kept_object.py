@@ -187,5 +187,5 @@ def _is_immutable(body: bytes) -> bool:
         return False
     try:
         return msgspec.json.decode(body, type=_Flags).immutable is True
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (ValueError, RecursionError):
         return False

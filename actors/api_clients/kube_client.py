@@ -238,7 +238,7 @@ class KubeClient(ApiActor):
 def annotations_of(node: bytes) -> dict[str, str]:
     try:
         return msgspec.json.decode(node, type=_Node).metadata.annotations or {}
-    except msgspec.ValidationError:
+    except (ValueError, RecursionError):
         return {}
 
 

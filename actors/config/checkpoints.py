@@ -116,7 +116,7 @@ def unseal(raw: bytes, kind: type[T]) -> T:
         if envelope.version != VERSION or hashlib.sha256(payload).hexdigest() != envelope.sha256:
             raise DamagedCheckpointError("wrong version or checksum")
         return msgspec.json.decode(payload, type=kind)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedCheckpointError(str(error)) from None
 
 

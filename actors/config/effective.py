@@ -112,7 +112,7 @@ def from_json(raw: bytes) -> KubeletConfiguration:
     """The configuration that to_json wrote. Raises ConfigErrors."""
     try:
         data = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigErrors([Problem("", "", f"must be JSON ({error})")]) from None
     problems: list[Problem] = []
     config = decode(KubeletConfiguration, data, lambda path: "", problems, [])

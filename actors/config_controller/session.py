@@ -47,7 +47,7 @@ def recall(path: Path | str) -> Session | None:
     try:
         with open(path, "rb") as file:
             return _read(file.read())
-    except (OSError, msgspec.DecodeError, ConfigErrors):
+    except (OSError, ConfigErrors, ValueError, RecursionError):
         return None
 
 

@@ -110,7 +110,7 @@ def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None 
 def _imported(instance: Instance) -> dict[str, str]:
     try:
         return msgspec.json.decode(Path(instance.images_file).read_bytes(), type=dict[str, str])
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
 
 

@@ -45,14 +45,14 @@ async def identify(call: Call, provider: Provider, account: Account) -> Identity
     answer = await _done(call, ApiCall(method="GET", path=path))
     try:
         meta = msgspec.json.decode(answer.body, type=_ServiceAccount).metadata
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         raise PluginFailed(f"service account {account.namespace}/{account.name} cannot be read") from None
     annotations = chosen(meta.annotations, wanted)
     request = token_request(account, wanted.serviceAccountTokenAudience)
     answer = await _done(call, ApiCall(method="POST", path=f"{path}/token", body=request))
     try:
         token = msgspec.json.decode(answer.body, type=_Token).status.token
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         raise PluginFailed("the API server gave no token") from None
     return Identity(meta.uid, token, annotations)
 

@@ -75,7 +75,7 @@ def read_docker_config(documents: Iterable[bytes]) -> Keyring:
     for document in documents:
         try:
             data = msgspec.json.decode(document)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             continue
         hosts = data.get("auths", data) if isinstance(data, dict) else {}
         if isinstance(hosts, dict):

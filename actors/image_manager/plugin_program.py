@@ -68,7 +68,7 @@ def read(provider: Provider, output: bytes) -> Response:
     try:
         answer = msgspec.json.decode(output, type=_Answer)
         seconds = None if answer.cacheDuration is None else float(Duration.parse(answer.cacheDuration))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, DurationError):
+    except (DurationError, ValueError, RecursionError):
         # the parser's text may quote a password
         raise PluginFailed("printed no CredentialProviderResponse in JSON") from None
     if answer.kind != "CredentialProviderResponse" or answer.apiVersion != provider.apiVersion:

@@ -32,12 +32,12 @@ def decode(data: bytes, kind: type[T]) -> T:
         return cast(T, _decoder(kind).decode(data))
     except msgspec.ValidationError:
         pass
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ObjectError(f"not JSON: {error}") from None
     try:
         # through JSON again: raw fields cannot be made from plain data
         return cast(T, _decoder(kind).decode(encode(without_nulls(msgspec.json.decode(data)))))
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ObjectError(str(error)) from None
 
 

@@ -30,7 +30,7 @@ def uid_of(data: bytes) -> str:
     """Of an object's JSON; '' when it is none."""
     try:
         return _object.decode(data).metadata.uid
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (ValueError, RecursionError):
         return ""
 
 

@@ -22,7 +22,7 @@ def host_ips(node: bytes) -> list[str]:
     """The first, inner addresses before outer ones, and the first of the other family; [] for what cannot be read."""
     try:
         addresses = msgspec.json.decode(node, type=_Node).status.addresses
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (ValueError, RecursionError):
         return []
     ips = [one.address for kind in ("InternalIP", "ExternalIP") for one in addresses if one.type == kind]
     return one_of_each_family(ips)

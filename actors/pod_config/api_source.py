@@ -111,7 +111,7 @@ class ApiSource:
     def _read(data: bytes) -> _Parts | None:
         try:
             return _parts.decode(data)
-        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        except (ValueError, RecursionError):
             # no object with a name: nothing that could be said of it
             return None
 
@@ -156,6 +156,6 @@ def _ended(status: bytes) -> bytes:
     """The phase, if it is a final one: somebody else may have set it."""
     try:
         phase = msgspec.json.decode(bytes(_status.decode(status).phase), type=str)
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (ValueError, RecursionError):
         return b""
     return phase.encode() if phase in ENDED else b""

@@ -30,7 +30,7 @@ class InHand:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             self._record = msgspec.json.decode(os.pread(self._fd, 1 << 20, 0) or b"{}", type=_Record)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError, RecursionError):
             # the file is a precaution: without it manifests are read as they are
             pass
         if self._record.hand:

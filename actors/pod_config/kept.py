@@ -44,7 +44,7 @@ class KeptPods:
         except OSError as error:
             self.problem = str(error)
             return {}
-        except msgspec.DecodeError as error:
+        except (ValueError, RecursionError) as error:
             self.problem = f"{self.path} is damaged and set aside: {error}"
             os.replace(self.path, f"{self.path}.damaged")
             return {}

@@ -90,7 +90,7 @@ def made_with(ran: Ran) -> ResourceRequirements | None:
     text = ran.annotations.get(CONTAINER_RESOURCES, "")
     try:
         return msgspec.json.decode(text, type=ResourceRequirements) if text else None
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -99,7 +99,7 @@ def read(pod_dir: str) -> Kept | None:
     try:
         with open(f"{pod_dir}/{FILE}", "rb") as file:
             return msgspec.json.decode(file.read(), type=Kept)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -92,7 +92,7 @@ def _annotated_hook(ran: Ran) -> LifecycleHandler | None:
 def _annotated_ports(ran: Ran) -> list[ContainerPort]:
     try:
         return msgspec.json.decode(ran.annotations.get(known.CONTAINER_PORTS, "[]"), type=list[ContainerPort])
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return []
 
 

@@ -67,7 +67,7 @@ def read_node(body: bytes) -> NodeFacts | None:
     """None for what is no Node."""
     try:
         return _NODE.decode(body)
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -98,7 +98,7 @@ def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
     raw = bytes(pod.spec.affinity)
     try:
         affinity = _AFFINITY.decode(raw) if raw else None
-    except msgspec.MsgspecError:
+    except (ValueError, RecursionError):
         return False
     wanted = affinity.nodeAffinity if affinity is not None else None
     required = wanted.requiredDuringSchedulingIgnoredDuringExecution if wanted is not None else None

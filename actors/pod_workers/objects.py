@@ -91,7 +91,7 @@ async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
     if state.body:
         try:
             return _RUNTIME_CLASS.decode(state.body).handler
-        except msgspec.MsgspecError as error:
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"failed to lookup RuntimeClass {name}: {error}") from None
     if state.reason == "NotFound":
         raise ConfigError(f'runtimeclass.node.k8s.io "{name}" not found')

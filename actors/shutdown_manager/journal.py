@@ -40,7 +40,7 @@ class Journal:
                 self.last = msgspec.json.decode(file.read(), type=Last)
         except FileNotFoundError:
             pass
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self.problem = f"{self.path} is not read: {error}"
 
     def put(self, last: Last) -> None:

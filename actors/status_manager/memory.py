@@ -44,7 +44,7 @@ class ProbeMemory:
             return
         try:
             found = msgspec.json.decode(data, type=_File)
-        except msgspec.DecodeError as error:
+        except (ValueError, RecursionError) as error:
             self.problem = f"{self.path} is damaged and set aside: {error}"
             os.replace(self.path, f"{self.path}.damaged")
             return

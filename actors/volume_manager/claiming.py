@@ -90,7 +90,7 @@ def _read(pod_dir: str) -> dict[str, Found]:
     try:
         with open(f"{pod_dir}/{PLUGINS}/{_FILE}", "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, Found])
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

@@ -6,7 +6,6 @@ Messages are worded as the reference's, as users search for them.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -161,5 +160,5 @@ def _payload(ref: ObjectRef, body: bytes) -> dict[str, bytes]:
             return {key: base64.b64decode(text or "", validate=True) for key, text in (found.data or {}).items()}
         binary = {key: base64.b64decode(text or "", validate=True) for key, text in (found.binaryData or {}).items()}
         return {**{key: (text or "").encode() for key, text in (found.data or {}).items()}, **binary}
-    except (msgspec.MsgspecError, binascii.Error) as error:
+    except (ValueError, RecursionError) as error:
         raise ContentError(f'{ref.kind.lower()} "{ref.namespace}/{ref.name}" cannot be read: {error}') from None

@@ -87,7 +87,7 @@ class ServiceTokens:
         try:
             status = msgspec.json.decode(answer.body, type=_Answer).status
             ends = datetime.datetime.fromisoformat(status.expirationTimestamp.replace("Z", "+00:00")).timestamp()
-        except (msgspec.MsgspecError, ValueError) as error:
+        except (ValueError, RecursionError) as error:
             raise ContentError(f"failed to fetch token: the API server's answer cannot be read: {error}") from None
         life = min(ends - LEFT * (ends - asked), asked + OLDEST_SECONDS)
         return _Kept(status.token, asked, ends, life - JITTER_SECONDS * self._rng())

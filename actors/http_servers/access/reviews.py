@@ -115,7 +115,7 @@ class Reviews:
             if answer.ok:
                 try:
                     return msgspec.json.decode(answer.body, type=kind)
-                except msgspec.MsgspecError as error:
+                except (ValueError, RecursionError) as error:
                     raise ReviewFailed(f"{path}: the answer cannot be read: {error}") from None
             if (answer.status and answer.status < 500 and answer.status != 429) or attempt == _RETRIES - 1:
                 break

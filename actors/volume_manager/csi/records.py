@@ -55,7 +55,7 @@ def read(folder: str) -> Published | None:
     try:
         with open(f"{folder}/{DATA}", "rb") as file:
             return msgspec.json.decode(file.read(), type=Published)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

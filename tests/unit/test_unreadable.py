@@ -1,0 +1,78 @@
+"""What cannot be read ends nobody: text that is no UTF-8 and JSON without bottom are errors like any other.
+
+The parser raises another error for each of the two than for what is no JSON. A user writes the first of them into a
+pull secret (the API server takes it), a disk into any file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.api.errors import Unreachable
+from actors.api.exchange import Answer, event_of
+from actors.api.reflector import read_item, read_list
+from actors.api_clients.kube_client import annotations_of
+from actors.cert_manager.signing_request import Standing
+from actors.cert_manager.signing_request import read as read_request
+from actors.config_controller.session import recall
+from actors.image_manager.keyring import read_docker_config
+from actors.kube.codec import ObjectError, decode_pod
+from actors.kube.feed import uid_of
+from actors.kube.node_addresses import host_ips
+from actors.pod_config.kept import KeptPods
+from actors.pod_workers import allocation
+from actors.shutdown_manager.journal import FILE, Journal
+from actors.status_manager.memory import ProbeMemory
+from actors.volume_manager.csi import records
+
+NO_TEXT = b'"\xff\xfe"'
+DEEP = b"[" * 100_000
+
+
+def fails_with(error: type[Exception], call: Callable[[], Any]) -> bool:
+    with pytest.raises(error):
+        call()
+    return True
+
+
+def listed(version: bytes) -> Answer:
+    return Answer(200, b'{"metadata":{"resourceVersion":%s}}' % version, {})
+
+
+@pytest.mark.parametrize("value", [NO_TEXT, DEEP], ids=["no text", "deep"])
+@pytest.mark.parametrize(
+    "reads",
+    [
+        lambda value: read_docker_config([b'{"auths":%s}' % value]) is not None,
+        lambda value: fails_with(ObjectError, lambda: decode_pod(b'{"metadata":{"name":%s}}' % value)),
+        lambda value: fails_with(Unreachable, lambda: event_of(b'{"type":%s,"object":{}}' % value)),
+        lambda value: fails_with(Unreachable, lambda: read_item(b'{"metadata":{"name":%s}}' % value)),
+        lambda value: fails_with(Unreachable, lambda: read_list(listed(value))),
+        lambda value: uid_of(b'{"metadata":{"uid":%s}}' % value) == "",
+        lambda value: host_ips(b'{"status":{"addresses":[{"type":%s}]}}' % value) == [],
+        lambda value: annotations_of(b'{"metadata":{"annotations":{"a":%s}}}' % value) == {},
+        lambda value: read_request(b'{"metadata":{"resourceVersion":%s}}' % value).standing is Standing.UNKNOWN,
+    ],
+    ids=["pull secret", "pod", "event", "item", "list", "uid", "addresses", "annotations", "request"],
+)  # fmt: skip
+def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: bytes) -> None:
+    assert reads(value)
+
+
+@pytest.mark.parametrize("data", [NO_TEXT, b'{"version":1,"boot":"\xff","pods":{"\xff":{}}}', DEEP, b"{", b""])
+def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
+    for name in (FILE, "probes.json", "session", allocation.FILE, records.DATA, "kept.json"):
+        (tmp_path / name).write_bytes(data)
+    journal, memory = Journal(str(tmp_path)), ProbeMemory(str(tmp_path / "probes.json"))
+    journal.load()
+    memory.load()
+    assert FILE in journal.problem
+    assert "set aside" in memory.problem
+    assert recall(tmp_path / "session") is None
+    assert allocation.read(str(tmp_path)) is None
+    assert records.read(str(tmp_path)) is None
+    assert KeptPods(str(tmp_path / "kept.json")).load() == {}
