@@ -7,7 +7,6 @@ longest key is tried first (reference: credentialprovider keyring).
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
@@ -74,7 +73,7 @@ def read_docker_config(documents: Iterable[bytes]) -> Keyring:
     entries: list[tuple[str, Credential]] = []
     for document in documents:
         try:
-            data = msgspec.json.decode(document)
+            data = msgspec.json.decode(document.decode(errors="replace"))  # as Go reads what is no text
         except (ValueError, RecursionError):
             continue
         hosts = data.get("auths", data) if isinstance(data, dict) else {}
@@ -91,7 +90,7 @@ def _credential(entry: Any) -> Credential | None:
     if auth := values.get("auth"):
         try:
             username, _, password = base64.b64decode(auth, validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # no base64, no ASCII, or no text
             return None
     found = Credential(
         username, password.rstrip("\0"), values.get("identitytoken", ""), values.get("registrytoken", "")

@@ -44,6 +44,17 @@ def test_the_longest_key_is_tried_first():
     ]
 
 
+@pytest.mark.parametrize("auth", ["no base64!", "\u00e9", base64.b64encode(b"\xff:\xfe").decode(), "=", ""])
+def test_an_entry_that_holds_no_credential_is_left_out(auth):
+    document = json.dumps({"a.io": {"auth": auth}, "b.io": {"username": "u"}})
+    assert read_docker_config([document.encode()]).entries == [("b.io", Credential("u"))]
+
+
+def test_text_that_is_no_utf8_costs_no_other_entry():
+    document = b'{"auths": {"\xff.io": {"username": "x"}, "b.io": {"username": "u"}}}'
+    assert read_docker_config([document]).matching("b.io/x") == [Credential("u")]
+
+
 def test_both_file_formats_are_read_and_bad_entries_left_out():
     auth = base64.b64encode(b"u:p:q").decode()
     new = json.dumps({"auths": {"a.io": {"auth": auth}, "b.io": {"auth": "%%"}, "c.io": 5}}).encode()
