@@ -238,6 +238,8 @@ class ContainerManager(Actor):
             await self._leaving.told()
             if self._leaving.ends(uid, counted=uid in self._ledger):
                 return AdmissionFailed(uid, "the shutdown of the node ends it")
+        if message.over:
+            return PodAdmitted(uid, "")
         if not message.running and uid not in self._ledger:
             self._expected -= {uid}
             self._release_if_told()

@@ -15,6 +15,9 @@ class AdmitPod(Message, frozen=True):
     uid: str
     pod: bytes
     running: bool = False
+    over: bool = False
+    """It has run to its end, and is to be said so: PodAdmitted, with nothing entered or made, or AdmissionFailed where
+    it was the shutdown of the node that ended it, which its worker is told soon."""
 
 
 class PodAdmitted(Message, frozen=True):

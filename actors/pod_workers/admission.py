@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from actors.api_clients.messages import ObjectRef
+from actors.config.shutdown_windows import windows
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
 from actors.kube.pod import Pod
 from actors.kube.pods import is_static
@@ -43,6 +44,7 @@ async def admit(driver: PodDriver) -> None:
         driver.at(driver.worker.clock() + SAME_NAME_SECONDS)
         return
     if driver.runtime.sandboxes and decide(driver, driver.runtime).done:
+        await ask_why(driver)
         driver.go(Event.LEAVE)  # it has run to its end before this incarnation
         return
     reason, text = await judge(driver, pod)
@@ -68,6 +70,16 @@ async def admit(driver: PodDriver) -> None:
     resizing.admitted(driver)
     driver.place = PodPlace(cgroup_parent=answer.cgroup_parent, volumes=paths)
     driver.go(Event.ADMITTED)
+
+
+async def ask_why(driver: PodDriver) -> None:
+    """Where a shutdown of the node may have ended it: raises AskError if it was that, then the order to end it comes,
+    with the reason."""
+    if windows(driver.worker.agent.config):
+        question = AdmitPod(driver.uid, driver.data, over=True)
+        answer = await driver.unless_leaving(driver.ask("container_manager", question, ADMIT_SECONDS))
+        if not isinstance(answer, PodAdmitted):
+            raise AskError("the shutdown of the node ends it")
 
 
 async def judge(driver: PodDriver, pod: Pod) -> tuple[str, str]:

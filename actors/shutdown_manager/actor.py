@@ -56,6 +56,8 @@ class ShutdownManager(Actor):
         super().__init__()
         self._clock, self._wall, self._drop_in_dir = clock, wall, drop_in_dir
         self._lock = -1
+        self._asked = False
+        """Logind has said how things stand, or that it does not."""
         self._active = self._presumed = False
         """Presumed: the incarnation before this one was amid a shutdown, and logind has not said yet whether it is."""
         self._ending: asyncio.Task[None] | None = None
@@ -89,27 +91,40 @@ class ShutdownManager(Actor):
             except LogindError as error:
                 text = f"a shutdown of the node will not wait for its pods (tried again each second): {error}"
                 self._complaints.say("logind", text)
+                if not self._asked:
+                    self._asked = True
+                    self._tell()
             finally:
                 logind.close()
             await self._pause(RETRY_SECONDS)
 
     async def _serve(self, logind: Logind) -> None:
         """Until the connection is lost."""
-        await self._make_room(logind)
         held = False
         while True:
             preparing = await logind.preparing()
+            self._learn(preparing=preparing)
             if not preparing and not held:
+                await self._make_room(logind)
                 self._hold(await logind.inhibit())
                 if self._complaints.well("logind"):
                     self.log.info("a shutdown of the node waits for its pods")
             held = not preparing
-            if preparing and not self._active:
-                self._begin()
-            elif not preparing and (self._active or self._presumed):
-                self._cancel()
             # a logind that is replaced meanwhile knows of no shutdown, and gives no signal
             await logind.news(LOOK_AGAIN_SECONDS if self._active else None)
+
+    def _learn(self, *, preparing: bool) -> None:
+        """How things stand, by logind."""
+        asked, self._asked = self._asked, True
+        last = self._journal.last
+        if preparing and not self._active:
+            self._begin()
+        elif not preparing and (self._active or self._presumed):
+            self._cancel()
+        elif not preparing and last.start and not last.end:
+            self._finished(None)  # nobody was there to see its end
+        elif not asked:
+            self._tell()
 
     async def _make_room(self, logind: Logind) -> None:
         """Have logind wait for as long as the windows are; else they are cut to what it waits."""
@@ -165,7 +180,7 @@ class ShutdownManager(Actor):
     def _presume_no_more(self) -> None:
         if self._presumed:
             self._presumed = False
-            self._tell()
+            self._finished(None)
 
     async def _end_pods(self, given: tuple[Window, ...]) -> None:
         began, ending, late = self._clock(), Ending(given, self._clock()), 0
@@ -219,12 +234,13 @@ class ShutdownManager(Actor):
         self._put(tuple(sorted(owed)))
 
     def _still_owed(self, found: LivePods) -> tuple[str, ...]:
-        """Without those whose end the API server knows, and those that nobody knows any more."""
-        there = {pod.uid: pod for pod in found.pods}
+        """Without those whose end the API server knows, those that nobody knows any more, and those that run again:
+        another agent, or this one under another configuration, knew nothing of it."""
+        there, last = {pod.uid: pod for pod in found.pods}, self._journal.last
         return tuple(
             uid
-            for uid in self._journal.last.pods
-            if (not (there[uid].finished and there[uid].told) if uid in there else not found.complete)
+            for uid in last.pods
+            if (not _is_settled(there[uid], seconds(last.end)) if uid in there else not found.complete)
         )
 
     def _put(self, owed: tuple[str, ...]) -> None:
@@ -247,6 +263,8 @@ class ShutdownManager(Actor):
     # -- what is said -------------------------------------------------------------------------------------------------
     def _tell(self) -> None:
         active = self._active or self._presumed
+        if not (active or self._asked):
+            return  # nobody acts on what is not known
         self.tell(MANAGER, NodeShutdown(active, list(self._journal.last.pods)), deadline=30.0)
         self.tell(HEARTBEAT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
 
@@ -278,6 +296,11 @@ class ShutdownManager(Actor):
 
 def _named(pod: LivePod) -> str:
     return f"{pod.full_name} ({pod.uid})" if pod.full_name else pod.uid
+
+
+def _is_settled(pod: LivePod, end: float) -> bool:
+    """`end`: of the last shutdown, seconds since 1970; 0.0 if it was not seen."""
+    return (pod.finished and pod.told) or 0.0 < end < pod.started
 
 
 def _is_said(pod: LivePod) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from actors.cri.model import ContainerState
 from actors.kube.names import SYSTEM_CRITICAL_PRIORITY
 from actors.kube.pod import Pod
 from actors.kube.pods import grace_period
@@ -13,6 +14,7 @@ from .known import Known, PodTable
 from .messages import LivePod
 
 DEFAULT_GRACE_SECONDS: Final = 30
+HIGHEST_PRIORITY: Final = 2**31 - 1
 CLASSES: Final = {
     "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1000,
     "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
@@ -21,17 +23,19 @@ CLASSES: Final = {
 
 
 def live_pods(table: PodTable, known_by_workers: Iterable[str], *, standalone: bool) -> list[LivePod]:
-    """`known_by_workers`: UIDs. A pod that is being admitted for the first time has told nothing of itself yet."""
+    """`known_by_workers`: UIDs. A pod that is being admitted, or adopted after a restart of the agent, has told nothing
+    of itself yet."""
     unseen = [uid for uid in known_by_workers if uid not in table.known]
     return [*map(_unseen, unseen), *_seen(table, standalone)]
 
 
 def _unseen(uid: str) -> LivePod:
+    """Of the highest priority, so that nobody ends it before its turn: soon it is seen."""
     return LivePod(
         uid=uid,
         full_name="",
         static=False,
-        priority=0,
+        priority=HIGHEST_PRIORITY,
         grace_seconds=DEFAULT_GRACE_SECONDS,
         finished=False,
         told=False,
@@ -49,9 +53,15 @@ def _seen(table: PodTable, standalone: bool) -> list[LivePod]:
             grace_seconds=grace_period(known.pod),
             finished=known.seen.finished or known.seen.stage == "rejected",
             told=standalone or is_told(table, known),
+            started=started(known),
         )
         for known in table.sorted()
     ]
+
+
+def started(known: Known) -> float:
+    containers = known.seen.runtime.containers if known.seen.runtime is not None else []
+    return max((ran.started_ns for ran in containers if ran.state is ContainerState.RUNNING), default=0) / 1e9
 
 
 def is_told(table: PodTable, known: Known) -> bool:

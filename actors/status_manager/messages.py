@@ -120,6 +120,8 @@ class LivePod(msgspec.Struct, frozen=True, kw_only=True):
     """Its containers, volumes and cgroup are gone, or it was rejected."""
     told: bool
     """The API server has its status of now; always so without one."""
+    started: float = 0.0
+    """When the newest container that runs was started, seconds since 1970; 0.0: none runs."""
     seen: bool = True
     """False: its worker knows it and has not told more of it yet; the fields above are a guess."""
 

@@ -2,7 +2,8 @@
 
 Run as `python -m tests.support.fake_logind DROP_IN_DIR DELAY_SECONDS EVENTS_FILE`, with the bus in
 DBUS_SYSTEM_BUS_ADDRESS. It does what a line on its standard input says: `begin` a shutdown, `cancel` it, `forget` it as
-one that is replaced does, `lie`: give the signal of a shutdown without one, or `litter`: send that with a descriptor.
+one that is replaced does, `refuse` locks, `lie`: give the signal of a shutdown without one, `litter`: send that with a
+descriptor.
 What happens goes to the file of events, a line of JSON each. As logind does, it gives no lock while it shuts down, and
 goes on when all locks are let go, or after the delay at most.
 """
@@ -33,7 +34,7 @@ class Logind(ServiceInterface):
     def __init__(self, drop_in_dir: str, delay: float, events: str) -> None:
         super().__init__("org.freedesktop.login1.Manager")
         self._drop_in_dir, self._delay, self._events = Path(drop_in_dir), delay, Path(events)
-        self._preparing = False
+        self._preparing = self._refusing = False
         self._locks: set[int] = set()
         self._over = asyncio.Event()
 
@@ -43,6 +44,8 @@ class Logind(ServiceInterface):
 
     @dbus_method()
     def Inhibit(self, what: DBusStr, who: DBusStr, why: DBusStr, mode: DBusStr) -> DBusUnixFd:
+        if self._refusing:
+            raise DBusError("org.freedesktop.DBus.Error.LimitsExceeded", "too many locks")
         if self._preparing:
             raise DBusError("org.freedesktop.login1.OperationInProgress", "the operation is already running")
         ours, theirs = os.pipe()
@@ -107,6 +110,9 @@ class Logind(ServiceInterface):
         os.close(fd)
         self.say("swept")
 
+    def refuse(self) -> None:
+        self._refusing = True
+
     def forget(self) -> None:
         self._preparing = False
         self.say("forget")
@@ -146,6 +152,8 @@ async def main(drop_in_dir: str, delay: str, events: str) -> None:
             running.add(asyncio.ensure_future(logind.begin()))
         elif line == "cancel":
             logind.cancel()
+        elif line == "refuse":
+            logind.refuse()
         elif line == "forget":
             logind.forget()
         elif line == "litter":

@@ -8,7 +8,7 @@ import pytest
 
 from actors.config.duration import Duration
 from actors.container_manager.leaving import HOLD_SECONDS
-from actors.container_manager.messages import AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
+from actors.container_manager.messages import AdmissionFailed, AdmitPod, GetNodeResources, PodAdmitted, PodRejected
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.protocol import Hello
 from tests.support.managed_host import Host, admit, pod
@@ -41,6 +41,9 @@ async def test_a_pod_that_a_shutdown_has_ended_does_not_begin_anew(host: Host) -
         await manager.deliver(NodeShutdown(active=False, ended=["ended"]))
         assert isinstance(await admit(manager, "ended", pod()), AdmissionFailed)  # it is told to end meanwhile
         assert isinstance(await admit(manager, "other", pod()), PodAdmitted)
+        assert isinstance(await manager.deliver(AdmitPod("ended", pod(), over=True)), AdmissionFailed)
+        assert await manager.deliver(AdmitPod("third", pod(), over=True)) == PodAdmitted("third", "")
+        assert (await manager.deliver(GetNodeResources())).pods == 1
 
 
 async def test_a_pod_whose_worker_was_replaced_amid_the_shutdown_does_not_begin_anew(host: Host) -> None:

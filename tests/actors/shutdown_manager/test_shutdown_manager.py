@@ -42,7 +42,9 @@ NOW = 1_700_000_000.0
 class Node:
     """The actor, and the pods that it asks about."""
 
-    def __init__(self, folder: Path, bus: SystemBus, *, total: float = TOTAL, incarnation: int = 1) -> None:
+    def __init__(
+        self, folder: Path, bus: SystemBus, *, total: float = TOTAL, incarnation: int = 1, now: float = NOW
+    ) -> None:
         (folder / "root").mkdir(exist_ok=True)
         config = KubeletConfiguration(
             shutdownGracePeriod=Duration(total), shutdownGracePeriodCriticalPods=Duration(CRITICAL)
@@ -56,7 +58,7 @@ class Node:
             ShutdownManager,
             name="shutdown_manager",
             context=agent,
-            arguments={"clock": clock, "wall": lambda: NOW, "drop_in_dir": str(bus.drop_in_dir)},
+            arguments={"clock": clock, "wall": lambda: now, "drop_in_dir": str(bus.drop_in_dir)},
             clock=clock,
             incarnation=incarnation,
         )
@@ -201,7 +203,8 @@ async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
     after = Node(tmp_path, bus)
     after.complete = False
     async with after.harness:
-        assert after.harness.sent(NodeShutdown)[0].ended == ["web"]  # a static pod begins anew, as it should
+        told = await after.harness.wait_sent(NodeShutdown, timeout=20.0)
+        assert told.ended == ["web"]  # a static pod begins anew, as it should
         await after.harness.advance(REPEAT_SECONDS)
         assert after.owed() == ["web"]
         after.complete = True  # its worker knows it, and has told nothing of it yet
@@ -250,6 +253,59 @@ async def test_a_shutdown_that_is_cancelled_leaves_the_other_pods_alone(node: No
         await node.harness.wait(lambda: bus.locks == 1, "the first lock let go")
         texts = [event.message for event in node.harness.sent(RecordEvent)]
         assert texts == ["Shutdown manager detected shutdown event", "Shutdown manager detected cancelled event"]
+
+
+async def test_a_shutdown_is_cancelled_also_where_no_lock_can_be_had_again(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    node.put("dns", SYSTEM)
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        bus.tell("refuse")
+        bus.tell("cancel")
+        await node.turned(active=False, count=2)
+        await node.harness.advance(TOTAL + 1)
+        assert set(node.killed()) == {"web"}
+
+
+async def test_room_is_made_after_a_shutdown_that_was_there_at_the_start(tmp_path: Path, bus: SystemBus) -> None:
+    bus.tell("begin")
+    await asyncio.to_thread(bus.wait_seen, "begin")
+    node = Node(tmp_path, bus, total=20)
+    async with node.harness:
+        await node.turned(active=True)
+        assert not bus.drop_in_dir.exists()
+        bus.tell("cancel")
+        await node.seen(bus, "configuration")
+
+
+async def test_nothing_is_said_before_logind_was_asked(node: Node, bus: SystemBus) -> None:
+    async with node.harness:
+        assert not node.harness.sent(NodeShutdown)
+        assert not node.harness.sent(NodeProblem)
+        await node.turned(active=False)
+    bus.stop()
+    without = Node(node.state.parent.parent, bus)
+    async with without.harness:
+        await without.turned(active=False)
+
+
+async def test_a_pod_that_runs_again_is_owed_nothing(node: Node, bus: SystemBus) -> None:
+    node.put("web")
+    async with node.harness:
+        await node.seen(bus, "lock")
+        bus.tell("begin")
+        await node.turned(active=True)
+        node.change("web", finished=True, told=False)
+        await node.harness.advance(TOTAL + 1)
+        bus.tell("cancel")
+        await node.turned(active=False, count=2)
+        node.change("web", finished=False, started=NOW + 100)
+        before = len(node.harness.sent(KillPod))
+        await node.harness.advance(REPEAT_SECONDS)
+        assert node.owed() == []
+        assert len(node.harness.sent(KillPod)) == before
 
 
 async def test_a_signal_that_anybody_may_send_ends_no_pod(node: Node, bus: SystemBus) -> None:
@@ -340,14 +396,14 @@ async def test_the_next_incarnation_goes_on_with_a_shutdown_and_says_nothing_els
         await node.seen(bus, "lock")
         bus.tell("begin")
         await node.turned(active=True)
-    next_one = Node(tmp_path, bus, incarnation=2)
+    begun = json.loads(node.state.read_bytes())["startTime"]
+    next_one = Node(tmp_path, bus, incarnation=2, now=NOW + 5)
     next_one.pods = node.pods
     async with next_one.harness:
         await next_one.harness.wait_sent(KillPod, timeout=20.0)
         assert all(told.active for told in next_one.harness.sent(NodeShutdown))
         assert {told.message for told in next_one.harness.sent(NodeProblem)} == {NOT_READY}
-        begun = json.loads(next_one.state.read_bytes())["startTime"]
-        assert begun == json.loads(node.state.read_bytes())["startTime"]
+        assert json.loads(next_one.state.read_bytes())["startTime"] == begun
 
 
 async def test_the_next_incarnation_finds_that_the_shutdown_was_cancelled(
@@ -357,15 +413,16 @@ async def test_the_next_incarnation_finds_that_the_shutdown_was_cancelled(
         await node.seen(bus, "lock")
         bus.stop()  # so that it does not see the end
         bus.start()
-        await node.harness.advance(2.0)
-        await node.seen(bus, "lock", 2)
+        while len(bus.seen("lock")) < 2:
+            await node.harness.advance(1.0)
+            await asyncio.sleep(0.02)
         node.put("web")
         bus.tell("begin")
         await node.turned(active=True)
     bus.stop()
     next_one = Node(tmp_path, bus, incarnation=2)
     async with next_one.harness:
-        assert [told.active for told in next_one.harness.sent(NodeShutdown)] == [True]
+        assert {told.active for told in next_one.harness.sent(NodeShutdown)} == {True}
         bus.start()
         while not [told for told in next_one.harness.sent(NodeShutdown) if not told.active]:
             await next_one.harness.advance(1.0)

@@ -10,7 +10,7 @@ import pytest
 from actors.pod_workers.messages import KnownPods
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
-from tests.support.api_joined import joined, pod, seen
+from tests.support.api_joined import BORN, S, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
 
 
@@ -29,14 +29,15 @@ async def test_a_pod_is_told_once_the_api_server_has_its_last_status(tmp_path: P
         await store.sync(harness)
         await harness.advance(1.0)
         expected = LivePod(
-            uid="u", full_name="p_n", static=False, priority=7, grace_seconds=9, finished=False, told=True
-        )
+            uid="u", full_name="p_n", static=False, priority=7, grace_seconds=9, finished=False, told=True,
+            started=BORN / S - 5,
+        )  # fmt: skip
         assert (await live(harness)).pods == [expected]
 
         over = seen(bound, code=143, at=2.0, stage="terminated", reason="Terminated", message="m", finished=True)
         await harness.deliver(over)
         (now,) = (await live(harness)).pods
-        assert (now.finished, now.told) == (True, False)
+        assert (now.finished, now.told, now.started) == (True, False, 0.0)
         await harness.advance(1.0)
         assert (await live(harness)).pods[0].told
         status = store.find("p")["status"]
