@@ -61,6 +61,6 @@ def node_ids(node: Obj) -> dict[str, str]:
     text = ((node.get("metadata") or {}).get("annotations") or {}).get(NODE_IDS, "")
     try:
         found = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
