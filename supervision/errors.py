@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+UNREADABLE: Final = (ValueError, RecursionError)
+"""What msgspec raises for what it cannot read: its own errors are ValueErrors, bad UTF-8 has an exception of its own
+which is one, too, and deep nesting has another."""
+
 
 class AskError(Exception):
     """A question got no answer: the receiver did not reply in time, died, or is not there."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from .errors import UNREADABLE
 from .protocol import Cause, Exited, Started
 
 MAX_BYTES = 1024 * 1024
@@ -209,6 +210,6 @@ def read(path: Path) -> Reading:
         for line in lines:
             try:
                 found.append(decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 damaged += bool(line.strip())
     return Reading(found, damaged)

@@ -21,9 +21,10 @@ from thespian.actors import (
 )
 
 from .actor import Address
+from .errors import UNREADABLE
 from .message import Message, registered, type_name
 from .protocol import Payload
-from .wire import UNREADABLE, WireError
+from .wire import WireError
 
 
 def wrap(payload: Any) -> Message:

@@ -25,6 +25,8 @@ from pathlib import Path
 
 import msgspec
 
+from .errors import UNREADABLE
+
 _VERSION = 1
 _HEAD = struct.Struct("!II")
 _EMPTY = _HEAD.pack(0, 0)
@@ -158,7 +160,7 @@ class Journal:
             file = msgspec.json.decode(content, type=_File)
             if file.version == _VERSION and file.checksum == _checksum(bytes(file.crashes)):
                 return msgspec.json.decode(file.crashes, type=Crashes)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE:
             pass
         aside = self._path.with_name("crashes.damaged")
         os.replace(self._path, aside)

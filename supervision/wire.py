@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from .errors import UNREADABLE
 from .message import Message, known_types, registered, type_name
 
 PIECE, LAST, ACK, LARGE = 1 << 31, 1 << 30, 1 << 29, 1 << 28
@@ -27,9 +28,6 @@ _LENGTH = (1 << 28) - 1
 LARGE_BYTES = 64 * 1024
 MAX_BYTES = 64 * 1024 * 1024 + LARGE_BYTES
 """A message may have 64 MiB, and its envelope a little more."""
-
-UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
-"""What msgspec raises: bad UTF-8 and deep nesting have exceptions of their own."""
 
 _header = struct.Struct("!I")
 _encoder = msgspec.msgpack.Encoder()

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 
 class ApiError(Exception):
     """The server, or the way to it, has failed us. `status` 0: no answer."""
@@ -89,7 +91,7 @@ def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
     """The error that an answer other than 2xx is; `headers` with lower-case names."""
     try:
         said = msgspec.json.decode(body, type=_Status)
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         said = _Status(message=f"HTTP status {status} {body[:200].decode(errors='replace').strip()}".rstrip())
     after = headers.get("retry-after", "")
     wait = float(after[:9]) if after.isascii() and after.isdigit() else 0.0

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import httpcore
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .errors import Unreachable, error_of
 
 MAX_ANSWER: Final = 64 << 20
@@ -113,7 +115,7 @@ def event_of(line: bytes) -> Event:
     """Raises the ApiError of an ERROR event, Unreachable for what is no event."""
     try:
         read = _line.decode(line)
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         raise Unreachable(0, "Unreachable", "what the watch gave is no event") from None
     if read.type == "ERROR":
         raise error_of(0, bytes(read.object), {})

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .access import Access, Exec
 from .errors import NoCredentials
 
@@ -127,7 +129,7 @@ def read_credential(output: bytes, plugin: Exec) -> Issued:
     """What was printed. Raises NoCredentials."""
     try:
         credential = msgspec.json.decode(output, type=_Credential)
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         # the parser's text may quote the credential
         raise _failed(plugin, "printed no ExecCredential in JSON") from None
     if credential.kind != "ExecCredential" or credential.apiVersion != plugin.api_version:

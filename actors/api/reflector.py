@@ -16,6 +16,7 @@ from typing import Final, Protocol
 import msgspec
 
 from supervision.backoff import Backoff, BackoffPolicy
+from supervision.errors import UNREADABLE
 
 from .client import Answer, ApiClient, Event
 from .errors import ApiError, Gone, Unreachable
@@ -169,7 +170,7 @@ def read_list(answer: Answer) -> tuple[str, list[Item]]:
     """Its resourceVersion and its objects, cut out of it as they are. Raises Unreachable when it is no list."""
     try:
         read = _read_list.decode(answer.body)
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise Unreachable(0, "Unreachable", f"what was listed is no list: {error}") from None
     if not read.metadata.resourceVersion:
         # something in between may answer 200 to anything: it must not pass for an empty list
@@ -181,6 +182,6 @@ def read_item(data: bytes) -> Item:
     """Raises Unreachable when it is no object."""
     try:
         meta = _read_object.decode(data).metadata
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise Unreachable(0, "Unreachable", f"what was listed or watched is no object: {error}") from None
     return Item(meta.uid, meta.namespace, meta.name, meta.resourceVersion, data)

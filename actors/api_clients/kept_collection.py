@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from actors.api.errors import ApiError
+from supervision.errors import UNREADABLE
 
 from .pod_feed import Owner
 
@@ -91,5 +92,5 @@ def trimmed_service(data: bytes) -> bytes:
     """What environment variables are made of: names, address, ports."""
     try:
         return msgspec.json.encode(_service.decode(data))
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return data

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api.errors import ApiError, Forbidden, NotFound
+from supervision.errors import UNREADABLE
 
 from .messages import ObjectRef, ObjectState
 
@@ -187,5 +188,5 @@ def _is_immutable(body: bytes) -> bool:
         return False
     try:
         return msgspec.json.decode(body, type=_Flags).immutable is True
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return False

@@ -17,6 +17,7 @@ from actors.config_controller.messages import ConfigMapAssigned
 from actors.kube import codec
 from supervision.actor import Address, on
 from supervision.backoff import BackoffPolicy
+from supervision.errors import UNREADABLE
 
 from .assigned_config import Assignment, assigned, assignment
 from .joining import ApiActor, client_limits
@@ -238,7 +239,7 @@ class KubeClient(ApiActor):
 def annotations_of(node: bytes) -> dict[str, str]:
     try:
         return msgspec.json.decode(node, type=_Node).metadata.annotations or {}
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return {}
 
 

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 PATH: Final = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING_SIGNER: Final = "kubernetes.io/kubelet-serving"
@@ -73,7 +75,7 @@ def read(answer: bytes) -> Seen:
     """A denial wins over a certificate that came before it."""
     try:
         found = msgspec.json.decode(answer, type=_Request)
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         return Seen(Standing.UNKNOWN, text=str(error)[:200])
     status, version = found.status or _Status(), found.metadata.resourceVersion
     for kind, standing in (("Denied", Standing.DENIED), ("Failed", Standing.FAILED)):

@@ -19,6 +19,8 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .documents import Document
 
 VERSION: Final = 1
@@ -116,7 +118,7 @@ def unseal(raw: bytes, kind: type[T]) -> T:
         if envelope.version != VERSION or hashlib.sha256(payload).hexdigest() != envelope.sha256:
             raise DamagedCheckpointError("wrong version or checksum")
         return msgspec.json.decode(payload, type=kind)
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise DamagedCheckpointError(str(error)) from None
 
 

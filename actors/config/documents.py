@@ -10,6 +10,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from supervision.errors import UNREADABLE
+
 from .errors import ConfigErrors, Problem
 from .merge import below
 
@@ -67,7 +69,7 @@ def _json(text: str, source: str) -> Document | None:
 
     try:
         data = json.loads(text, object_pairs_hook=members, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return None
     if duplicates:
         raise ConfigErrors([Problem(key, "", "given twice in one object", source) for key in sorted(set(duplicates))])

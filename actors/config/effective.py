@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from . import defaults, rules
 from .decoding import decode
 from .documents import Document
@@ -112,7 +114,7 @@ def from_json(raw: bytes) -> KubeletConfiguration:
     """The configuration that to_json wrote. Raises ConfigErrors."""
     try:
         data = msgspec.json.decode(raw)
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ConfigErrors([Problem("", "", f"must be JSON ({error})")]) from None
     problems: list[Problem] = []
     config = decode(KubeletConfiguration, data, lambda path: "", problems, [])

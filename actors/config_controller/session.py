@@ -14,6 +14,7 @@ from actors.config.agent import Agent
 from actors.config.effective import from_json, to_json
 from actors.config.errors import ConfigErrors
 from actors.config.kubelet_configuration import KubeletConfiguration
+from supervision.errors import UNREADABLE
 
 SESSION_FILE: Final = "session"
 
@@ -47,7 +48,7 @@ def recall(path: Path | str) -> Session | None:
     try:
         with open(path, "rb") as file:
             return _read(file.read())
-    except (OSError, ConfigErrors, ValueError, RecursionError):
+    except (OSError, ConfigErrors, *UNREADABLE):
         return None
 
 

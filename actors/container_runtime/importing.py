@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from actors.linux.tied import tied
+from supervision.errors import UNREADABLE
 
 from . import images, program
 from .errors import NotAnswering, ProgramFailed
@@ -110,7 +111,7 @@ def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None 
 def _imported(instance: Instance) -> dict[str, str]:
     try:
         return msgspec.json.decode(Path(instance.images_file).read_bytes(), type=dict[str, str])
-    except (FileNotFoundError, ValueError, RecursionError):
+    except (FileNotFoundError, *UNREADABLE):
         return {}
 
 

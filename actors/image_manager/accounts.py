@@ -11,6 +11,7 @@ import msgspec
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.config.credential_providers import Provider, TokenAttributes
 from actors.kube.meta import Api, ObjectMeta
+from supervision.errors import UNREADABLE
 
 from .plugin_program import PluginFailed
 from .plugins import Account, Identity
@@ -45,14 +46,14 @@ async def identify(call: Call, provider: Provider, account: Account) -> Identity
     answer = await _done(call, ApiCall(method="GET", path=path))
     try:
         meta = msgspec.json.decode(answer.body, type=_ServiceAccount).metadata
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         raise PluginFailed(f"service account {account.namespace}/{account.name} cannot be read") from None
     annotations = chosen(meta.annotations, wanted)
     request = token_request(account, wanted.serviceAccountTokenAudience)
     answer = await _done(call, ApiCall(method="POST", path=f"{path}/token", body=request))
     try:
         token = msgspec.json.decode(answer.body, type=_Token).status.token
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         raise PluginFailed("the API server gave no token") from None
     return Identity(meta.uid, token, annotations)
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 DEFAULT_HOST = "docker.io"
 _DOCKER_HUB = {"docker.io", "index.docker.io", "registry-1.docker.io"}
 
@@ -74,7 +76,7 @@ def read_docker_config(documents: Iterable[bytes]) -> Keyring:
     for document in documents:
         try:
             data = msgspec.json.decode(document.decode(errors="replace"))  # as Go reads what is no text
-        except (ValueError, RecursionError):
+        except UNREADABLE:
             continue
         hosts = data.get("auths", data) if isinstance(data, dict) else {}
         if isinstance(hosts, dict):

@@ -10,6 +10,7 @@ import msgspec
 
 from actors.config.credential_providers import Provider
 from actors.config.duration import Duration, DurationError
+from supervision.errors import UNREADABLE
 
 DEADLINE_SECONDS: Final = 60.0
 MAX_OUTPUT: Final = 1 << 20
@@ -68,7 +69,7 @@ def read(provider: Provider, output: bytes) -> Response:
     try:
         answer = msgspec.json.decode(output, type=_Answer)
         seconds = None if answer.cacheDuration is None else float(Duration.parse(answer.cacheDuration))
-    except (DurationError, ValueError, RecursionError):
+    except (DurationError, *UNREADABLE):
         # the parser's text may quote a password
         raise PluginFailed("printed no CredentialProviderResponse in JSON") from None
     if answer.kind != "CredentialProviderResponse" or answer.apiVersion != provider.apiVersion:

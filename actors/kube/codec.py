@@ -11,6 +11,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .meta import Api
 from .pod import Pod
 
@@ -32,12 +34,12 @@ def decode(data: bytes, kind: type[T]) -> T:
         return cast(T, _decoder(kind).decode(data))
     except msgspec.ValidationError:
         pass
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ObjectError(f"not JSON: {error}") from None
     try:
         # through JSON again: raw fields cannot be made from plain data
         return cast(T, _decoder(kind).decode(encode(without_nulls(msgspec.json.decode(data)))))
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ObjectError(str(error)) from None
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 KEEP_SECONDS = 60.0
 """No message is under way for so long: its deadline is 10 s."""
 
@@ -30,7 +32,7 @@ def uid_of(data: bytes) -> str:
     """Of an object's JSON; '' when it is none."""
     try:
         return _object.decode(data).metadata.uid
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return ""
 
 

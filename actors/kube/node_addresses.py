@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 
 class _Address(msgspec.Struct, frozen=True):
     type: str = ""
@@ -22,7 +24,7 @@ def host_ips(node: bytes) -> list[str]:
     """The first, inner addresses before outer ones, and the first of the other family; [] for what cannot be read."""
     try:
         addresses = msgspec.json.decode(node, type=_Node).status.addresses
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return []
     ips = [one.address for kind in ("InternalIP", "ExternalIP") for one in addresses if one.type == kind]
     return one_of_each_family(ips)

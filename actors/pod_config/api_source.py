@@ -14,6 +14,7 @@ from actors.kube import codec
 from actors.kube.feed import FeedOrder
 from actors.kube.names import SOURCE_API
 from actors.kube.pods import is_mirror
+from supervision.errors import UNREADABLE
 
 from .merge import Candidate
 
@@ -111,7 +112,7 @@ class ApiSource:
     def _read(data: bytes) -> _Parts | None:
         try:
             return _parts.decode(data)
-        except (ValueError, RecursionError):
+        except UNREADABLE:
             # no object with a name: nothing that could be said of it
             return None
 
@@ -156,6 +157,6 @@ def _ended(status: bytes) -> bytes:
     """The phase, if it is a final one: somebody else may have set it."""
     try:
         phase = msgspec.json.decode(bytes(_status.decode(status).phase), type=str)
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return b""
     return phase.encode() if phase in ENDED else b""

@@ -11,6 +11,8 @@ import math
 import re
 from typing import Any
 
+from supervision.errors import UNREADABLE
+
 from .errors import ManifestError, whole
 
 MAX_BYTES = 10 << 20
@@ -55,7 +57,7 @@ def _read_json(text: str) -> Any:
         return _read_yaml(text, f"not JSON: line {error.lineno}: {error.msg}")
     except ManifestError:
         raise
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise whole(f"not JSON: {error}") from None
     _check_depth(value)
     if _SURROGATE.search(text):

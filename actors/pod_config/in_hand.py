@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 LIMIT: Final = 3
 
 
@@ -30,7 +32,7 @@ class InHand:
         try:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             self._record = msgspec.json.decode(os.pread(self._fd, 1 << 20, 0) or b"{}", type=_Record)
-        except (OSError, ValueError, RecursionError):
+        except (OSError, *UNREADABLE):
             # the file is a precaution: without it manifests are read as they are
             pass
         if self._record.hand:

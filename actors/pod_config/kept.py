@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .manifest import StaticPod
 
 VERSION: Final = 1
@@ -44,7 +46,7 @@ class KeptPods:
         except OSError as error:
             self.problem = str(error)
             return {}
-        except (ValueError, RecursionError) as error:
+        except UNREADABLE as error:
             self.problem = f"{self.path} is damaged and set aside: {error}"
             os.replace(self.path, f"{self.path}.damaged")
             return {}

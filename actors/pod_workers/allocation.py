@@ -17,6 +17,7 @@ from actors.kube.names import CONTAINER_RESOURCES
 from actors.kube.pod import Pod
 from actors.kube.quantity import QuantityError, milli
 from actors.linux.directories import make_path
+from supervision.errors import UNREADABLE
 
 FILE: Final = "allocated-resources"
 POD: Final = ""
@@ -90,7 +91,7 @@ def made_with(ran: Ran) -> ResourceRequirements | None:
     text = ran.annotations.get(CONTAINER_RESOURCES, "")
     try:
         return msgspec.json.decode(text, type=ResourceRequirements) if text else None
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return None
 
 
@@ -99,7 +100,7 @@ def read(pod_dir: str) -> Kept | None:
     try:
         with open(f"{pod_dir}/{FILE}", "rb") as file:
             return msgspec.json.decode(file.read(), type=Kept)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, *UNREADABLE):
         return None
 
 

@@ -23,6 +23,7 @@ from actors.kube.codec import ObjectError, decode
 from actors.kube.container import ContainerPort, LifecycleHandler
 from actors.kube.pod import Pod
 from actors.kube.pods import find_container, is_sidecar
+from supervision.errors import UNREADABLE
 
 from .hooks import HookFailed, run_hook
 
@@ -92,7 +93,7 @@ def _annotated_hook(ran: Ran) -> LifecycleHandler | None:
 def _annotated_ports(ran: Ran) -> list[ContainerPort]:
     try:
         return msgspec.json.decode(ran.annotations.get(known.CONTAINER_PORTS, "[]"), type=list[ContainerPort])
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return []
 
 

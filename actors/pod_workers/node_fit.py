@@ -9,6 +9,7 @@ import msgspec
 
 from actors.kube.pod import Pod, Toleration
 from actors.kube.pods import is_static
+from supervision.errors import UNREADABLE
 
 OS_LABEL = "kubernetes.io/os"
 OS = "linux"
@@ -67,7 +68,7 @@ def read_node(body: bytes) -> NodeFacts | None:
     """None for what is no Node."""
     try:
         return _NODE.decode(body)
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return None
 
 
@@ -98,7 +99,7 @@ def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
     raw = bytes(pod.spec.affinity)
     try:
         affinity = _AFFINITY.decode(raw) if raw else None
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return False
     wanted = affinity.nodeAffinity if affinity is not None else None
     required = wanted.requiredDuringSchedulingIgnoredDuringExecution if wanted is not None else None

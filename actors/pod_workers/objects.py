@@ -13,6 +13,7 @@ from actors.kube.contents import config_map_texts, secret_data
 from actors.kube.pod import Pod
 from actors.kube.pods import is_static
 from supervision.actor import Actor, AskError
+from supervision.errors import UNREADABLE
 
 from .errors import ConfigError
 from .service_links import service_environment
@@ -91,7 +92,7 @@ async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
     if state.body:
         try:
             return _RUNTIME_CLASS.decode(state.body).handler
-        except (ValueError, RecursionError) as error:
+        except UNREADABLE as error:
             raise ConfigError(f"failed to lookup RuntimeClass {name}: {error}") from None
     if state.reason == "NotFound":
         raise ConfigError(f'runtimeclass.node.k8s.io "{name}" not found')

@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 FILE: Final = "graceful_node_shutdown_state"
 _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
@@ -40,7 +42,7 @@ class Journal:
                 self.last = msgspec.json.decode(file.read(), type=Last)
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, *UNREADABLE) as error:
             self.problem = f"{self.path} is not read: {error}"
 
     def put(self, last: Last) -> None:

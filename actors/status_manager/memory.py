@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from supervision.errors import UNREADABLE
+
 from .container_status import Readiness
 
 VERSION: Final = 1
@@ -44,7 +46,7 @@ class ProbeMemory:
             return
         try:
             found = msgspec.json.decode(data, type=_File)
-        except (ValueError, RecursionError) as error:
+        except UNREADABLE as error:
             self.problem = f"{self.path} is damaged and set aside: {error}"
             os.replace(self.path, f"{self.path}.damaged")
             return

@@ -15,6 +15,7 @@ from actors.kube.meta import Api
 from actors.kube.pod import Pod
 from actors.kube.volumes import Volume
 from supervision.actor import Actor, AskError
+from supervision.errors import UNREADABLE
 
 from .claims import Claim, ClaimError, Found, PersistentVolume, check_claim, claim_name, judge_volume
 from .layout import PLUGINS
@@ -90,7 +91,7 @@ def _read(pod_dir: str) -> dict[str, Found]:
     try:
         with open(f"{pod_dir}/{PLUGINS}/{_FILE}", "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, Found])
-    except (OSError, ValueError, RecursionError):
+    except (OSError, *UNREADABLE):
         return {}
 
 

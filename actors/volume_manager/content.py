@@ -15,6 +15,7 @@ from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.kube.meta import KeyToPath
 from actors.kube.pod import Pod
 from actors.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
+from supervision.errors import UNREADABLE
 
 from . import downward
 from .downward import File
@@ -160,5 +161,5 @@ def _payload(ref: ObjectRef, body: bytes) -> dict[str, bytes]:
             return {key: base64.b64decode(text or "", validate=True) for key, text in (found.data or {}).items()}
         binary = {key: base64.b64decode(text or "", validate=True) for key, text in (found.binaryData or {}).items()}
         return {**{key: (text or "").encode() for key, text in (found.data or {}).items()}, **binary}
-    except (ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise ContentError(f'{ref.kind.lower()} "{ref.namespace}/{ref.name}" cannot be read: {error}') from None

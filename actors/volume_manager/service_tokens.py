@@ -16,6 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
+from supervision.errors import UNREADABLE
 
 from .content import ContentError, TokenWanted
 
@@ -87,7 +88,7 @@ class ServiceTokens:
         try:
             status = msgspec.json.decode(answer.body, type=_Answer).status
             ends = datetime.datetime.fromisoformat(status.expirationTimestamp.replace("Z", "+00:00")).timestamp()
-        except (ValueError, RecursionError) as error:
+        except UNREADABLE as error:
             raise ContentError(f"failed to fetch token: the API server's answer cannot be read: {error}") from None
         life = min(ends - LEFT * (ends - asked), asked + OLDEST_SECONDS)
         return _Kept(status.token, asked, ends, life - JITTER_SECONDS * self._rng())

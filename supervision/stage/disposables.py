@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import msgspec
 
 from .. import logs
+from ..errors import UNREADABLE
 from ..process import load
 from ..protocol import DisposableResult, RunDisposable
-from ..wire import UNREADABLE
 from .fork import fork
 from .loop import Loop, Timer
 

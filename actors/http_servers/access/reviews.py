@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
+from supervision.errors import UNREADABLE
 
 from .caching import Cache
 
@@ -115,7 +116,7 @@ class Reviews:
             if answer.ok:
                 try:
                     return msgspec.json.decode(answer.body, type=kind)
-                except (ValueError, RecursionError) as error:
+                except UNREADABLE as error:
                     raise ReviewFailed(f"{path}: the answer cannot be read: {error}") from None
             if (answer.status and answer.status < 500 and answer.status != 429) or attempt == _RETRIES - 1:
                 break

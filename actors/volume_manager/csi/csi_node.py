@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from supervision.errors import UNREADABLE
+
 from .model import Driver
 
 Obj = dict[str, Any]
@@ -61,6 +63,6 @@ def node_ids(node: Obj) -> dict[str, str]:
     text = ((node.get("metadata") or {}).get("annotations") or {}).get(NODE_IDS, "")
     try:
         found = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
+    except UNREADABLE:
         return {}
     return found if isinstance(found, dict) else {}

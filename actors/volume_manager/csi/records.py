@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from actors.linux import mountinfo
+from supervision.errors import UNREADABLE
 
 from .model import DATA, PLUGIN, Published, stage_dir, unique_name
 
@@ -55,7 +56,7 @@ def read(folder: str) -> Published | None:
     try:
         with open(f"{folder}/{DATA}", "rb") as file:
             return msgspec.json.decode(file.read(), type=Published)
-    except (OSError, ValueError, RecursionError):
+    except (OSError, *UNREADABLE):
         return None
 
 
