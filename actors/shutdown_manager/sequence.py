@@ -41,11 +41,6 @@ class Ending:
     def over(self) -> bool:
         return self._at >= len(self._windows)
 
-    @property
-    def ordered(self) -> frozenset[str]:
-        """UIDs of all that were told to end."""
-        return frozenset(self._given)
-
     def step(self, pods: Iterable[LivePod], now: float, *, complete: bool = True) -> list[Order]:
         """What is to be ordered now. Not `complete`: there may be others, so nobody's turn is over before its time."""
         there = [pod for pod in pods if not pod.finished]

@@ -66,6 +66,7 @@ class Logind(ServiceInterface):
 
     @dbus_property(access=PropertyAccess.READ)
     def PreparingForShutdown(self) -> DBusBool:
+        self.say("asked")
         return self._preparing
 
     @dbus_property(access=PropertyAccess.READ)

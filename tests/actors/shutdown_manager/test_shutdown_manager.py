@@ -84,6 +84,18 @@ class Node:
     async def seen(self, bus: SystemBus, event: str, count: int = 1) -> None:
         await self.harness.wait(lambda: len(bus.seen(event)) >= count, event, timeout=20.0)
 
+    async def locked(self, bus: SystemBus, count: int = 1) -> None:
+        """Where that takes a pause of its own."""
+        while len(bus.seen("lock")) < count:
+            await self.harness.advance(0.1)
+            await asyncio.sleep(0.01)
+
+    async def begun(self, bus: SystemBus) -> None:
+        """It holds its lock, and is told that the machine is shut down."""
+        await self.seen(bus, "lock")
+        bus.tell("begin")
+        await self.turned(active=True)
+
     async def turned(self, *, active: bool, count: int = 1) -> None:
         where = lambda told: told.active is active  # noqa: E731
         await self.harness.wait_sent(NodeShutdown, to="container_manager", where=where, count=count, timeout=20.0)
@@ -115,9 +127,7 @@ async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: S
     node.put("web")
     node.put("dns", SYSTEM)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         assert node.harness.sent(NodeProblem, "api_clients/heartbeat_client")[-1] == NodeProblem("shutdown", NOT_READY)
         assert [(event.kind, event.reason) for event in node.harness.sent(RecordEvent)] == [("Node", "Shutdown")]
         (order,) = node.harness.sent(KillPod, worker_of("web", 2))
@@ -145,9 +155,7 @@ async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, b
     (bus.drop_in_dir / "50-ours.conf").write_text("InhibitDelayMaxSec=60\n")
     node.put("web")
     async with node.harness:
-        while not bus.seen("lock"):
-            await node.harness.advance(0.1)
-            await asyncio.sleep(0.01)
+        await node.locked(bus)
         bus.tell("begin")
         await node.turned(active=True)
         node.change("web", finished=True, told=False)
@@ -161,9 +169,7 @@ async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, b
 async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status(node: Node, bus: SystemBus) -> None:
     node.put("apiserver", SYSTEM, static=True)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         assert set(node.killed()) == {"apiserver"}
         node.change("apiserver", finished=True, told=False)
         await node.harness.advance(2 * LOOK_SECONDS)
@@ -176,9 +182,7 @@ async def test_what_is_to_end_is_written_down_before_anybody_is_told(node: Node,
     node.put("static", static=True)
     node.pods["new"] = msgspec.structs.replace(node.pods["web"], uid="new", seen=False)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         assert set(node.killed()) == {"web", "static", "new"}
         assert node.owed() == ["web"]
         names = [type(message).__name__ for _, message in node.harness.outbox]
@@ -193,9 +197,7 @@ async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
     node.put("web")
     node.put("static", static=True)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         for uid in node.pods:
             node.change(uid, finished=True, told=False)
         await node.harness.advance(TOTAL + 1)
@@ -224,9 +226,7 @@ async def test_a_pod_that_is_gone_from_the_api_server_is_owed_no_longer(
 ) -> None:
     node.put("web")
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         node.change("web", finished=True, told=False)
         await node.harness.advance(TOTAL + 1)
         assert node.owed() == ["web"]
@@ -241,9 +241,7 @@ async def test_a_shutdown_that_is_cancelled_leaves_the_other_pods_alone(node: No
     node.put("web")
     node.put("dns", SYSTEM)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         bus.tell("cancel")
         await node.turned(active=False, count=2)
         await node.seen(bus, "lock", 2)
@@ -259,9 +257,7 @@ async def test_a_shutdown_is_cancelled_also_where_no_lock_can_be_had_again(node:
     node.put("web")
     node.put("dns", SYSTEM)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         bus.tell("refuse")
         bus.tell("cancel")
         await node.turned(active=False, count=2)
@@ -294,9 +290,7 @@ async def test_nothing_is_said_before_logind_was_asked(node: Node, bus: SystemBu
 async def test_a_pod_that_runs_again_is_owed_nothing(node: Node, bus: SystemBus) -> None:
     node.put("web")
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         node.change("web", finished=True, told=False)
         await node.harness.advance(TOTAL + 1)
         bus.tell("cancel")
@@ -312,9 +306,9 @@ async def test_a_signal_that_anybody_may_send_ends_no_pod(node: Node, bus: Syste
     node.put("web")
     async with node.harness:
         await node.seen(bus, "lock")
+        asked = len(bus.seen("asked"))
         bus.tell("lie")
-        bus.tell("lie")
-        await asyncio.sleep(0.2)  # nothing is to come of it
+        await node.seen(bus, "asked", asked + 1)  # whether it is true
         await node.harness.advance(1.0)
         assert node.killed() == {}
         assert bus.locks == 1
@@ -328,9 +322,7 @@ async def test_logind_is_had_to_wait_as_long_as_the_windows_are(tmp_path: Path, 
     async with node.harness:
         await node.seen(bus, "configuration")
         assert "[Login]\nInhibitDelayMaxSec=20\n" in (bus.drop_in_dir / DROP_IN).read_text()
-        while not bus.seen("lock"):
-            await node.harness.advance(0.1)
-            await asyncio.sleep(0.01)
+        await node.locked(bus)
         node.put("web")
         bus.tell("begin")
         await node.turned(active=True)
@@ -345,9 +337,7 @@ async def test_where_logind_waits_no_longer_the_critical_pods_have_their_time(
     node.put("web")
     node.put("dns", SYSTEM)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         assert node.killed() == {"web": 3}
         await node.harness.advance(3.2)
         assert node.killed() == {"web": 3, "dns": 2}
@@ -364,24 +354,18 @@ async def test_a_bus_that_is_away_is_tried_each_second_and_said_once(
             await asyncio.sleep(0.02)
         assert caplog.text.count("will not wait for its pods") == 1
         bus.start()
-        while not bus.seen("lock"):
-            await node.harness.advance(1.0)
-            await asyncio.sleep(0.02)
+        await node.locked(bus)
         bus.stop()
         await node.harness.wait(lambda: caplog.text.count("will not wait") == 2, "it is said again")
         bus.start()
-        while len(bus.seen("lock")) < 2:
-            await node.harness.advance(1.0)
-            await asyncio.sleep(0.02)
+        await node.locked(bus, 2)
 
 
 async def test_the_bus_may_go_in_the_middle_of_a_shutdown(node: Node, bus: SystemBus) -> None:
     node.put("web")
     node.put("dns", SYSTEM)
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         bus.stop()
         node.change("web", finished=True)
         await node.harness.advance(LOOK_SECONDS)
@@ -393,9 +377,7 @@ async def test_the_next_incarnation_goes_on_with_a_shutdown_and_says_nothing_els
 ) -> None:
     node.put("web")
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
     begun = json.loads(node.state.read_bytes())["startTime"]
     next_one = Node(tmp_path, bus, incarnation=2, now=NOW + 5)
     next_one.pods = node.pods
@@ -413,9 +395,7 @@ async def test_the_next_incarnation_finds_that_the_shutdown_was_cancelled(
         await node.seen(bus, "lock")
         bus.stop()  # so that it does not see the end
         bus.start()
-        while len(bus.seen("lock")) < 2:
-            await node.harness.advance(1.0)
-            await asyncio.sleep(0.02)
+        await node.locked(bus, 2)
         node.put("web")
         bus.tell("begin")
         await node.turned(active=True)
@@ -448,9 +428,7 @@ async def test_without_logind_the_next_incarnation_does_not_presume_a_shutdown_f
 
 async def test_a_logind_that_was_replaced_and_knows_of_no_shutdown_is_believed(node: Node, bus: SystemBus) -> None:
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         bus.tell("forget")
         await node.harness.wait(lambda: not node.harness.sent(NodeShutdown)[-1].active, "over", timeout=20.0)
         await node.seen(bus, "lock", 2)
@@ -468,9 +446,7 @@ async def test_while_nobody_says_which_pods_there_are_their_time_is_kept(node: N
     node.put("web")
     node.harness.answer(GetLivePods, AskError("status_manager is not there"))
     async with node.harness:
-        await node.seen(bus, "lock")
-        bus.tell("begin")
-        await node.turned(active=True)
+        await node.begun(bus)
         await node.harness.advance(1.0)
         assert bus.locks == 1
         node.harness.answer(GetLivePods, lambda _: LivePods(list(node.pods.values()), complete=True))
