@@ -188,6 +188,15 @@ class Actor(ThespianActor):
         """Call every `seconds` plus a random part of `jitter * seconds`; a run that is still going is not doubled."""
         return self.port.every(seconds, call, jitter, immediately)
 
+    async def pause(self, seconds: float) -> None:
+        """Come back so many seconds from now."""
+        over = asyncio.Event()
+        timer = self.after(seconds, over.set)
+        try:
+            await over.wait()
+        finally:
+            timer.cancel()
+
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
         """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler.
 

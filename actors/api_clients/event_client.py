@@ -99,7 +99,7 @@ class EventClient(ApiActor):
                     continue
                 pause = PAUSE_SECONDS * (self._rng() if failures == 0 else 1.0)
                 failures += 1
-                await self._pause(max(pause, error.retry_after))
+                await self.pause(max(pause, error.retry_after))
             except ApiError as error:
                 self._refused(event, error)
 
@@ -138,8 +138,3 @@ class EventClient(ApiActor):
 
     def _dropped(self, why: str) -> None:
         self.metrics.count("troupelet_events_dropped_total", why=why)
-
-    async def _pause(self, seconds: float) -> None:
-        over = asyncio.Event()
-        self.after(seconds, over.set)
-        await over.wait()

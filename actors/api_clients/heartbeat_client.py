@@ -103,7 +103,7 @@ class HeartbeatClient(ApiActor):
 
     async def on_joining(self) -> None:
         duration = self.agent.config.nodeLeaseDurationSeconds
-        keeper = LeaseKeeper(_Requests(self), self.agent.node_name, duration, wall=self._wall, pause=self._pause)
+        keeper = LeaseKeeper(_Requests(self), self.agent.node_name, duration, wall=self._wall, pause=self.pause)
         keeper.failed, keeper.kept = self._lease_failed, self._lease_kept
         self.every(renew_seconds(duration), keeper.renew, jitter=JITTER, immediately=True)
         self.start_task(self._join(), "registration")
@@ -111,11 +111,6 @@ class HeartbeatClient(ApiActor):
     async def on_hello(self, name: str) -> None:
         if name == "cert_manager" and (self._addresses.ips or self._addresses.names):
             self.tell(name, self._addresses)
-
-    async def _pause(self, seconds: float) -> None:
-        over = asyncio.Event()
-        self.after(seconds, over.set)
-        await over.wait()
 
     # -- what it is told ----------------------------------------------------------------------------------------------
     @on(RuntimeReport)
@@ -146,7 +141,7 @@ class HeartbeatClient(ApiActor):
         """Register, then write the status for as long as this process lives."""
         pause = FIRST_PAUSE
         while not await self._registered():
-            await self._pause(pause)
+            await self.pause(pause)
             pause = pause_after(pause)
         self.every(float(self.agent.config.nodeStatusUpdateFrequency), self._sync, jitter=JITTER)
         await self._sync()
@@ -243,7 +238,7 @@ class HeartbeatClient(ApiActor):
                 return
             if is_ready(self._compute(node).node):
                 await self._sync()
-            await self._pause(FAST_SECONDS)
+            await self.pause(FAST_SECONDS)
 
     # -- addresses ----------------------------------------------------------------------------------------------------
     def _addresses_found(self, addresses: list[Json]) -> None:

@@ -138,6 +138,11 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
 
 
+def node_event(name: str, reason: str, message: str, type: Literal["Normal", "Warning"] = "Normal") -> RecordEvent:
+    """The reference gives the node's name as its UID in events, and so finds them again."""
+    return RecordEvent(kind="Node", name=name, uid=name, type=type, reason=reason, message=message)
+
+
 # -- to heartbeat_client ----------------------------------------------------------------------------------------------
 class NodeProblem(Message, frozen=True):
     """From any actor, on change and on Hello: why the node is not ready, or that this reason has gone (message '')."""

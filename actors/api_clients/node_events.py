@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from .messages import RecordEvent
+from .messages import RecordEvent, node_event
 
 Json = dict[str, Any]
-
-
-def node_event(name: str, reason: str, message: str, type: Literal["Normal", "Warning"] = "Normal") -> RecordEvent:
-    """The reference gives the node's name as its UID in events, and so finds them again."""
-    return RecordEvent(kind="Node", name=name, uid=name, type=type, reason=reason, message=message)
 
 
 def condition_event(name: str, reason: str) -> RecordEvent:

@@ -15,9 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from actors.api.kubeconfig import load, read_bounded
+from actors.linux.private_file import write_private
 
 from .certificate import BadCertificate, Certificate, read
-from .files import file_stamp, write_private
+from .files import file_stamp
 
 KEPT: Final = 3
 """Files, that of the link among them; older ones are removed."""

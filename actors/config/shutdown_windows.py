@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
+from actors.kube.names import SYSTEM_CRITICAL_PRIORITY
+
 from .feature_gates import enabled
 from .kubelet_configuration import KubeletConfiguration
 
 DEFAULT_PRIORITY: Final = 0
-CRITICAL_PRIORITY: Final = 2_000_000_000
-"""From here on pods are critical to the system."""
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ def windows(config: KubeletConfiguration) -> tuple[Window, ...]:
     total, critical = float(config.shutdownGracePeriod), float(config.shutdownGracePeriodCriticalPods)
     if total <= 0:
         return ()
-    return (Window(DEFAULT_PRIORITY, total - critical), Window(CRITICAL_PRIORITY, critical))
+    return (Window(DEFAULT_PRIORITY, total - critical), Window(SYSTEM_CRITICAL_PRIORITY, critical))
 
 
 def seconds_in_all(given: Sequence[Window]) -> float:

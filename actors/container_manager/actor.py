@@ -12,7 +12,7 @@ import re
 import time
 from typing import Final, Literal, cast
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.messages import node_event
 from actors.config.agent import Agent
 from actors.kube.codec import ObjectError, decode_pod
 from actors.kube.quantity import QuantityError
@@ -187,9 +187,7 @@ class ContainerManager(Actor):
     def _record(self, kind: Literal["Normal", "Warning"], reason: str, text: str) -> None:
         """An event of the node."""
         if not self._agent.standalone:
-            name = self._agent.node_name
-            event = RecordEvent(kind="Node", name=name, uid=name, type=kind, reason=reason, message=text)
-            self.tell("api_clients/event_client", event, deadline=60.0)
+            self.tell("api_clients/event_client", node_event(self._agent.node_name, reason, text, kind), deadline=60.0)
 
     async def _enforce_again(self) -> None:
         await self._enforce()

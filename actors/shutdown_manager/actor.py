@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final, cast
 
-from actors.api_clients.messages import NodeProblem, RecordEvent
+from msgspec.structs import replace
+
+from actors.api_clients.messages import NodeProblem, node_event
 from actors.config.agent import Agent
 from actors.config.shutdown_windows import Window, fitted, seconds_in_all, windows
 from actors.kube.pods import worker_of
@@ -96,7 +98,7 @@ class ShutdownManager(Actor):
                     self._tell()
             finally:
                 logind.close()
-            await self._pause(RETRY_SECONDS)
+            await self.pause(RETRY_SECONDS)
 
     async def _serve(self, logind: Logind) -> None:
         """Until the connection is lost."""
@@ -133,7 +135,7 @@ class ShutdownManager(Actor):
             try:
                 await logind.raise_delay(needed)
                 for pause in DELAY_PAUSES:
-                    await self._pause(pause)
+                    await self.pause(pause)
                     given = await logind.delay()
                     if given >= needed - EPSILON:
                         break
@@ -200,7 +202,7 @@ class ShutdownManager(Actor):
                 end = min(end, now + SAY_SECONDS)
                 if now >= end or (found.complete and all(map(_is_said, found.pods))):
                     break
-            await self._pause(LOOK_SECONDS)
+            await self.pause(LOOK_SECONDS)
         self._finished(found)
         self.log.info("the shutdown goes on, %s", "though not all pods have ended" if late else "the pods have ended")
         self._let_go()
@@ -220,8 +222,7 @@ class ShutdownManager(Actor):
 
     def _finished(self, found: LivePods | None) -> None:
         owed = self._journal.last.pods if found is None else self._still_owed(found)
-        last = self._journal.last
-        self._journal.put(Last(start=last.start, end=stamp(self._wall()), boot=last.boot, pods=owed))
+        self._journal.put(replace(self._journal.last, end=stamp(self._wall()), pods=owed))
         self._count()
         self._doubt()
         self._tell()
@@ -244,9 +245,8 @@ class ShutdownManager(Actor):
         )
 
     def _put(self, owed: tuple[str, ...]) -> None:
-        last = self._journal.last
-        if owed != last.pods:
-            self._journal.put(Last(start=last.start, end=last.end, boot=last.boot, pods=owed))
+        if owed != self._journal.last.pods:
+            self._journal.put(replace(self._journal.last, pods=owed))
             self._doubt()
             self._tell()
 
@@ -270,8 +270,7 @@ class ShutdownManager(Actor):
 
     def _record(self, what: str) -> None:
         if not self._agent.standalone:
-            name, text = self._agent.node_name, f"Shutdown manager detected {what} event"
-            event = RecordEvent(kind="Node", name=name, uid=name, type="Normal", reason="Shutdown", message=text)
+            event = node_event(self._agent.node_name, "Shutdown", f"Shutdown manager detected {what} event")
             self.tell("api_clients/event_client", event, deadline=60.0)
 
     def _count(self) -> None:
@@ -284,14 +283,6 @@ class ShutdownManager(Actor):
             self._complaints.say("journal", self._journal.problem)
         else:
             self._complaints.well("journal")
-
-    async def _pause(self, length: float) -> None:
-        over = asyncio.Event()
-        timer = self.after(length, over.set)
-        try:
-            await over.wait()
-        finally:
-            timer.cancel()
 
 
 def _named(pod: LivePod) -> str:

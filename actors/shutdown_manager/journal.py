@@ -5,12 +5,13 @@ The file has the kubelet's name and fields, and one of our own. It is synced: th
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from actors.linux.private_file import write_private
 from supervision.errors import UNREADABLE
 
 FILE: Final = "graceful_node_shutdown_state"
@@ -51,17 +52,7 @@ class Journal:
             return
         self.last = last
         try:
-            new = f"{self.path}.new"
-            with open(new, "wb") as file:
-                file.write(msgspec.json.encode(last))
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(new, self.path)
-            directory = os.open(os.path.dirname(self.path), os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+            write_private(Path(self.path), msgspec.json.encode(last))
             self.problem = ""
         except OSError as error:
             self.problem = f"{self.path} is not written: {error}"

@@ -1,7 +1,7 @@
 """What cannot be read ends nobody: text that is no UTF-8 and JSON without bottom are errors like any other.
 
-The parser raises another error for each of the two than for what is no JSON. A user writes the first of them into a
-pull secret (the API server takes it), a disk into any file.
+The parser raises another error for each of the two than for what is no JSON. A user may write either into a pull
+secret, whose bytes are the user's own, and a disk into any file.
 """
 
 from __future__ import annotations

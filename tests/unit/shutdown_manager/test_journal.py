@@ -39,7 +39,8 @@ def test_a_damaged_file_is_a_problem_and_no_end(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    journal = Journal(str(tmp_path / "missing"))
+    (tmp_path / "file").write_text("")
+    journal = Journal(str(tmp_path / "file"))
     journal.put(Last(end=stamp(5.0)))
     assert "is not written" in journal.problem
 
