@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -160,15 +161,14 @@ class FaultyNode(Node):
         self.until(lambda: not set(names) & there(), f"gone: {names}", seconds)
 
     def doubles(self) -> list[str]:
-        """Pods with more than one running container of a name: none, ever."""
-        seen: set[tuple[str, str]] = set()
-        found = []
-        for container in self.containers():
-            if container.state is ContainerState.RUNNING:
-                key = (container.pod_name, container.name)
-                found += [container.pod_name] if key in seen else []
-                seen.add(key)
-        return found
+        """Containers of whose name another one of the same pod runs, with what tells them apart: none, ever."""
+        running = [one for one in self.containers() if one.state is ContainerState.RUNNING]
+        names = Counter((one.pod_name, one.name) for one in running)
+        return [
+            f"{one.pod_name}/{one.name}: {one.id[:12]} in sandbox {one.sandbox_id[:12]}, started {one.started_ns}"
+            for one in running
+            if names[one.pod_name, one.name] > 1
+        ]
 
 
 def _name_and_parent(pid: int) -> tuple[str, int]:
