@@ -60,9 +60,9 @@ async def _container(client: CriClient, container: str, sandbox: str) -> Contain
 
 
 def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
-    """One pod's part of the runtime, newest first."""
-    boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.created_ns, sandbox.attempt), reverse=True)
-    ran = sorted(containers, key=lambda container: (container.created_ns, container.restart_count), reverse=True)
+    """One pod's part of the runtime, newest first. Counts go on whatever the clock does: they come before times."""
+    boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.attempt, sandbox.created_ns), reverse=True)
+    ran = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)
     name, namespace = "", ""
     if boxes:
         name, namespace = boxes[0].pod_name, boxes[0].pod_namespace

@@ -172,6 +172,7 @@ class _Plan:
         sources = self._restarting_all()
         if sources:
             return self._all_anew(sources, attempt)
+        self._doubles()
         self._ephemeral()
         failed, initialized = self._init()
         if failed:
@@ -193,6 +194,14 @@ class _Plan:
             done=done,
             initialized=initialized,
         )
+
+    def _doubles(self) -> None:
+        """What runs though a later instance has its place is ended: a runtime that died may have started it unnoticed,
+        or lost sight of it for a while."""
+        for ran in self.runtime.containers:
+            later = self.runtime.newest(ran.name)
+            if ran is not later and ran.state is ContainerState.RUNNING:
+                self.kill.append(Kill(ran, f"Container {ran.name} runs twice, its earlier instance is ended"))
 
     # -- everything anew ----------------------------------------------------------------------------------------------
     def _restarting_all(self) -> list[Ran]:

@@ -209,8 +209,10 @@ class PodDriver:
             try:
                 await self._step()
             except Left:
+                self.stale = True  # what was made before is in no look yet
                 self.poke()
             except (CriError, AskError, DisposableError, OSError) as error:
+                self.stale = True
                 self.again(str(error))
             if self.failures == failures:
                 self.failures, self.trouble = 0, ""

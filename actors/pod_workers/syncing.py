@@ -115,7 +115,9 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
         endings = [plan(kill.container, pod, None, kill.probe) for kill in actions.kill]
         for kill in actions.kill:
             driver.worker.event(driver, "Normal", "Killing", kill.why, kill.container.name)
-        await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
+        errors = await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
+        if errors:
+            raise errors[0]
         return True
     if not (actions.create_sandbox or actions.start or actions.resume):
         return False

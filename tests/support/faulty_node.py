@@ -165,7 +165,7 @@ class FaultyNode(Node):
         running = [one for one in self.containers() if one.state is ContainerState.RUNNING]
         names = Counter((one.pod_name, one.name) for one in running)
         return [
-            f"{one.pod_name}/{one.name}: {one.id[:12]} in sandbox {one.sandbox_id[:12]}, started {one.started_ns}"
+            f"{one.pod_name}/{one.name}: {one.id[:12]}, try {one.attempt} in {one.sandbox_id[:12]} at {one.created_ns}"
             for one in running
             if names[one.pod_name, one.name] > 1
         ]

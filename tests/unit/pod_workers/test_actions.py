@@ -138,6 +138,19 @@ def test_a_container_that_was_created_by_a_dead_incarnation_is_started():
     assert (actions.start, actions.kill) == ([], [])
 
 
+@pytest.mark.parametrize("state", [S.RUNNING, S.CREATED, S.EXITED])
+def test_what_runs_though_a_later_instance_has_its_place_is_ended_first(state):
+    double, later = ran("a"), ran("a", state, count=1)
+    assert [kill.container.id for kill in do(pod("a", "b"), later, double, ran("b")).kill] == ["a-0"]
+    assert [kill.container.id for kill in do(pod("a", policy="Never"), later, double).kill] == ["a-0"]
+
+
+def test_what_still_runs_in_an_earlier_sandbox_is_ended():
+    double, later = ran("a"), ran("a", count=1, sandbox_id="s1")
+    actions = do(pod("a"), later, double, boxes=(box(1), box(0, ready=False)))
+    assert [kill.container.id for kill in actions.kill] == ["a-0"]
+
+
 def test_a_container_in_an_unknown_state_is_ended_first():
     assert [kill.container.name for kill in do(pod("a"), ran("a", S.UNKNOWN)).kill] == ["a"]
 
@@ -228,7 +241,9 @@ def test_whatever_the_history_what_runs_and_is_well_is_left_alone(history, polic
     running = {one.name for one in containers if one.state is S.RUNNING}
     newest = {name: next(one for one in containers if one.name == name) for name in running}
     if not actions.kill_pod:
-        assert not [kill for kill in actions.kill if kill.container.state is S.RUNNING]
+        ended = [kill.container for kill in actions.kill if kill.container.state is S.RUNNING]
+        doubles = [one for one in containers if one.state is S.RUNNING and one is not newest[one.name]]
+        assert list(map(id, ended)) == list(map(id, doubles))
         started = {start.container.name for start in actions.start} | {one.name for one in actions.resume}
         assert not started & {name for name, one in newest.items() if one.state is S.RUNNING}
     assert len({start.container.name for start in actions.start}) == len(actions.start)
