@@ -81,9 +81,14 @@ class Slot:
         for at, value in enumerate(counts, _HANDLED):
             self._counts[at] = value
 
+    @property
+    def heartbeat(self) -> float:
+        """CLOCK_MONOTONIC seconds, 0 when there was none: all that is looked at each second."""
+        return self._times[_BEAT]
+
     def read(self) -> Reading:
         name = bytes(self._name).rstrip(b"\0").decode(errors="replace")
-        return Reading(self._times[_BEAT], self._times[_BUSY], name, *self._counts[_HANDLED : _OUTGOING + 1])
+        return Reading(self.heartbeat, self._times[_BUSY], name, *self._counts[_HANDLED : _OUTGOING + 1])
 
 
 def padded(name: str) -> bytes:

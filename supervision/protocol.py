@@ -155,6 +155,9 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
 class GetTree(Message, frozen=True):
     """Asks the stage for the tree; answered with Tree at once, whatever the actors do."""
 
+    memory: bool = True
+    """False: `memory_bytes` may be of any earlier time, or 0. To look costs a millisecond for each actor."""
+
 
 class Tree(Message, frozen=True, kw_only=True):
     """The whole tree, parents before their children, siblings in start order."""

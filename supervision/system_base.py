@@ -153,7 +153,7 @@ class NativeBase:
         try:
             while True:
                 try:
-                    if client.ask(GetTree(), Tree, timeout=1.0).state == "ready":
+                    if client.ask(GetTree(memory=False), Tree, timeout=1.0).state == "ready":
                         return
                 except AskError:
                     if self._stage.poll() is not None or time.monotonic() > end:

@@ -94,7 +94,7 @@ class ConfigController(Actor):
         """What a policy is judged by."""
         if self._sources.lacks_tree:
             try:
-                tree = await self.ask(STAGE, GetTree(), Tree, timeout=5.0)
+                tree = await self.ask(STAGE, GetTree(memory=False), Tree, timeout=5.0)
             except AskError as error:
                 self.log.warning("the supervision policy is not followed: %s", error)
             else:
@@ -349,7 +349,7 @@ class ConfigController(Actor):
     async def _check_trial(self) -> None:
         """A supervisor that gave up during a trial had reached its intensity: the configuration is to blame."""
         try:
-            tree = await self.ask(STAGE, GetTree(), Tree, timeout=5.0)
+            tree = await self.ask(STAGE, GetTree(memory=False), Tree, timeout=5.0)
         except AskError:
             return
         supervisors = [state for state in tree.actors if state.kind == "supervisor"]

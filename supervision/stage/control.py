@@ -45,7 +45,7 @@ class Ruled(Protocol):
 def answer(stage: Ruled, question: Message) -> Message | None:
     """The answer, or None when the question is not one that everybody may ask."""
     if isinstance(question, GetTree):
-        return _tree(stage)
+        return _tree(stage, question)
     if isinstance(question, Shutdown):
         stage.begin_stop()
         return Done()
@@ -71,7 +71,7 @@ def _tell_all(stage: Ruled, message: Message) -> None:
             child.uplink.send(message)
 
 
-def _tree(stage: Ruled) -> Tree:
+def _tree(stage: Ruled, question: GetTree) -> Tree:
     if stage.stopping:
         state = "stopping"
     elif not stage.whole_once:
@@ -82,7 +82,7 @@ def _tree(stage: Ruled) -> Tree:
         pid=os.getpid(),
         uptime=time.monotonic() - stage.began_at,
         state=state,  # type: ignore[arg-type]
-        actors=[_actor_state(child) for child in stage.table],
+        actors=[_actor_state(child, question) for child in stage.table],
         disposables=stage.disposables.running,
         abandoned=stage.disposables.abandoned + stage.processes.abandoned,
         log_file=stage.log_file,
@@ -91,7 +91,7 @@ def _tree(stage: Ruled) -> Tree:
     )
 
 
-def _actor_state(child: Child) -> ActorState:
+def _actor_state(child: Child, question: GetTree) -> ActorState:
     now = time.monotonic()
     shown = ActorState(
         name=child.name,
@@ -102,7 +102,7 @@ def _actor_state(child: Child) -> ActorState:
         incarnation=child.incarnation,
         restarts=child.restarts,
         uptime=now - child.forked_at if child.alive else 0.0,
-        memory_bytes=_memory(child, now),
+        memory_bytes=_memory(child, now, look=question.memory),
         last_incident=child.last_incident(),
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
     )
@@ -123,9 +123,9 @@ def _actor_state(child: Child) -> ActorState:
     )
 
 
-def _memory(child: Child, now: float) -> int:
+def _memory(child: Child, now: float, *, look: bool) -> int:
     """Two seconds old at most: the system takes a millisecond to tell it, and whoever scrapes asks for all actors."""
-    if child.pid and now - child.memory_at > _MEMORY_SECONDS:
+    if look and child.pid and now - child.memory_at > _MEMORY_SECONDS:
         child.memory_bytes, child.memory_at = pss(child.pid), now
     return child.memory_bytes if child.pid else 0
 

@@ -35,5 +35,5 @@ class Watchdog:
         if root is None or root.slot is None:
             # it is being replaced; if that does not end, the stage itself ends
             return True
-        silent = time.monotonic() - max(root.slot.read().heartbeat, root.forked_at)
+        silent = time.monotonic() - max(root.slot.heartbeat, root.forked_at)
         return silent <= (root.policy.heartbeat_seconds or silent)

@@ -92,7 +92,7 @@ class Node:
 
     def wait_whole(self, seconds: float = START_SECONDS) -> None:
         """Until every actor is in service."""
-        self._until(lambda: self.tree().state == "ready", seconds, "every actor in service")
+        self._until(lambda: self.tree(memory=False).state == "ready", seconds, "every actor in service")
 
     def stop(self) -> float:
         """An orderly stop, pods go on; seconds that it took."""
@@ -146,14 +146,14 @@ class Node:
         """Raises AskError while there is no agent."""
         return Client(self._run_dir)
 
-    def tree(self) -> Tree:
+    def tree(self, *, memory: bool = True) -> Tree:
         """Raises NotInTime."""
         try:
             client = self.client()
         except AskError as error:
             raise NotInTime(str(error)) from None
         try:
-            return client.ask(GetTree(), Tree, timeout=ANSWER_SECONDS)
+            return client.ask(GetTree(memory=memory), Tree, timeout=ANSWER_SECONDS)
         except AskError as error:
             raise NotInTime(str(error)) from None
         finally:

@@ -4,14 +4,16 @@ import os
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from supervision.blackbox import BlackBox
 from supervision.board import Board, padded
-from supervision.protocol import Done
+from supervision.protocol import Done, GetTree, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.stage.connection import Connection
+from supervision.stage.control import answer
 from supervision.stage.lock import AlreadyRunning, Lock
 from supervision.stage.loop import Loop
 from supervision.stage.programs import accepts
@@ -77,6 +79,25 @@ def test_what_is_below_a_supervisor() -> None:
     assert [child.name for child in table.below("root")] == ["a", "s", "s/b", "s/c", "d"]
     assert [child.name for child in table.below("s")] == ["s/b", "s/c"]
     assert table.below("a") == []
+
+
+def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
+    table = Table(TREE, {})
+    table.get("root").pid = os.getpid()
+    asked = SimpleNamespace(running=0, abandoned=0)
+    stage = SimpleNamespace(
+        table=table, disposables=asked, processes=asked, began_at=0.0, stopping=False, whole_once=True
+    )
+    stage.log_file = stage.incident_file = stage.policy_file = ""
+
+    def held(question: GetTree) -> int:
+        told = answer(stage, question)  # type: ignore[arg-type]
+        assert isinstance(told, Tree)
+        return told.actors[0].memory_bytes
+
+    assert held(GetTree(memory=False)) == 0
+    assert held(GetTree()) > 1_000_000
+    assert held(GetTree(memory=False)) > 1_000_000, "as it was last told"
 
 
 def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None:
