@@ -28,6 +28,7 @@ from supervision.complaints import Complaints
 from supervision.protocol import Hello
 
 from . import node
+from .admissions import Admission, Admissions
 from .cgroups import PodCgroups
 from .chores import Chores
 from .claim import Claim
@@ -46,9 +47,9 @@ from .messages import (
     ResizePod,
     StopCounting,
 )
-from .pod_limits import Rules, larger, milli_to_shares, pod_limits, size_name
+from .pod_limits import larger, milli_to_shares, pod_limits, rules_of, size_name
 from .pressure import refuse
-from .reserved_cgroups import reserved_cgroups
+from .reserved_cgroups import hold_reserved
 from .shortage import Shortage
 from .slices import SliceError, Slices
 from .tiers import tier_limits
@@ -60,6 +61,7 @@ SETTLE_SECONDS: Final = 0.02
 """Pods that come together change the tiers' limits once."""
 ORPHAN_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+WITHDRAWN: Final = "it was withdrawn before it was admitted"
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
 
@@ -93,6 +95,7 @@ class ContainerManager(Actor):
         self._driver, self._choosing = DriverChoice(self, self._agent, self._host), asyncio.Lock()
         self._shortage = Shortage(self, self._agent, self._host)
         self._leaving = Leaving(self, self._agent)
+        self._admissions = Admissions()
         self._protect()
         self.metrics.gauge("kubelet_cgroup_version", self._tree.version)
         self.start_task(self._prepare(), "prepare")
@@ -164,19 +167,7 @@ class ContainerManager(Actor):
         else:
             self._complaints.well("enforce")
             self._tell_enforced()
-        self._enforce_reserved()
-
-    def _enforce_reserved(self) -> None:
-        """Hold the host's own processes to what is reserved for them, where that is asked for."""
-        for field, path, limits in reserved_cgroups(self._agent.config, self._cgroups.driver):
-            try:
-                self._tree.apply(path, limits)
-            except CgroupError as error:
-                self._complaints.say(
-                    field, f"{field}: {path} is not held to its reservation (tried each minute): {error}"
-                )
-            else:
-                self._complaints.well(field)
+        hold_reserved(self._agent.config, self._cgroups.driver, self._tree, self._complaints)
 
     def _tell_enforced(self) -> None:
         """The node's event of it: once in a life of the agent, and where the limits are those of the node."""
@@ -219,14 +210,15 @@ class ContainerManager(Actor):
     # -- admission ----------------------------------------------------------------------------------------------------
     @on(AdmitPod)
     async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed | None:
-        answer = await self._admit(message)
+        with self._admissions.begin(message.uid) as admission:
+            answer = await self._admit(message, admission)
         return answer if sender.ask else None  # a worker that only tells who runs wants no answer
 
-    async def _admit(self, message: AdmitPod) -> PodAdmitted | PodRejected | AdmissionFailed:
+    async def _admit(self, message: AdmitPod, admission: Admission) -> PodAdmitted | PodRejected | AdmissionFailed:
         uid = message.uid
         try:
             pod = decode_pod(message.pod)
-            entry, limits = entry_of(uid, pod), pod_limits(pod, self._rules())
+            entry, limits = entry_of(uid, pod), pod_limits(pod, rules_of(self._agent.config))
         except (ObjectError, QuantityError) as error:
             return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not _UID.match(uid):
@@ -238,14 +230,18 @@ class ContainerManager(Actor):
                 return AdmissionFailed(uid, "the shutdown of the node ends it")
         if message.over:
             return PodAdmitted(uid, "")
-        if not message.running and uid not in self._ledger:
+        new = not message.running and uid not in self._ledger
+        if new:
             self._expected -= {uid}
             self._release_if_told()
             await self._released.wait()
+        if admission.withdrawn:
+            return AdmissionFailed(uid, WITHDRAWN)
+        if new:
             refusal = self._leaving.refuse() or refuse(pod, self._shortage.short) or self._ledger.refuse(entry)
             if refusal is not None:
                 return self._rejected(uid, refusal.reason, refusal.message)
-        return await self._enter(entry, limits, running=message.running)
+        return await self._enter(entry, limits, admission, running=message.running)
 
     @on(NodeShutdown)
     def on_node_shutdown(self, message: NodeShutdown, sender: Address) -> None:
@@ -255,17 +251,23 @@ class ContainerManager(Actor):
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
         try:
             pod, before = decode_pod(message.pod), decode_pod(message.before)
-            entry = entry_of(message.uid, pod)
-            limits = larger(pod_limits(pod, self._rules()), pod_limits(before, self._rules()))
+            entry, rules = entry_of(message.uid, pod), rules_of(self._agent.config)
+            limits = larger(pod_limits(pod, rules), pod_limits(before, rules))
         except (ObjectError, QuantityError) as error:
             return PodRejected(message.uid, "Infeasible", f"the pod cannot be read: {error}")
-        await self._prepared.wait()
-        refusal = self._ledger.refuse_resize(entry)
-        if refusal is not None:
-            return PodRejected(message.uid, refusal.reason, refusal.message)
-        return await self._enter(entry, limits, running=True)
+        with self._admissions.begin(message.uid) as admission:
+            await self._prepared.wait()
+            if admission.withdrawn:
+                return AdmissionFailed(message.uid, WITHDRAWN)
+            refusal = self._ledger.refuse_resize(entry)
+            if refusal is not None:
+                return PodRejected(message.uid, refusal.reason, refusal.message)
+            return await self._enter(entry, limits, admission, running=True)
 
-    async def _enter(self, entry: Entry, limits: Limits, *, running: bool) -> PodAdmitted | AdmissionFailed:
+    async def _enter(
+        self, entry: Entry, limits: Limits, admission: Admission, *, running: bool
+    ) -> PodAdmitted | AdmissionFailed:
+        """Of one that stands; it may be withdrawn while its cgroup is made."""
         self._ledger.add(entry)
         self._unknown.discard(entry.uid)
         self._left.pop(entry.uid, None)
@@ -276,20 +278,19 @@ class ContainerManager(Actor):
         try:
             path = await self._cgroups.ensure_pod(entry.uid, entry.qos, limits)
         except (CgroupError, SliceError) as error:
-            if not running:
+            if not running and self._admissions.alone(admission):
                 self._ledger.drop(entry.uid)
             self.log.warning("pod %s: its cgroup could not be made: %s", entry.uid, error)
             return AdmissionFailed(entry.uid, f"failed to ensure that the pod: {entry.uid} cgroups exist: {error}")
+        if admission.withdrawn:
+            if entry.uid not in self._ledger:  # it has not come back already
+                await self._remove(entry.uid)
+            return AdmissionFailed(entry.uid, WITHDRAWN)
         return PodAdmitted(entry.uid, path)
 
     def _rejected(self, uid: str, reason: str, message: str) -> PodRejected:
         self.metrics.count("kubelet_admission_rejections_total", reason=reason)
         return PodRejected(uid, reason, message)
-
-    def _rules(self) -> Rules:
-        config = self._agent.config
-        period = round(float(config.cpuCFSQuotaPeriod) * 1_000_000)
-        return Rules(config.cpuCFSQuota, period, config.podPidsLimit)
 
     def _release_if_told(self) -> None:
         """New pods need not wait when every pod that can be running is in the ledger, or every worker has told."""
@@ -298,13 +299,19 @@ class ContainerManager(Actor):
 
     # -- the end of pods ----------------------------------------------------------------------------------------------
     @on(StopCounting)
-    def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
-        if self._ledger.drop(message.uid):
+    async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
+        """A coroutine, though it never waits: so it begins after the admissions that came before it."""
+        self._withdraw(message.uid)
+
+    def _withdraw(self, uid: str) -> None:
+        """The pod is not counted any more, and not by what has begun to admit it and waits."""
+        self._admissions.withdraw(uid)
+        if self._ledger.drop(uid):
             self._shares_changed()
 
     @on(ReleasePod)
     async def on_release(self, message: ReleasePod, sender: Address) -> PodReleased:
-        self.on_stop_counting(StopCounting(message.uid), sender)
+        self._withdraw(message.uid)
         if not self._agent.config.cgroupsPerQOS or not _UID.match(message.uid):
             return PodReleased(message.uid)
         await self._prepared.wait()
@@ -312,10 +319,10 @@ class ContainerManager(Actor):
 
     async def _remove(self, uid: str) -> str:
         try:
-            left = await self._cgroups.remove(uid)
+            left = await self._cgroups.remove(uid, lambda: uid in self._ledger)
         except (CgroupError, SliceError) as error:
             left = str(error)
-        if left:
+        if left and uid not in self._ledger:
             tries = self._left[uid] = self._left.get(uid, 0) + 1
             self.after(RETRY_SECONDS[min(tries, len(RETRY_SECONDS)) - 1], lambda: self._remove_again(uid))
         else:
@@ -334,8 +341,8 @@ class ContainerManager(Actor):
         forgotten = self._known.get(message.worker, frozenset()) - frozenset(message.uids)
         self._known[message.worker], self._workers = frozenset(message.uids), message.workers
         for uid in forgotten:
-            if not self._is_known(uid) and self._ledger.drop(uid):
-                self._shares_changed()
+            if not self._is_known(uid):
+                self._withdraw(uid)
         await self._prepared.wait()
         self._release_if_told()
         self._look()
@@ -373,7 +380,7 @@ class ContainerManager(Actor):
         for uid in sorted(due):
             if self._cgroups.busy(uid):
                 self._complaints.say(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
-            elif not await self._remove(uid):
+            elif not await self._remove(uid) and uid not in self._ledger:
                 self.log.info("cgroup of pod %s, which no worker knows, is removed", uid)
 
     # -- asked --------------------------------------------------------------------------------------------------------

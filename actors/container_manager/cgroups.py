@@ -4,8 +4,9 @@ the files are written all the same, as systemd rounds and leaves out."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -30,6 +31,7 @@ class PodCgroups:
         self._tree, self._slices = tree, slices
         self.driver = "cgroupfs" if slices is None else "systemd"
         self._top = join(root, PODS)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def version(self) -> int:
@@ -76,8 +78,13 @@ class PodCgroups:
     async def ensure_pod(self, uid: str, qos: str, limits: Limits) -> str:
         """The pod's cgroup with its limits; its path."""
         name = self.name(uid, qos)
-        await self._ensure(name, limits)
+        async with self._turn(uid):
+            await self._ensure(name, limits)
         return self.path(name)
+
+    def _turn(self, uid: str) -> asyncio.Lock:
+        """What is made for a pod that comes back must not be removed by what its last life had begun."""
+        return self._turns.setdefault(uid, asyncio.Lock())
 
     async def _ensure(self, name: CgroupName, limits: Limits) -> None:
         path = self.path(name)
@@ -102,22 +109,28 @@ class PodCgroups:
                     yield part.removeprefix("pod"), (*above, part)
 
     # -- removing ---------------------------------------------------------------------------------------------------
-    async def remove(self, uid: str) -> str:
-        """Kill what still runs in the pod's cgroups and remove them in every hierarchy. '' or what is left."""
+    async def remove(self, uid: str, back: Callable[[], bool]) -> str:
+        """Kill what still runs in the pod's cgroups and remove them in every hierarchy. '' or what is left.
+
+        `back`: whether the pod has come back, which may be while this waits. From then on it is left alone.
+        """
         left: list[str] = []
-        for tier in TIERS.values():
-            name = join((*self._top, *tier), f"pod{uid}")
-            left += await self._remove(name)
+        async with self._turn(uid):
+            for tier in TIERS.values():
+                name = join((*self._top, *tier), f"pod{uid}")
+                left += await self._remove(name, back)
         return f"still in use: {', '.join(left[:3])}" if left else ""
 
-    async def _remove(self, name: CgroupName) -> list[str]:
+    async def _remove(self, name: CgroupName, back: Callable[[], bool]) -> list[str]:
         path = self.path(name)
         if not self._tree.anywhere(path):
             return []
         for _ in range(_KILL_ROUNDS):
-            if not self._tree.kill(path):
+            if back() or not self._tree.kill(path):
                 break
             await asyncio.sleep(_KILL_PAUSE)
+        if back():
+            return []
         if self._slices is not None:
             await self._slices.stop(name)
         return self._tree.remove(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.kube.pods import amount as amount_of
@@ -21,6 +22,11 @@ class Rules(msgspec.Struct, frozen=True):
     cfs_period_us: int = 100_000
     pids: int = -1
     """Most processes of a pod; -1 is no limit."""
+
+
+def rules_of(config: KubeletConfiguration) -> Rules:
+    period = round(float(config.cpuCFSQuotaPeriod) * 1_000_000)
+    return Rules(config.cpuCFSQuota, period, config.podPidsLimit)
 
 
 def milli_to_shares(milli: int) -> int:

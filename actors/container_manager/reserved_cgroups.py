@@ -1,4 +1,4 @@
-"""What holds the host's own processes to what is reserved for them: enforceNodeAllocatable beyond `pods`. Pure."""
+"""What holds the host's own processes to what is reserved for them: enforceNodeAllocatable beyond `pods`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,24 @@ from actors.config.resources import parse_resource_list
 from actors.kube.quantity import ceil
 from actors.linux.cgroup_limits import Limits
 from actors.linux.cgroup_names import parse_root, path_of
+from actors.linux.cgroup_tree import CgroupError, CgroupTree
+from supervision.complaints import Complaints
 
 from .pod_limits import milli_to_shares
 
 COMPRESSIBLE: Final = "-compressible"
 """Such an entry holds to CPU shares only: what can be taken away again without harm."""
+
+
+def hold_reserved(config: KubeletConfiguration, driver: str, tree: CgroupTree, complaints: Complaints) -> None:
+    """Hold the host's own processes to what is reserved for them, where that is asked for."""
+    for field, path, limits in reserved_cgroups(config, driver):
+        try:
+            tree.apply(path, limits)
+        except CgroupError as error:
+            complaints.say(field, f"{field}: {path} is not held to its reservation (tried each minute): {error}")
+        else:
+            complaints.well(field)
 
 
 def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tuple[str, str, Limits]]:

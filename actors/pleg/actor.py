@@ -21,7 +21,7 @@ from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, Runtim
 from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
-from .events import Event, World, events, world
+from .events import World, events, world
 from .messages import GetRuntimePods, PodNetwork, RelistPod, RuntimeSnapshot
 
 RELIST_SECONDS = 1.0
@@ -116,9 +116,10 @@ class Pleg(Actor):
         now = world(sandboxes, containers)
         first, before = self._world is None, self._world or {}
         self._world = now
-        happened = events(before, now)
-        if happened or first:
-            await self._look(happened, began)
+        self._listed = {thing.uid for thing in now.values()}
+        changed = {event.uid for event in events(before, now)} | self._lost()
+        if changed or first:
+            await self._look(changed, began)
         self._relisted_at = began
         if not self._health.ready:
             await self.check_health()  # it is back
@@ -129,14 +130,18 @@ class Pleg(Actor):
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
 
-    async def _look(self, happened: list[Event], at: float) -> None:
+    def _lost(self) -> set[str]:
+        """Pods that were forgotten, to be seen as new, but are gone instead: no event tells of that."""
+        lost = self._failing - self._listed
+        self._failing -= lost
+        return lost
+
+    async def _look(self, changed: set[str], at: float) -> None:
         """Ask for the status of each pod that changed; at the first look for all, and wait for them, not for ever."""
-        changed = {event.uid for event in happened}
-        self._listed = uids = {thing.uid for thing in (self._world or {}).values()}
-        for uid in set(self._pods) - uids:
+        for uid in set(self._pods) - self._listed:
             del self._pods[uid]
-        tasks = [self._ask_for(uid) for uid in changed & uids]
-        for uid in changed - uids:
+        tasks = [self._ask_for(uid) for uid in changed & self._listed]
+        for uid in changed - self._listed:
             self._report(PodRuntime(uid=uid, at=at))
         asked = [task for task in tasks if task is not None]
         if not self._relisted_at and asked:
@@ -158,6 +163,7 @@ class Pleg(Actor):
                 text = str(error) or f"no answer in {STATUS_DEADLINE_SECONDS:.0f} s"
                 self.log.warning("pod %s: its status is asked for again with each relist: %s", uid, text)
             self._failing.add(uid)
+            self._again.discard(uid)  # the next relist asks anyway
             self._forget(uid)
             return
         finally:
@@ -173,7 +179,7 @@ class Pleg(Actor):
             self._ask_for(uid)
 
     def _forget(self, uid: str) -> None:
-        """Make the next relist see this pod as new."""
+        """Make the next relist see this pod as new; `_lost` if it is not there any more."""
         self._world = {key: thing for key, thing in (self._world or {}).items() if thing.uid != uid}
 
     async def _status(self, uid: str) -> PodRuntime:

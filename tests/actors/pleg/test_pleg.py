@@ -176,6 +176,65 @@ def test_at_the_first_look_a_pod_whose_status_hangs_is_named_and_told_of_later(f
     tell(story, fake)
 
 
+def test_a_pod_whose_status_failed_and_that_is_gone_before_the_next_look_is_told_as_gone_once(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        uid, box, container = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        fake.faults.add("ContainerStatus", Fault(error="UNKNOWN", times=1))
+        fake.finish(container, 1)
+        await harness.advance(RELIST_SECONDS)  # it is to be seen as new by the next look
+        harness.clear()
+        await fake.client().stop_pod_sandbox(box)
+        await fake.client().remove_pod_sandbox(box)
+        await harness.advance(3 * RELIST_SECONDS)
+        ((name, message),) = changed(harness)
+        assert (name, message.uid) == (worker_of(uid, 2), uid)
+        assert (message.runtime.sandboxes, message.runtime.containers) == ([], [])
+        assert message.runtime.at > 0
+        assert (await harness.deliver(GetRuntimePods())).pods == []
+        await harness.deliver(Hello(name, 2), name)
+        (told,) = harness.sent(RuntimePods)
+        assert (told.pods, told.unread) == ([], [])
+
+    tell(story, fake)
+
+
+def test_a_pod_that_never_told_its_status_and_is_gone_is_told_as_gone(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", times=1))
+        uid, box, _ = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        assert changed(harness) == []
+        await fake.client().stop_pod_sandbox(box)
+        await fake.client().remove_pod_sandbox(box)
+        await harness.advance(3 * RELIST_SECONDS)
+        ((_, message),) = changed(harness)
+        assert (message.uid, message.runtime.sandboxes) == (uid, [])
+
+    tell(story, fake)
+
+
+def test_a_pod_that_is_found_gone_before_the_next_look_is_not_named_to_a_worker_that_starts(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.wait_sent(RuntimePods)
+        fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", times=1))
+        uid, box, _ = await pod(fake)
+        await harness.advance(RELIST_SECONDS)
+        await fake.client().stop_pod_sandbox(box)
+        await fake.client().remove_pod_sandbox(box)
+        await harness.deliver(RelistPod(uid))
+        await harness.advance(RELIST_SECONDS)
+        assert [message.uid for _, message in changed(harness)] == [uid]
+        harness.clear()
+        await harness.deliver(Hello(worker_of(uid, 2), 2))
+        (told,) = harness.sent(RuntimePods)
+        assert (told.pods, told.unread) == ([], [])
+
+    tell(story, fake)
+
+
 def test_a_worker_that_starts_is_told_everything_of_its_own(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)

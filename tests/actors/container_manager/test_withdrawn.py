@@ -1,0 +1,252 @@
+"""Pods that are withdrawn while something waits to admit them, and pods that come back while their last life is cleared
+away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from actors.config.duration import Duration
+from actors.container_manager import cgroups
+from actors.container_manager.actor import HOLD_SECONDS, RETRY_SECONDS
+from actors.container_manager.leaving import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
+from actors.container_manager.messages import (
+    AdmissionFailed,
+    AdmitPod,
+    GetNodeResources,
+    PodAdmitted,
+    PodReleased,
+    ReleasePod,
+    ResizePod,
+    StopCounting,
+)
+from actors.linux.cgroup_tree import CgroupTree
+from actors.pod_workers.messages import KnownPods
+from supervision.actor import Address
+from supervision.harness import Harness
+from supervision.message import Message
+from tests.support.managed_host import Host, admit, pod
+
+WORKER = "pod_workers/worker/0"
+WITHDRAWALS = [StopCounting("u1"), ReleasePod("u1"), KnownPods(WORKER, 2, [])]
+CGROUP = "kubepods/besteffort/podu1"
+SLICE = "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podu1.slice"
+
+
+def come(manager: Harness, *messages: Message) -> None:
+    """All at once, as messages are handled that come in one packet."""
+    for message in messages:
+        manager.port.run(lambda message=message: manager.actor.receiveMessage(message, Address(WORKER)), "handler")
+
+
+async def counted(manager: Harness) -> int:
+    return (await manager.deliver(GetNodeResources())).pods
+
+
+@pytest.mark.parametrize("withdrawal", WITHDRAWALS, ids=lambda message: type(message).__name__)
+async def test_a_pod_withdrawn_while_it_waits_for_the_running_ones_leaves_nothing(
+    host: Host, withdrawal: Message
+) -> None:
+    host.dress("/kubepods/podgone")  # of which nobody has told
+    async with host.start() as manager:
+        await manager.deliver(KnownPods(WORKER, 2, ["u1"]))
+        waiting = manager.post(AdmitPod("u1", pod()))
+        await manager.settle()
+        assert not waiting.done()
+        await manager.deliver(withdrawal)
+        await manager.advance(HOLD_SECONDS)
+
+        assert isinstance(await waiting, AdmissionFailed)
+        assert await counted(manager) == 0
+        assert host.has(CGROUP) == []
+
+        assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
+        assert await counted(manager) == 1
+
+
+async def test_a_pod_withdrawn_while_the_shutdown_manager_is_waited_for_leaves_nothing(host: Host) -> None:
+    async with host.start(shutdownGracePeriod=Duration(10)) as manager:
+        waiting = manager.post(AdmitPod("u1", pod()))
+        await manager.settle()
+        await manager.deliver(ReleasePod("u1"))
+        await manager.advance(SHUTDOWN_HOLD_SECONDS)
+
+        assert isinstance(await waiting, AdmissionFailed)
+        assert await counted(manager) == 0
+
+
+async def test_what_came_before_the_withdrawal_comes_to_nothing_and_what_comes_after_it_stands(host: Host) -> None:
+    host.dress("/kubepods/podgone")
+    async with host.start() as manager:
+        before = [manager.post(AdmitPod("u1", pod())) for _ in range(2)]
+        await manager.settle()
+        await manager.deliver(ReleasePod("u1"))
+        after = manager.post(AdmitPod("u1", pod()))
+        await manager.advance(HOLD_SECONDS)
+
+        assert [type(await one) for one in before] == [AdmissionFailed] * 2
+        assert isinstance(await after, PodAdmitted)
+        assert await counted(manager) == 1
+        assert host.has(CGROUP) != []
+
+
+@pytest.mark.parametrize(
+    ("messages", "count"),
+    [
+        ([AdmitPod("u1", pod(), running=True), StopCounting("u1")], 0),
+        ([AdmitPod("u1", pod(), running=True), ReleasePod("u1")], 0),
+        ([ResizePod("u1", pod(), pod()), StopCounting("u1")], 0),
+        ([StopCounting("u1"), ReleasePod("u1"), AdmitPod("u1", pod(), running=True)], 1),
+        ([AdmitPod("u1", pod()), StopCounting("u1"), ReleasePod("u1"), AdmitPod("u1", pod())], 1),
+    ],
+)
+async def test_before_the_driver_is_known_the_order_in_which_messages_come_counts(
+    host: Host, messages: list[Message], count: int
+) -> None:
+    manager, known = host.start(), asyncio.Event()
+
+    async def ask(*_: Any, **__: Any) -> str:
+        await known.wait()
+        return "cgroupfs"
+
+    manager.port.disposable = ask
+    async with manager:
+        come(manager, *messages)
+        await manager.settle()
+        known.set()
+        await manager.advance(HOLD_SECONDS)
+
+        assert await counted(manager) == count
+        assert bool(host.has(CGROUP)) is bool(count)
+
+
+def held(
+    host: Host, verb: str = "StartTransientUnit", answers: Callable[[], str] = str
+) -> tuple[asyncio.Event, asyncio.Event]:
+    """When systemd is asked this of the pod's slice the first is set; it answers when the second is."""
+    asked, go_on, run = asyncio.Event(), asyncio.Event(), host.run
+
+    async def slowly(argv: list[str], given: bytes = b"") -> str:
+        await run(argv, given)
+        if verb not in argv or not any("podu1" in word for word in argv):
+            return ""
+        answer = answers()
+        asked.set()
+        await go_on.wait()
+        return answer
+
+    host.run = slowly
+    return asked, go_on
+
+
+@pytest.mark.parametrize("withdrawal", WITHDRAWALS, ids=lambda message: type(message).__name__)
+async def test_a_pod_withdrawn_while_its_cgroup_is_made_leaves_none(host: Host, withdrawal: Message) -> None:
+    asked, go_on = held(host)
+    async with host.start(driver="systemd") as manager:
+        await manager.deliver(KnownPods(WORKER, 2, ["u1"]))
+        waiting = manager.post(AdmitPod("u1", pod()))
+        await asked.wait()
+        withdrawn = manager.post(withdrawal)
+        await manager.settle()
+        go_on.set()
+
+        assert isinstance(await waiting, AdmissionFailed)
+        assert await withdrawn in (None, PodReleased("u1"))
+        assert await counted(manager) == 0
+        assert host.has(SLICE) == []
+
+        assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
+        assert host.has(SLICE) != []
+
+
+async def test_a_pod_that_is_back_while_its_last_cgroup_is_made_has_one(host: Host) -> None:
+    asked, go_on = held(host)
+    async with host.start(driver="systemd") as manager:
+        first = manager.post(AdmitPod("u1", pod()))
+        await asked.wait()
+        released = manager.post(ReleasePod("u1"))
+        await manager.settle()
+        second = manager.post(AdmitPod("u1", pod()))
+        await manager.settle()
+        go_on.set()
+
+        assert isinstance(await first, AdmissionFailed)
+        assert await released == PodReleased("u1")
+        assert isinstance(await second, PodAdmitted)
+        assert await counted(manager) == 1
+        assert host.has(SLICE) != []
+
+
+async def test_a_pod_that_is_back_while_its_last_slice_is_stopped_has_a_cgroup_made_after_that(host: Host) -> None:
+    asked, go_on = held(host, "StopUnit")
+    async with host.start(driver="systemd") as manager:
+        await admit(manager, "u1", pod())
+        released = manager.post(ReleasePod("u1"))
+        await asked.wait()
+        back = manager.post(AdmitPod("u1", pod()))
+        await manager.settle()
+        go_on.set()
+
+        assert await released == PodReleased("u1")
+        assert isinstance(await back, PodAdmitted)
+        assert host.has(SLICE) != []
+
+
+async def test_a_failed_attempt_does_not_strike_out_the_one_after_it(host: Host) -> None:
+    answers = ["no such luck", ""]
+    asked, go_on = held(host, answers=lambda: answers.pop(0))
+    async with host.start(driver="systemd") as manager:
+        first = manager.post(AdmitPod("u1", pod()))
+        await asked.wait()
+        second = manager.post(AdmitPod("u1", pod()))
+        await manager.settle()
+        go_on.set()
+
+        assert isinstance(await first, AdmissionFailed)
+        assert isinstance(await second, PodAdmitted)
+        assert await counted(manager) == 1
+
+
+@pytest.fixture
+def kills(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The cgroups whose processes are killed, which never end."""
+    found: list[str] = []
+    monkeypatch.setattr(CgroupTree, "kill", lambda _, path: found.append(path) or 1)
+    monkeypatch.setattr(cgroups, "_KILL_PAUSE", 0.01)
+    return found
+
+
+async def test_a_pod_that_comes_back_while_what_was_left_of_it_is_killed_is_spared(
+    host: Host, kills: list[str]
+) -> None:
+    async with host.start() as manager:
+        await admit(manager, "u1", pod())
+        host.dress(f"/{CGROUP}")  # files keep the directories, as processes do
+        assert "still in use" in (await manager.deliver(ReleasePod("u1"))).message
+        host.undress(f"/{CGROUP}")
+        kills.clear()
+        await manager.advance(RETRY_SECONDS[0])
+        await manager.wait(lambda: len(kills) > 1)
+        assert isinstance(await admit(manager, "u1", pod(), running=True), PodAdmitted)
+        count = len(kills)
+        assert count < cgroups._KILL_ROUNDS
+        await asyncio.sleep(0.1)
+        await manager.advance(RETRY_SECONDS[-1])
+
+        assert len(kills) == count
+        assert host.has(CGROUP) != []
+
+
+async def test_a_slice_that_is_wanted_again_is_not_stopped(host: Host, kills: list[str]) -> None:
+    async with host.start(driver="systemd") as manager:
+        await admit(manager, "u1", pod())
+        released = manager.post(ReleasePod("u1"))
+        await manager.wait(lambda: bool(kills))
+        assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
+        await released
+
+        assert not any("StopUnit" in argv for argv in host.commands)
+        assert await counted(manager) == 1
