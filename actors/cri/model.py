@@ -111,6 +111,10 @@ class PodRuntime(msgspec.Struct, frozen=True, kw_only=True):
         return next((container for container in self.containers if container.name == name), None)
 
 
+def is_running(container: Container | None) -> bool:
+    return container is not None and container.state is ContainerState.RUNNING
+
+
 class RuntimeVersion(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """containerd, cri-o, ..."""

@@ -7,6 +7,7 @@ the regular containers, which do not wait for each other; ephemeral ones once.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -16,10 +17,12 @@ from actors.kube.container import Container
 from actors.kube.pod import Pod
 from actors.kube.pods import find_container, is_sidecar
 
+from .ending import alive
 from .hashing import container_hash
 from .restarts import RESTART_ALL, may_restart, next_row, rule_for, start_not_before
 
 HASH = "io.kubernetes.container.hash"
+POST_START = "postStart"
 KILLED = 137
 """Exit code of a container that was ended."""
 
@@ -28,7 +31,7 @@ class Verdicts(msgspec.Struct, frozen=True):
     """What probes found, by container id."""
 
     unhealthy: dict[str, str] = {}
-    """Containers to kill, and which probe says so: `liveness` or `startup`."""
+    """Containers to kill, and which probe says so: `liveness` or `startup`; or `postStart`: their hook failed."""
     started: frozenset[str] = frozenset()
     """Containers whose startup probe has passed."""
 
@@ -37,7 +40,9 @@ class Kill(msgspec.Struct, frozen=True):
     container: Ran
     why: str
     probe: str = ""
-    """`liveness` or `startup`, whose own grace period may count."""
+    """`liveness` or `startup`, whose own grace period may count; `postStart` for the hook."""
+    again: bool = False
+    """It is begun anew, whatever it exits with."""
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -73,17 +78,31 @@ class Actions(msgspec.Struct, frozen=True, kw_only=True):
     """Every container has ended and none is to run again: the pod is complete."""
     initialized: bool = False
 
+    @property
+    def change_the_runtime(self) -> bool:
+        makes = self.create_sandbox or self.start or self.resume
+        return bool(makes or self.kill or self.kill_pod or self.restart_all)
 
-def compute(pod: Pod, runtime: PodRuntime, verdicts: Verdicts, now: float, maximum_backoff: float) -> Actions:
-    """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds."""
+
+def compute(
+    pod: Pod,
+    runtime: PodRuntime,
+    verdicts: Verdicts,
+    now: float,
+    maximum_backoff: float,
+    renewed: AbstractSet[str] = frozenset(),
+) -> Actions:
+    """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `renewed`: ids of containers that
+    were ended in order to be begun anew."""
     sandbox, replace, attempt = judge_sandbox(pod, runtime)
     if replace:
         if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
             return Actions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
         starts = _first_init(pod, runtime) or _fresh(pod, runtime)
-        return Actions(kill_pod=bool(runtime.sandboxes), create_sandbox=True, attempt=attempt, start=starts)
+        kill = bool(runtime.sandboxes or alive(runtime))
+        return Actions(kill_pod=kill, create_sandbox=True, attempt=attempt, start=starts)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
-    return _Plan(pod, runtime, here, verdicts, now, maximum_backoff).actions(attempt)
+    return _Plan(pod, runtime, here, verdicts, now, maximum_backoff, renewed).actions(attempt)
 
 
 def judge_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
@@ -155,10 +174,17 @@ class _Plan:
     """One computation over the containers of the sandbox that is in use."""
 
     def __init__(
-        self, pod: Pod, runtime: PodRuntime, here: list[Ran], verdicts: Verdicts, now: float, maximum_backoff: float
+        self,
+        pod: Pod,
+        runtime: PodRuntime,
+        here: list[Ran],
+        verdicts: Verdicts,
+        now: float,
+        maximum_backoff: float,
+        renewed: AbstractSet[str],
     ) -> None:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
-        self.now, self.maximum = now, maximum_backoff
+        self.now, self.maximum, self.renewed = now, maximum_backoff, renewed
         self.kill: list[Kill] = []
         self.resume: list[Ran] = []
         self.start: list[Start] = []
@@ -241,7 +267,7 @@ class _Plan:
             elif last.state is ContainerState.EXITED and last.exit_code == 0:
                 continue
             elif last.state is ContainerState.EXITED:
-                if not may_restart(self.pod, container, last.exit_code, init=True):
+                if not self._again(container, last, init=True):
                     return True, False
                 self._start(container)
                 return False, False
@@ -279,7 +305,7 @@ class _Plan:
                 return True
             return False
         if last.state is ContainerState.EXITED:
-            if not may_restart(self.pod, container, last.exit_code, init=False):
+            if not self._again(container, last, init=False):
                 return False
             self._start(container)
             return True
@@ -304,11 +330,15 @@ class _Plan:
                 self.resume.append(last)
 
     # -- shared -----------------------------------------------------------------------------------------------------
+    def _again(self, container: Container, last: Ran, *, init: bool) -> bool:
+        """Whether one that has ended is begun anew."""
+        return last.id in self.renewed or may_restart(self.pod, container, last.exit_code, init=init)
+
     def _changed(self, container: Container, last: Ran) -> bool:
         theirs = last.annotations.get(HASH, "")
         if not theirs or theirs == container_hash(container):
             return False
-        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted"))
+        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", again=True))
         return True
 
     def _unhealthy(self, last: Ran) -> bool:
@@ -318,7 +348,7 @@ class _Plan:
         container = find_container(self.pod, last.name)
         again = container is not None and may_restart(self.pod, container, KILLED, init=False)
         text = f"Container {last.name} failed {kind} probe" + (", will be restarted" if again else "")
-        self.kill.append(Kill(last, text, kind))
+        self.kill.append(Kill(last, "FailedPostStartHook" if kind == POST_START else text, kind, again=again))
         return True
 
     def _odd(self, last: Ran) -> bool:
@@ -328,7 +358,8 @@ class _Plan:
         if last.state is ContainerState.CREATED:
             self.resume.append(last)
             return True
-        self.kill.append(Kill(last, f"Container {last.name} is in state {last.state}, try killing it before restart"))
+        text = f"Container {last.name} is in state {last.state}, try killing it before restart"
+        self.kill.append(Kill(last, text, again=True))
         return True
 
     def _start(self, container: Container) -> None:

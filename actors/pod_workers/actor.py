@@ -28,7 +28,7 @@ from actors.volume_manager.messages import VolumesFailed, VolumesMounted
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
 
-from . import files, observing, sweeping
+from . import departure, files, observing, sweeping
 from .bounding import BOUND_SECONDS, bound, is_needed
 from .driver import PodDriver
 from .ending import alive
@@ -199,6 +199,8 @@ class Worker(Actor):
         self.drivers.pop(driver.uid, None)
         if driver.wanted_again:
             self._want(driver.uid, driver.wanted_again)
+        if driver.runtime is not None and departure.remains(driver.runtime):
+            self._seen(driver.runtime)  # what came while its last traces went is told once only
         self._tell_known()
 
     @staticmethod
@@ -234,6 +236,8 @@ class Worker(Actor):
         self._unread = set(message.unread)
         for runtime in message.pods:
             self._seen(runtime)
+        for uid in self.drivers.keys() - self._unread - {runtime.uid for runtime in message.pods}:
+            self.drivers[uid].seen(PodRuntime(uid=uid, at=message.at))
         self._tell_known()
 
     @on(PodRuntimeChanged)

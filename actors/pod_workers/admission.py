@@ -68,6 +68,7 @@ async def admit(driver: PodDriver) -> None:
     if paths is None:
         return
     resizing.admitted(driver)
+    driver.wait_no_longer("ContainerCreating")
     driver.place = PodPlace(cgroup_parent=answer.cgroup_parent, volumes=paths)
     driver.go(Event.ADMITTED)
 

@@ -13,7 +13,7 @@ from actors.kube.pod import Pod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
 
 from . import files, garbage, spans
-from .ending import alive, end_all, plan, unborn
+from .ending import Ending, alive, end_all, plan, unborn
 from .table import Event
 
 if TYPE_CHECKING:
@@ -26,31 +26,46 @@ VOLUME_SECONDS = 130.0
 async def terminate(driver: PodDriver) -> None:
     """End every container, then the sandboxes, until the runtime agrees that all are gone."""
     runtime = await driver.look()
-    await asyncio.gather(*(driver.worker.client.remove_container(ran.id) for ran in unborn(runtime)))
-    if driver.pod is not None and not driver.hooked:  # told once
-        for ran in alive(runtime):
+    for ran in alive(runtime):
+        if ran.id not in driver.unfinished.pre_stop:  # told once
             driver.worker.event(driver, "Normal", "Killing", f"Stopping container {ran.name}", ran.name)
-    driver.hurry.clear()
-    await driver.unless(driver.hurry, stop_all(driver, runtime, driver.pod, driver.override))
+    await stop_whatever_there_is(driver, runtime)
     runtime = await driver.look()
-    if alive(runtime) or any(sandbox.ready for sandbox in runtime.sandboxes):
+    if remains(runtime):
         driver.again("the runtime still has running containers or a sandbox of it")
         return
     driver.waiting = {}
     driver.go(Event.STOPPED)
 
 
-async def stop_all(driver: PodDriver, runtime: PodRuntime, pod: Pod | None, grace: int | None = None) -> None:
-    """Hooks run once, however often it takes."""
-    endings = [plan(ran, pod, grace) for ran in alive(runtime)]
+def remains(runtime: PodRuntime) -> bool:
+    """Whether something of it still runs."""
+    return bool(alive(runtime)) or any(sandbox.ready for sandbox in runtime.sandboxes)
+
+
+async def stop_whatever_there_is(driver: PodDriver, runtime: PodRuntime) -> None:
+    await asyncio.gather(*(driver.worker.client.remove_container(ran.id) for ran in unborn(runtime)))
+    await stop_all(driver, runtime, driver.pod, driver.override)
+
+
+async def end(driver: PodDriver, endings: list[Ending]) -> None:
+    """End containers. Hooks run once, however often it takes. Raises CriError; Left when the pod is to end sooner than
+    it was to: then it is planned anew."""
+    begun = driver.unfinished.pre_stop
     endings = [
-        msgspec.structs.replace(ending, pre_stop=None) if ending.ran.id in driver.hooked else ending
-        for ending in endings
+        msgspec.structs.replace(ending, pre_stop=None) if ending.ran.id in begun else ending for ending in endings
     ]
-    driver.hooked |= {ending.ran.id for ending in endings}
-    errors = await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
+    begun.update(ending.ran.id for ending in endings)
+    driver.hurry.clear()
+    ending_all = end_all(driver.worker.client, driver.pod, endings, driver.ip(), driver.say)
+    errors = await driver.unless(driver.hurry, ending_all)
     if errors:
         raise errors[0]
+
+
+async def stop_all(driver: PodDriver, runtime: PodRuntime, pod: Pod | None, grace: int | None = None) -> None:
+    """Its containers, then its sandboxes. Raises as `end` does."""
+    await end(driver, [plan(ran, pod, grace) for ran in alive(runtime)])
     ready = [sandbox.id for sandbox in runtime.sandboxes if sandbox.ready]
     await asyncio.gather(*(driver.worker.client.stop_pod_sandbox(sandbox_id) for sandbox_id in ready))
 
@@ -74,8 +89,12 @@ async def clean(driver: PodDriver) -> None:
 
 
 async def rest(driver: PodDriver) -> None:
-    """Keep the last instance of each container for as long as a source has the pod; then leave no trace."""
+    """Keep the last instance of each container for as long as a source has the pod; then leave no trace. What shows up
+    late (a runtime's answer that nobody waited for any more) is ended as well."""
     if not driver.removed:
+        if driver.runtime is not None and remains(driver.runtime):
+            await stop_whatever_there_is(driver, await driver.look())
+            await driver.look()
         await collect(driver)
         return
     with spans.of_garbage(driver):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from actors.cri.errors import CriError
-from actors.cri.model import PodRuntime
+from actors.cri.model import PodRuntime, is_running
 from actors.kube.pod import Pod
 from actors.kube.pods import grace_period
 from actors.prober.messages import ProbedPod
@@ -29,6 +29,7 @@ from .ending import DEFAULT_GRACE_SECONDS
 from .messages import KillPod
 from .starting import PodPlace
 from .table import Event, Stage, step
+from .unfinished import Unfinished
 
 if TYPE_CHECKING:
     from .actor import Worker
@@ -56,6 +57,8 @@ class PodDriver:
         self.runtime: PodRuntime | None = runtime
         self.stale = False
         """The runtime may have more of it than `runtime` says."""
+        self.looked = False
+        """By itself, since it is there. What the PLEG tells a new worker may be older than the last one's acts."""
         self.removed = runtime is not None
         """No source has it; an orphan of the runtime never had one."""
         self.kill: KillPod | None = None
@@ -75,8 +78,7 @@ class PodDriver:
         """Id of each made since the last look, and of its sandbox."""
         self.rows: dict[str, int] = {}
         """Restarts in a row of containers that were removed with all others, for their next instances."""
-        self.hooked: set[str] = set()
-        """Containers, by id, whose preStop hook was begun."""
+        self.unfinished = Unfinished()
         self._due: float | None = 0.0
         self._synced = b""
         """The pod as it was when it was last brought nearer to what it should be."""
@@ -154,6 +156,7 @@ class PodDriver:
         """The runtime changed, as the PLEG saw it; older than our own look: ignored."""
         if self.runtime is None or runtime.at > self.runtime.at:
             self.runtime = observing.with_addresses(self.worker.with_messages(runtime, self.pod), self.runtime)
+            self._no_longer_waiting(runtime)
             self.poke()
 
     def verdict(self, container_id: str, kind: str, success: bool) -> None:
@@ -261,7 +264,8 @@ class PodDriver:
             self._synced = self.data
             with spans.of_pod(self, "syncPod", update):
                 await syncing.sync(self)
-        if self.stage is Stage.REJECTED and self.unwanted:
+        live = self.runtime is not None and departure.remains(self.runtime)
+        if self.stage is Stage.REJECTED and (self.unwanted or live):
             self.go(Event.LEAVE)
         if self.stage is Stage.TERMINATING:
             with spans.of_pod(self, "syncTerminatingPod"):
@@ -299,6 +303,8 @@ class PodDriver:
     async def unless_leaving(self, work: Awaitable[T]) -> T:
         """Wait for something that does not matter once the pod is to end. Raises Left then."""
         if self._leaving.is_set():
+            if asyncio.iscoroutine(work):
+                work.close()
             raise Left
         return await self.unless(self._leaving, work)
 
@@ -344,16 +350,30 @@ class PodDriver:
         if self.stale or known is None:
             return await self.look()
         sandboxes = dict.fromkeys([sandbox.id for sandbox in known.sandboxes] + self.made_sandboxes)
+        if not sandboxes.keys() >= set(self.made_containers.values()):
+            return await self.look()  # the PLEG has told what contradicts it meanwhile
         containers = {container.id: container.sandbox_id for container in known.containers} | self.made_containers
         return self._looked(await self.worker.look_at(self.uid, list(sandboxes), containers))
 
     def _looked(self, seen: PodRuntime) -> PodRuntime:
         self.stale = False
         self.made_sandboxes, self.made_containers = [], {}
+        self.looked = True
         if self.runtime is None or seen.at >= self.runtime.at:
             self.runtime = observing.with_addresses(seen, self.runtime)
+            self._no_longer_waiting(seen)
+            self.unfinished.keep(ran.id for ran in seen.containers)
         # else the PLEG began to look later, was done sooner, and says what it saw only once
         return self.runtime
+
+    def _no_longer_waiting(self, runtime: PodRuntime) -> None:
+        """What runs waits for nothing, though its start may never have been answered."""
+        for name in [name for name in self.waiting if is_running(runtime.newest(name))]:
+            del self.waiting[name]
+
+    def wait_no_longer(self, reason: str) -> None:
+        """Nothing of the pod waits for that any more."""
+        self.waiting = {name: why for name, why in self.waiting.items() if why.reason != reason}
 
     def publish(self, *, again: bool = False) -> None:
         """Tell the status manager and the prober what has changed; `again`: everything."""

@@ -131,7 +131,7 @@ async def _pre_stop(client: CriClient, ending: Ending, ip: str, say: Callable[[s
         await asyncio.wait_for(run_hook(client, ending.pre_stop, ending.ran.id, ip, ending.ports), ending.grace)
     except TimeoutError:
         say(f"preStop hook of {ending.ran.name} took longer than the grace period of {ending.grace} s")
-    except HookFailed as error:
+    except (HookFailed, CriError) as error:
         say(f"preStop hook of {ending.ran.name} failed: {error}")
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 
 class StartFailed(Exception):
-    """A container was not started: waiting reason, message, and in how many seconds to try again (0: as usual)."""
+    """A container was not started: waiting reason, message, and in how many seconds to try again (0: as usual).
 
-    def __init__(self, reason: str, message: str, retry: float = 0.0) -> None:
+    `container_id`: of the one that was made, and may run though its start was not answered.
+    """
+
+    def __init__(self, reason: str, message: str, retry: float = 0.0, container_id: str = "") -> None:
         super().__init__(message)
-        self.reason, self.message, self.retry = reason, message, retry
+        self.reason, self.message, self.retry, self.container_id = reason, message, retry, container_id
 
 
 class ConfigError(Exception):

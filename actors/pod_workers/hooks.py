@@ -7,7 +7,7 @@ import re
 import ssl
 
 from actors.cri.client import CriClient
-from actors.cri.errors import CriError
+from actors.cri.errors import CriError, Unavailable
 from actors.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
 from actors.kube.host_port import joined
 
@@ -24,10 +24,15 @@ class HookFailed(Exception):
 async def run_hook(
     client: CriClient, handler: LifecycleHandler, container_id: str, ip: str, ports: list[ContainerPort]
 ) -> None:
-    """Run it to its end. Raises HookFailed. A tcpSocket hook is ignored, as the reference does."""
+    """Run it to its end. A tcpSocket hook is ignored, as the reference does.
+
+    Raises HookFailed; Unavailable when the runtime went away meanwhile, and nobody knows how far it came.
+    """
     if handler.exec is not None:
         try:
             result = await client.exec_sync(container_id, handler.exec.command)
+        except Unavailable:
+            raise
         except CriError as error:
             raise HookFailed(str(error)) from None
         if result.exit_code:

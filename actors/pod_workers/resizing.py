@@ -21,7 +21,8 @@ from supervision.actor import AskError
 from supervision.message import Message
 
 from . import allocation
-from .ending import end_all, plan
+from .departure import end
+from .ending import plan
 
 if TYPE_CHECKING:
     from .driver import PodDriver
@@ -207,10 +208,8 @@ async def _restart(driver: PodDriver, found: list[tuple[Container, Ran]]) -> Non
     for container, _ in found:
         text = f"Container {container.name} resize requires restart"
         driver.worker.event(driver, "Normal", "Killing", text, container.name)
-    endings = [plan(ran, pod) for _, ran in found]
-    errors = await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
-    if errors:
-        raise errors[0]
+    driver.unfinished.renewed |= {ran.id for _, ran in found}
+    await end(driver, [plan(ran, pod) for _, ran in found])
 
 
 def transitional(driver: PodDriver) -> dict[str, ResourceRequirements]:

@@ -6,6 +6,7 @@ One `Maker` for each worker. Errors are values: the waiting reason that a user s
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from actors.kube.pod import Pod
 from actors.kube.pods import find_container
 from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
-from supervision.actor import Actor, AskError
+from supervision.actor import Actor, AskError, Timer
 from supervision.message import Message
 
 from . import dns, env_files, files, images
@@ -44,6 +45,7 @@ from .security import container_context
 from .swap import SwapFields, swap_fields
 
 ASK_SECONDS = 30.0
+TURN_SECONDS = 30.0
 
 
 class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,19 +56,22 @@ class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn:
-    """One pod's right to have something made now. Given up while it waits for what may take long: a pull, a hook."""
+    """One pod's right to have something made now. Given up while it waits for what may take long (a pull, a hook), and
+    lost after TURN_SECONDS: calls that hang keep nobody else from starting."""
 
-    def __init__(self, slots: asyncio.Semaphore) -> None:
-        self._slots, self._held = slots, False
+    def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:
+        self._slots, self._after = slots, after
+        self._end: Timer | None = None
 
     async def take(self) -> None:
-        if not self._held:
+        if self._end is None:
             await self._slots.acquire()
-            self._held = True
+            self._end = self._after(TURN_SECONDS, self.give_up)
 
     def give_up(self) -> None:
-        if self._held:
-            self._held = False
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
             self._slots.release()
 
 
@@ -80,7 +85,7 @@ class Maker:
         self.allocatable: dict[str, int] = {}
 
     def turn(self) -> Turn:
-        return Turn(self._slots)
+        return Turn(self._slots, self._actor.after)
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
@@ -166,7 +171,7 @@ class Maker:
         try:
             await self._client.start_container(container_id)
         except CriError as error:
-            raise StartFailed("RunContainerError", str(error)) from None
+            raise StartFailed("RunContainerError", str(error), container_id=container_id) from None
         agent, log = self._agent, log_path(container.name, count)
         try:
             links = agent.container_logs_dir
@@ -175,7 +180,8 @@ class Maker:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
     async def post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
-        """Run its hook, however long that takes. Answers what it complained of."""
+        """Run its hook, however long that takes. Answers what it complained of. Raises Unavailable when the runtime
+        went away meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""

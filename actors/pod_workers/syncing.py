@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from actors.cri.model import Container, PodRuntime
+from actors.cri.model import Container, PodRuntime, is_running
 from actors.image_manager.messages import ImageReady
 from actors.kube.container import Container as Specified
 from actors.kube.pod import Pod
@@ -16,9 +16,9 @@ from actors.kube.pods import find_container
 from actors.status_manager.messages import Waiting
 
 from . import files, resizing
-from .actions import Actions, Backoff, Start, compute, earliest
-from .departure import collect, stop_all
-from .ending import alive, end_all, plan
+from .actions import POST_START, Actions, Backoff, Start, Verdicts, compute, earliest
+from .departure import collect, end, stop_all
+from .ending import alive, plan
 from .errors import StartFailed
 from .events import of_failed_start
 from .names import label
@@ -47,11 +47,14 @@ async def sync(driver: PodDriver) -> None:
         await resizing.resize(driver)
         runtime = await driver.look() if driver.stale or driver.runtime is None else driver.runtime
         actions = without_held(driver, decide(driver, runtime))
+        if actions.change_the_runtime and not driver.looked:
+            await driver.look()
+            continue
         note_backoffs(driver, actions)
         if actions.done:
             driver.go(Event.LEAVE)
             return
-        if not await perform(driver, actions):
+        if not await perform(driver, actions) and not await owed_hooks(driver):
             break
         await driver.look_again()
         driver.publish()
@@ -62,7 +65,8 @@ def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
     """What is to be done now; written down first which pod is in hand."""
     worker = driver.worker
     with worker.journal.hand(worker.key(driver)):
-        return compute(driver.the_pod(), runtime, driver.verdicts, worker.clock(), worker.maximum_backoff)
+        pod, renewed = driver.the_pod(), driver.unfinished.renewed
+        return compute(pod, runtime, driver.verdicts, worker.clock(), worker.maximum_backoff, renewed)
 
 
 def without_held(driver: PodDriver, actions: Actions) -> Actions:
@@ -76,7 +80,8 @@ def without_held(driver: PodDriver, actions: Actions) -> Actions:
     if actions.create_sandbox and "" in driver.held:
         return Actions()
     start = [one for one in actions.start if one.container.name not in driver.held]
-    return msgspec.structs.replace(actions, start=start)
+    resume = [one for one in actions.resume if one.name not in driver.held]
+    return msgspec.structs.replace(actions, start=start, resume=resume)
 
 
 def note_backoffs(driver: PodDriver, actions: Actions) -> None:
@@ -115,9 +120,8 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
         endings = [plan(kill.container, pod, None, kill.probe) for kill in actions.kill]
         for kill in actions.kill:
             driver.worker.event(driver, "Normal", "Killing", kill.why, kill.container.name)
-        errors = await end_all(driver.worker.client, pod, endings, driver.ip(), driver.say)
-        if errors:
-            raise errors[0]
+        driver.unfinished.renewed |= {kill.container.id for kill in actions.kill if kill.again}
+        await end(driver, endings)
         return True
     if not (actions.create_sandbox or actions.start or actions.resume):
         return False
@@ -150,10 +154,7 @@ async def restart_all(driver: PodDriver, runtime: PodRuntime, pod: Pod, sources:
     driver.rows = {source.name: next_row(source) for source in sources}
     driver.stale = True
     client, here = driver.worker.client, [ran for ran in runtime.containers if ran.name in own]
-    endings = [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own]
-    errors = await end_all(client, pod, endings, driver.ip(), driver.say)
-    if errors:
-        raise errors[0]
+    await end(driver, [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own])
     last = {source.id for source in sources}
     await asyncio.gather(*(client.remove_container(ran.id) for ran in here if ran.id not in last))
     await asyncio.gather(*(client.remove_container(source) for source in last))
@@ -171,10 +172,11 @@ async def pull(driver: PodDriver, pod: Pod, container: Specified) -> ImageReady:
 async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str, asyncio.Task[ImageReady]]) -> bool:
     turn = driver.worker.maker.turn()
     try:
-        await turn.take()
+        await driver.unless_leaving(turn.take())
         if actions.create_sandbox:
             try:
-                driver.made_sandboxes = [await driver.worker.maker.sandbox(pod, actions.attempt, driver.place)]
+                making = driver.worker.maker.sandbox(pod, actions.attempt, driver.place)
+                driver.made_sandboxes = [await driver.unless_leaving(making)]
             except StartFailed as failure:
                 driver.stale = True
                 driver.worker.event(driver, "Warning", "FailedCreatePodSandBox", failure.message)
@@ -183,6 +185,7 @@ async def start(driver: PodDriver, pod: Pod, actions: Actions, images: dict[str,
                 return False
             for reason, text in driver.worker.maker.dns_complaints(pod):
                 driver.worker.event(driver, "Warning", reason, text)
+            driver.wait_no_longer("ContainerCreating")
             await driver.look_again()
         for ran in actions.resume:
             await resume(driver, pod, ran, turn)
@@ -196,12 +199,13 @@ async def resume(driver: PodDriver, pod: Pod, ran: Container, turn: Turn) -> Non
     container = find_container(pod, ran.name)
     if container is None:
         return
-    await turn.take()
+    await driver.unless_leaving(turn.take())
     try:
         await driver.worker.maker.begin(pod, container, ran.id, ran.restart_count)
     except StartFailed as failure:
         failed(driver, container.name, failure)
         return
+    driver.waiting.pop(container.name, None)
     await post_start(driver, pod, container, ran.id, turn)
 
 
@@ -217,13 +221,14 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
         turn.give_up()
     try:
         found = await driver.unless_leaving(image)
-        await turn.take()
-        assert driver.runtime is not None  # noqa: S101 - looked at before
-        container_id = await driver.worker.maker.container(pod, start, found, driver.runtime, driver.place)
+        await driver.unless_leaving(turn.take())
+        runtime = driver.runtime
+        assert runtime is not None  # noqa: S101 - looked at before
+        container_id = await driver.worker.maker.container(pod, start, found, runtime, driver.place)
     except StartFailed as failure:
         failed(driver, name, failure)
         return failure.reason in ("RunContainerError", "CreateContainerError")
-    driver.made_containers[container_id] = driver.runtime.sandboxes[0].id
+    driver.made_containers[container_id] = runtime.sandboxes[0].id
     driver.waiting.pop(name, None)
     driver.worker.metrics.observe(
         "kubelet_runtime_operations_duration_seconds", time.monotonic() - began, operation_type="start"
@@ -234,28 +239,42 @@ async def begin(driver: PodDriver, pod: Pod, start: Start, image: asyncio.Task[I
 
 
 async def post_start(driver: PodDriver, pod: Pod, container: Specified, container_id: str, turn: Turn) -> None:
-    """Run the container's hook, if it has one, and end it when that fails."""
+    """Run the container's hook, if it has one; when that fails the container is ended, as if it had failed itself."""
     if container.lifecycle is None or container.lifecycle.postStart is None:
         return
     turn.give_up()
+    driver.unfinished.post_start.add(container_id)
     ips = driver.runtime.sandboxes[0].ips if driver.runtime and driver.runtime.sandboxes else []
-    complaint = await driver.worker.maker.post_start(container, container_id, ips)
-    if complaint:
-        await hook_failed(driver, pod, container.name, container_id, complaint)
-
-
-async def hook_failed(driver: PodDriver, pod: Pod, name: str, container_id: str, complaint: str) -> None:
-    """A container whose postStart hook failed is ended, as if it had failed itdriver."""
-    driver.worker.event(driver, "Warning", "FailedPostStartHook", complaint, name)
+    complaint = await driver.unless_leaving(driver.worker.maker.post_start(container, container_id, ips))
+    driver.unfinished.post_start.discard(container_id)
+    if not complaint:
+        return
+    driver.worker.event(driver, "Warning", "FailedPostStartHook", complaint, container.name)
+    driver.verdicts = Verdicts({**driver.verdicts.unhealthy, container_id: POST_START}, driver.verdicts.started)
     runtime = await driver.look()
-    ran = next((one for one in runtime.containers if one.id == container_id), None)
+    ran = next((one for one in alive(runtime) if one.id == container_id), None)
     if ran is not None:
-        await end_all(driver.worker.client, pod, [plan(ran, pod)], driver.ip(), driver.say)
-    driver.waiting[name] = Waiting("PostStartHookError", complaint)
+        await end(driver, [plan(ran, pod)])
+    driver.waiting[container.name] = Waiting("PostStartHookError", complaint)
+
+
+async def owed_hooks(driver: PodDriver) -> bool:
+    """Run the postStart hooks that broke off, or that wait for a start that was never answered (they are run at least
+    once); whether there were any."""
+    pod, runtime, owed = driver.the_pod(), driver.runtime, driver.unfinished.post_start
+    found = [ran for ran in runtime.containers if ran.id in owed and is_running(ran)] if runtime is not None else []
+    for ran in found:
+        owed.discard(ran.id)
+        container = find_container(pod, ran.name)
+        if container is not None:
+            await post_start(driver, pod, container, ran.id, driver.worker.maker.turn())
+    return bool(found)
 
 
 def failed(driver: PodDriver, name: str, failure: StartFailed) -> None:
     driver.stale = True  # what it left in the runtime, if anything, counts for the next try
+    if failure.container_id:
+        driver.unfinished.post_start.add(failure.container_id)
     known = driver.waiting.get(name)
     driver.waiting[name] = Waiting(failure.reason, failure.message)
     if known is None or known.reason != failure.reason:

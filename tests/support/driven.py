@@ -8,6 +8,7 @@ async with Driven(tmp_path) as node:
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -134,8 +135,9 @@ class Driven:
     async def first_look(self) -> None:
         """What the PLEG says first: everything there is."""
         uids = {one.config.metadata.uid for one in self.fake.world.sandboxes.values()}
+        at = time.monotonic()
         pods = [await look(self.fake.client(), uid) for uid in sorted(uids)]
-        await self.harness.deliver(RuntimePods(pods, self.clock()))
+        await self.harness.deliver(RuntimePods(pods, at))
 
     async def relist(self, uid: str = "u") -> None:
         """What the PLEG says when this pod changed."""
@@ -181,6 +183,12 @@ class Driven:
         await self.until(lambda: self.containers(name)[-1].state == cri.CONTAINER_RUNNING)
         self.fake.finish(self.containers(name)[-1].id, exit_code)
         await self.relist(uid)
+
+    def leave_log(self, name: str, count: int) -> None:
+        """What a real runtime leaves of an instance, also when that is removed."""
+        folder = next((self.home / "logs").iterdir()) / name
+        folder.mkdir(exist_ok=True)
+        (folder / f"{count}.log").touch()
 
     def told(self) -> list[tuple[str, str]]:
         """Reason and text of the events."""

@@ -10,7 +10,6 @@ from actors.cri.fake import Fault
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
-from proto import cri_pb2 as cri
 from tests.support.driven import Driven, container, pod
 
 
@@ -237,35 +236,6 @@ async def test_what_was_made_though_the_answer_was_lost_is_adopted(tmp_path, met
         assert (len(node.fake.world.sandboxes), node.attempts("a")) == (1, [0])
 
 
-async def test_what_was_started_before_the_runtime_went_away_is_not_started_once_more(tmp_path):
-    async with Driven(tmp_path) as node:
-        node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
-        await node.want(pod())
-        await node.until(lambda: node.running("a"))
-        log_of(node, "a", 0)
-        await node.settled()
-        await node.pass_time(10)
-        assert node.attempts("a") == [0]
-        assert node.asked("StartContainer") == 1
-        assert node.observed().sandbox_ready
-
-
-async def test_what_was_started_before_the_pod_was_withdrawn_and_put_back_is_not_started_once_more(tmp_path):
-    async with Driven(tmp_path) as node:
-        node.answer(EnsureImage, lambda asked: None if asked.image == "slow" else ImageReady(asked.image, asked.image))
-        wanted = pod(containers=[container("a"), container("b", image="slow")])
-        await node.want(wanted)
-        await node.until(lambda: node.running("a"))
-        log_of(node, "a", 0)
-        await node.settled()
-        driver = node.worker.drivers["u"]
-        driver.remove()
-        driver.want(wanted, driver.source)
-        await node.settled()
-        await node.pass_time(10)
-        assert node.attempts("a") == [0]
-
-
 async def test_one_pod_whose_sandbox_hangs_holds_up_no_other(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=1))
@@ -326,7 +296,7 @@ async def test_an_exit_that_restarts_all_has_everything_run_anew_and_counts_on(t
         await node.end("i")
         await node.until(lambda: node.running("a") and node.running("b"))
         for name in ("a", "b", "i"):
-            log_of(node, name, 0)
+            node.leave_log(name, 0)
         await node.end("a", 88)
         await node.until(lambda: node.attempts("i") == [1])
         assert not node.containers("a")
@@ -336,13 +306,6 @@ async def test_an_exit_that_restarts_all_has_everything_run_anew_and_counts_on(t
         await node.until(lambda: node.running("a") and node.running("b"))
         assert (node.attempts("a"), node.attempts("b")) == ([1], [1])
         assert node.asked("RunPodSandbox") == 1
-
-
-def log_of(node: Driven, name: str, count: int) -> None:
-    """What a real runtime leaves of an instance that is removed."""
-    folder = next((node.home / "logs").iterdir()) / name
-    folder.mkdir(exist_ok=True)
-    (folder / f"{count}.log").touch()
 
 
 async def test_a_clock_that_is_set_back_makes_no_worker_deaf(tmp_path):
@@ -371,24 +334,6 @@ async def test_what_was_started_after_the_clock_was_set_back_is_the_newest(tmp_p
         await node.until(lambda: node.running("a"))
         await node.pass_time(3 * node.worker.sync_seconds)
         assert (max(node.attempts("a")), node.asked("RunPodSandbox")) == (2, 2)
-
-
-async def test_a_double_that_the_runtime_had_lost_sight_of_is_ended_once_it_shows_up(tmp_path):
-    async with Driven(tmp_path) as node:
-        await node.want(pod())
-        await node.until(lambda: node.running("a"))
-        await node.settled()
-        (lost,) = node.fake.world.containers.values()
-        node.fake.world.containers.clear()
-        log_of(node, "a", 0)
-        await node.relist()
-        await node.until(lambda: node.attempts("a") == [1] and node.running("a"))
-        node.fake.world.containers[lost.id] = lost
-        await node.relist()
-        await node.until(lambda: lost.state == cri.CONTAINER_EXITED)
-        await node.settled()
-        assert [one.state for one in node.containers("a")] == [cri.CONTAINER_EXITED, cri.CONTAINER_RUNNING]
-        assert node.asked("CreateContainer") == 2
 
 
 async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp_path):

@@ -1,0 +1,27 @@
+"""What a driver has begun with containers and must neither forget nor do twice, by the ids of the containers.
+
+It is lost with its worker: the next one judges by what the runtime says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class Unfinished:
+    """Of one pod."""
+
+    def __init__(self) -> None:
+        self.pre_stop: set[str] = set()
+        """Their hook was begun; however often their end is tried, it is not run again."""
+        self.post_start: set[str] = set()
+        """Their hook was not run to its end, or their start was not answered and may have come about."""
+        self.renewed: set[str] = set()
+        """They are ended in order to be begun anew, whatever they exit with."""
+
+    def keep(self, ids: Iterable[str]) -> None:
+        """Forget all others: the runtime has them no more."""
+        there = set(ids)
+        self.pre_stop &= there
+        self.post_start &= there
+        self.renewed &= there

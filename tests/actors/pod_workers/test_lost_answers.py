@@ -1,0 +1,354 @@
+"""Answers that are lost or come late, calls that hang, news that cross what a worker does: nothing is done twice, to
+the wrong instance, or never."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from actors.container_manager.messages import PodAdmitted, ResizePod
+from actors.cri.fake import Fault
+from actors.cri.looking import look
+from actors.cri.model import PodRuntime
+from actors.image_manager.messages import EnsureImage, ImageReady
+from actors.pod_workers.messages import KillPod, PodRuntimeChanged, ProbeVerdict, RuntimePods
+from actors.pod_workers.starting import TURN_SECONDS
+from proto import cri_pb2 as cri
+from tests.support.driven import Driven, container, pod
+
+ENDED_WELL = {"restartPolicy": "OnFailure"}
+
+
+async def up(node: Driven, **spec: Any) -> str:
+    """The id of the container of a pod that runs."""
+    await node.want(pod(**spec))
+    await node.until(lambda: node.running("a"))
+    await node.settled()
+    return node.containers("a")[-1].id
+
+
+async def unhealthy(node: Driven, container_id: str) -> None:
+    await node.harness.deliver(ProbeVerdict("u", "a", container_id, "liveness", False))
+    await node.settled()
+
+
+def ends_well(node: Driven) -> None:
+    """Its programs exit with 0 when they are told to end."""
+    end = node.fake.world.end
+    node.fake.world.end = lambda one, code, *rest: end(one, 0 if code == 143 else code, *rest)
+
+
+def hooked(when: str, *command: str) -> list[dict[str, Any]]:
+    return [container("a", lifecycle={when: {"exec": {"command": list(command)}}})]
+
+
+# -- begun twice ------------------------------------------------------------------------------------------------------
+async def test_what_was_started_before_the_runtime_went_away_is_not_started_once_more(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        node.leave_log("a", 0)
+        await node.settled()
+        await node.pass_time(10)
+        assert node.attempts("a") == [0]
+        assert node.asked("StartContainer") == 1
+        assert node.observed().sandbox_ready
+
+
+async def test_what_was_started_before_the_pod_was_withdrawn_and_put_back_is_not_started_once_more(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(EnsureImage, lambda asked: None if asked.image == "slow" else ImageReady(asked.image, asked.image))
+        wanted = pod(containers=[container("a"), container("b", image="slow")])
+        await node.want(wanted)
+        await node.until(lambda: node.running("a"))
+        node.leave_log("a", 0)
+        await node.settled()
+        driver = node.worker.drivers["u"]
+        driver.remove()
+        driver.want(wanted, driver.source)
+        await node.settled()
+        await node.pass_time(10)
+        assert node.attempts("a") == [0]
+
+
+async def test_a_double_that_the_runtime_had_lost_sight_of_is_ended_once_it_shows_up(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        (lost,) = node.fake.world.containers.values()
+        node.fake.world.containers.clear()
+        node.leave_log("a", 0)
+        await node.relist()
+        await node.until(lambda: node.attempts("a") == [1] and node.running("a"))
+        node.fake.world.containers[lost.id] = lost
+        await node.relist()
+        await node.until(lambda: lost.state == cri.CONTAINER_EXITED)
+        await node.settled()
+        assert [one.state for one in node.containers("a")] == [cri.CONTAINER_EXITED, cri.CONTAINER_RUNNING]
+        assert node.asked("CreateContainer") == 2
+
+
+async def test_what_the_last_worker_started_after_the_last_relist_is_not_started_once_more(tmp_path):
+    async with Driven(tmp_path) as first:
+        first.answer(EnsureImage, None)
+        await first.want(pod())
+        await first.until(lambda: bool(first.fake.world.sandboxes))
+        await first.settled()
+        relisted = await look(first.fake.client(), "u")
+        assert not relisted.containers
+        first.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+        await first.pass_time(30)
+        await first.until(lambda: first.running("a"))
+        first.leave_log("a", 0)
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        await second.harness.deliver(RuntimePods([relisted], relisted.at))
+        await second.sources(pod())
+        await second.settled()
+        await second.pass_time(5)
+        await second.relist()
+        assert second.attempts("a") == [0]
+        assert second.asked("StopContainer") == 0
+
+
+async def test_a_container_whose_sandbox_the_runtime_has_lost_is_ended_before_its_next_instance(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        for sandbox in list(node.fake.world.sandboxes):
+            node.fake.world.release(sandbox)
+        node.fake.world.sandboxes.clear()
+        await node.relist()
+        await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"))
+        order = [method for method, _ in node.fake.calls if method in ("StopContainer", "CreateContainer")]
+        assert order == ["CreateContainer", "StopContainer", "CreateContainer"]
+
+
+async def test_a_container_that_cannot_be_started_is_not_tried_again_at_once(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("StartContainer", Fault(error="UNKNOWN"))
+        await node.want(pod())
+        await node.until(lambda: node.asked("StartContainer") >= 1)
+        await node.settled()
+        assert node.asked("StartContainer") == 1
+        await node.pass_time(2)
+        assert node.asked("StartContainer") == 2
+
+
+# -- hooks ------------------------------------------------------------------------------------------------------------
+async def test_the_pre_stop_hook_of_an_unhealthy_container_is_run_once_however_often_its_end_is_tried(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("StopContainer", Fault(error="UNAVAILABLE", times=2))
+        ran = await up(node, containers=hooked("preStop", "true"))
+        await unhealthy(node, ran)
+        await node.pass_time(20)
+        assert (node.asked("StopContainer"), node.asked("ExecSync")) == (3, 1)
+        assert node.attempts("a") == [0, 1]
+
+
+async def test_a_pod_whose_post_start_hook_hangs_can_be_ended(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=hooked("postStart", "serve")))
+        await node.until(lambda: node.asked("ExecSync") == 1)
+        await node.remove()
+        await node.settled()
+        assert not node.running("a")
+
+
+async def test_a_post_start_hook_is_run_though_the_start_was_not_answered(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("StartContainer", Fault(answer_lost=True, times=1))
+        await up(node, containers=hooked("postStart", "true"))
+        await node.pass_time(60)
+        assert (node.asked("ExecSync"), node.attempts("a"), node.waiting()) == (1, [0], "")
+
+
+async def test_a_post_start_hook_that_broke_off_with_the_runtime_is_run_again_and_harms_no_container(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("ExecSync", Fault(error="UNAVAILABLE", times=1))
+        node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
+        await up(node, containers=hooked("postStart", "true"))
+        await node.pass_time(60)
+        assert (node.asked("ExecSync"), node.asked("StopContainer"), node.attempts("a")) == (2, 0, [0])
+
+
+async def test_a_container_whose_post_start_hook_failed_is_ended_though_that_takes_two_tries(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("StopContainer", Fault(error="UNAVAILABLE", times=1))
+        await node.want(pod(containers=hooked("postStart", "false"), restartPolicy="Never"))
+        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.pass_time(20)
+        assert not node.running("a")
+        assert node.asked("ExecSync") == 1
+
+
+# -- ended, and sooner ------------------------------------------------------------------------------------------------
+async def test_less_grace_cuts_short_the_end_of_an_unhealthy_container(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("StopContainer", Fault(hang=True, times=1))
+        ran = await up(node, terminationGracePeriodSeconds=3600)
+        await unhealthy(node, ran)
+        await node.until(lambda: node.asked("StopContainer") == 1)
+        deleted = {"deletionTimestamp": "2023-11-14T22:13:20Z", "deletionGracePeriodSeconds": 1}
+        await node.want(pod(terminationGracePeriodSeconds=3600, metadata=deleted))
+        await node.pass_time(5)
+        assert not node.running("a")
+
+
+async def test_sandboxes_that_hang_hold_up_no_other_for_long(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=4))
+        for number in range(4):
+            await node.want(pod(f"u{number}", f"p{number}"))
+        await node.until(lambda: node.asked("RunPodSandbox") == 4)
+        await node.want(pod("v", "q"))
+        await node.settled()
+        assert node.asked("RunPodSandbox") == 4
+        await node.pass_time(TURN_SECONDS)
+        await node.until(lambda: node.running("a"))
+
+
+async def test_a_pod_that_waits_for_others_that_hang_can_be_ended(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        node.fake.faults.add("RunPodSandbox", Fault(hang=True, times=4))
+        for number in range(4):
+            await node.want(pod(f"u{number}", f"p{number}"))
+        await node.until(lambda: node.asked("RunPodSandbox") == 4)
+        await node.want(pod("v", "q"))
+        await node.settled()
+        for uid in ("v", "u0"):
+            await node.remove(uid)
+        await node.pass_time(5)
+        assert (node.stage("v"), node.stage("u0"), node.stage("u1")) == ("gone", "gone", "running")
+
+
+async def test_what_shows_up_after_the_end_is_ended(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        sandboxes, containers = dict(node.fake.world.sandboxes), dict(node.fake.world.containers)
+        node.fake.world.sandboxes.clear()
+        node.fake.world.containers.clear()
+        await node.harness.deliver(KillPod("u", "Evicted", "x", 1))
+        await node.settled()
+        assert node.stage() == "terminated"
+        node.fake.world.sandboxes.update(sandboxes)
+        node.fake.world.containers.update(containers)
+        await node.relist()
+        assert not node.running("a")
+        assert not any(one.ready for one in node.fake.world.sandboxes.values())
+        assert node.stage() == "terminated"
+
+
+async def test_what_shows_up_while_the_last_traces_go_is_ended(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await up(node)
+        late = node.worker.maker.sandbox_config(pod(), 7, "/kubepods/podu")
+        remove = node.worker.remove_traces
+
+        async def meanwhile(*args: str) -> None:
+            node.worker.remove_traces = remove
+            await node.fake.client().run_pod_sandbox(late)
+            node.worker._seen(await look(node.fake.client(), "u"))
+            await remove(*args)
+
+        node.worker.remove_traces = meanwhile
+        await node.remove()
+        await node.until(lambda: node.worker.remove_traces == remove)
+        await node.pass_time(5)
+        assert not node.fake.world.sandboxes
+
+
+async def test_what_a_pod_that_is_refused_still_runs_is_ended(tmp_path):
+    sysctls = {"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}
+    async with Driven(tmp_path, allowedUnsafeSysctls=["kernel.msg*"]) as first:
+        await up(first, securityContext=sysctls)
+    async with Driven(tmp_path, first.fake, first.clock) as second:
+        await second.first_look()
+        await second.sources(pod(securityContext=sysctls))
+        await second.until(lambda: second.stage() == "terminated")
+        assert not second.running("a")
+        assert second.observed().reason == "SysctlForbidden"
+
+
+# -- ended in order to be begun anew ----------------------------------------------------------------------------------
+async def test_an_unhealthy_container_is_begun_anew_though_it_ends_well(tmp_path):
+    async with Driven(tmp_path) as node:
+        ran = await up(node, **ENDED_WELL)
+        ends_well(node)
+        await unhealthy(node, ran)
+        await node.relist()
+        await node.pass_time(20)
+        assert (node.attempts("a"), node.stage(), node.running("a")) == ([0, 1], "running", True)
+
+
+async def test_a_container_with_a_new_image_is_begun_anew_whatever_the_policy(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, restartPolicy="Never")
+        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
+        await node.want(pod(restartPolicy="Never", containers=[{**container("a"), "image": "busybox:2"}]))
+        await node.settled()
+        await node.pass_time(20)
+        assert (node.attempts("a"), node.stage(), node.running("a")) == ([0, 1], "running", True)
+        await node.end("a", 1)
+        await node.pass_time(20)
+        assert node.stage() == "terminated"
+
+
+async def test_a_resize_by_restart_begins_a_container_anew_though_it_ends_well(tmp_path):
+    def wanting(cpu: str) -> list[dict[str, Any]]:
+        by_restart = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+        return [container("a", resources={"requests": {"cpu": cpu}}, resizePolicy=by_restart)]
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}"))
+        await up(node, containers=wanting("100m"), **ENDED_WELL)
+        ends_well(node)
+        await node.want(pod(containers=wanting("200m"), **ENDED_WELL))
+        await node.settled()
+        await node.relist()
+        await node.pass_time(20)
+        assert (node.attempts("a"), node.stage(), node.running("a")) == ([0, 1], "running", True)
+
+
+# -- what is told -----------------------------------------------------------------------------------------------------
+async def test_an_init_container_whose_making_was_not_answered_waits_no_longer_once_it_ran(tmp_path):
+    for method in ("CreateContainer", "StartContainer"):
+        async with Driven(tmp_path / method) as node:
+            node.fake.faults.add(method, Fault(answer_lost=True, times=1))
+            await node.want(pod(initContainers=[container("i")]))
+            await node.until(lambda node=node: bool(node.fake.world.containers))
+            await node.settled()
+            await node.pass_time(20)
+            await node.end("i")
+            await node.until(lambda node=node: node.running("a"))
+            await node.settled()
+            assert node.waiting("i") == ""
+
+
+async def test_what_a_new_pleg_does_not_see_any_more_is_made_anew(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        node.leave_log("a", 0)
+        (sandbox,) = node.fake.world.sandboxes
+        await node.fake.client().stop_pod_sandbox(sandbox)
+        await node.fake.client().remove_pod_sandbox(sandbox)
+        await node.harness.deliver(RuntimePods([], time.monotonic()))
+        await node.until(lambda: node.running("a"))
+        assert node.attempts("a") == [1]
+
+
+async def test_news_of_before_the_sandbox_during_a_start_end_no_worker(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("StartContainer", Fault(delay=0.05, times=1))
+        await node.want(pod())
+        await node.until(lambda: node.asked("StartContainer") == 1)
+        await node.harness.deliver(PodRuntimeChanged("u", PodRuntime(uid="u", at=time.monotonic())))
+        await node.until(lambda: node.running("a"))
+        await asyncio.sleep(0)
+        await node.settled()
+        assert node.attempts("a") == [0]
