@@ -83,11 +83,12 @@ def read_text(text: str, file: str) -> tuple[Mapping, list[Problem]]:
 
 
 def _parse(file: str, text: str) -> tuple[Mapping, list[Problem]]:
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    loads = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for event in yaml.parse(text, Loader=loads):
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line + 1 if event.start_mark else 0
             raise PolicyError([Problem(file, line, "", f"*{event.anchor}: aliases are not allowed here")])
-    loader = yaml.SafeLoader(text)
+    loader = loads(text)
     try:
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):

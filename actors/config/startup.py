@@ -17,7 +17,7 @@ from .agent import Agent
 from .effective import to_plain
 from .errors import MASKED, ConfigErrors, Problem, shown
 from .kernel_tunables import set_all
-from .version import git_version, own_version
+from .version import OWN_VERSION, git_version
 
 
 def prepare(
@@ -61,7 +61,7 @@ def limits(agent: Agent) -> Iterator[str]:
 
 def announced(agent: Agent) -> Iterator[tuple[int, str]]:
     """(verbosity, line) of what is logged first: version, then flags, then the configuration, secrets masked."""
-    yield 0, f"Troupelet {own_version()}, a node agent as of Kubernetes, kubelet version {git_version()}"
+    yield 0, f"Troupelet {OWN_VERSION}, a node agent as of Kubernetes, kubelet version {git_version()}"
     for name, text in sorted(agent.flags_given.items()):
         yield 1, f"flag --{name}={shown(text)}"
     plain = to_plain(agent.config)

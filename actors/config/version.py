@@ -8,21 +8,13 @@ from typing import Final
 MAJOR, MINOR, PATCH = 1, 36, 2
 KUBERNETES_VERSION: Final = f"v{MAJOR}.{MINOR}.{PATCH}"
 PREVIOUS_MINOR: Final = f"{MAJOR}.{MINOR - 1}"
-
-
-def own_version() -> str:
-    """Troupelet's release, as installed; 0.0.0 from a bare source tree."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("troupelet")
-    except metadata.PackageNotFoundError:
-        return "0.0.0"
+OWN_VERSION: Final = "0.1.0"
+"""Troupelet's release; the package's build reads it here. To ask what is installed takes longer than a whole module."""
 
 
 def git_version() -> str:
     """Reported as the kubelet's version: kubeadm and the version skew rules read its beginning."""
-    return f"{KUBERNETES_VERSION}+troupelet.{own_version()}"
+    return f"{KUBERNETES_VERSION}+troupelet.{OWN_VERSION}"
 
 
 def version_text(kind: str) -> str:

@@ -5,6 +5,7 @@ import socket
 import stat
 import threading
 import time
+from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from actors.config.groups import MemorySwap
 from actors.config.loading import load
 from actors.config.preflight import Host
 from actors.config.startup import announced, limits, prepare
+from actors.config.version import OWN_VERSION
 
 GOOD = Host(uid=0, cgroup_v2=True, swaps=())
 
@@ -167,3 +169,7 @@ def test_what_is_logged_first_has_version_flags_and_configuration_without_secret
     assert (1, 'flag --max-pods="5"') in lines
     assert (5, "configuration maxPods: 5") in lines
     assert not [line for _, line in lines if "one" in line.split() or "two" in line or "Bearer" in line]
+
+
+def test_the_release_that_is_said_is_the_one_that_is_installed() -> None:
+    assert metadata.version("troupelet") == OWN_VERSION
