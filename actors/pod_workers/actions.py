@@ -35,6 +35,10 @@ class Verdicts(msgspec.Struct, frozen=True):
     started: frozenset[str] = frozenset()
     """Containers whose startup probe has passed."""
 
+    def of(self, ids: AbstractSet[str]) -> Verdicts:
+        """Those of these containers only."""
+        return Verdicts({key: kind for key, kind in self.unhealthy.items() if key in ids}, self.started & ids)
+
 
 class Kill(msgspec.Struct, frozen=True):
     container: Ran

@@ -170,8 +170,7 @@ class PodDriver:
         elif kind == "startup":
             started = started | {container_id}
         there = {ran.id for ran in self.runtime.containers} | {container_id} if self.runtime else {container_id}
-        unhealthy = {key: value for key, value in unhealthy.items() if key in there}
-        verdicts = Verdicts(unhealthy, started & there)
+        verdicts = Verdicts(unhealthy, started).of(there)
         if verdicts != self.verdicts:
             self.verdicts = verdicts
             self.poke()
@@ -362,7 +361,9 @@ class PodDriver:
         if self.runtime is None or seen.at >= self.runtime.at:
             self.runtime = observing.with_addresses(seen, self.runtime)
             self._no_longer_waiting(seen)
-            self.unfinished.keep(ran.id for ran in seen.containers)
+            there = {ran.id for ran in seen.containers}
+            self.unfinished.keep(there)
+            self.verdicts = self.verdicts.of(there)
         # else the PLEG began to look later, was done sooner, and says what it saw only once
         return self.runtime
 

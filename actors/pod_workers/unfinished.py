@@ -5,7 +5,7 @@ It is lost with its worker: the next one judges by what the runtime says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 
 class Unfinished:
@@ -19,9 +19,8 @@ class Unfinished:
         self.renewed: set[str] = set()
         """They are ended in order to be begun anew, whatever they exit with."""
 
-    def keep(self, ids: Iterable[str]) -> None:
+    def keep(self, ids: AbstractSet[str]) -> None:
         """Forget all others: the runtime has them no more."""
-        there = set(ids)
-        self.pre_stop &= there
-        self.post_start &= there
-        self.renewed &= there
+        self.pre_stop &= ids
+        self.post_start &= ids
+        self.renewed &= ids
