@@ -11,6 +11,7 @@ it got; that is given up.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import math
 from collections import deque
@@ -24,6 +25,11 @@ from .wire import Ack, Frame, WireError, is_large
 log = logging.getLogger(__name__)
 WINDOW = 256
 _RETRY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.05, 0.1)
+
+
+def _after(entry: Entry, other: Entry) -> bool:
+    """Whether it must not arrive before the other, which was sent before it."""
+    return (entry.key is not None and entry.key == other.key) or (entry.message.ordered and other.message.ordered)
 
 
 class LinkOwner(Protocol):
@@ -45,6 +51,7 @@ class Link:
     def __init__(self, owner: LinkOwner, name: str, window: int = WINDOW) -> None:
         self._owner, self.name, self._window = owner, name, window
         self._small, self._large = Outbox(), Outbox()
+        self._numbers = itertools.count(1)
         self._unacked: deque[Entry] = deque()
         self._unacked_large: deque[Entry] = deque()
         self._returned: list[Entry] = []
@@ -66,9 +73,10 @@ class Link:
 
     def send(self, entry: Entry) -> None:
         """Never blocks, never raises: what cannot be sent is handed to `undelivered`."""
+        entry.number = next(self._numbers)
         lane = self._large if self._goes_large(entry) else self._small
-        if self._channel is not None and self._channel.is_open and not lane and self._has_credit(lane):
-            self._hand_over(entry, lane, self._channel)
+        if self._channel is not None and self._channel.is_open and not lane and self._may_go(entry):
+            self._hand_over(entry, self._channel)
         elif lane.add(entry):
             self._schedule_expiry(entry.deadline)
             self._connect_if_needed()
@@ -76,24 +84,27 @@ class Link:
             self._owner.undelivered(self.name, entry, "overflow")
 
     def _goes_large(self, entry: Entry) -> bool:
-        # newer state must not overtake older state that travels in pieces
+        """Whether it waits its turn among the large ones: newer state, or what is ordered, must not overtake what
+        travels in pieces."""
+        if is_large(entry.body) or not (self._unacked_large or self._large):
+            return is_large(entry.body)
+        return any(_after(entry, other) for other in (*self._unacked_large, *self._large))
+
+    def _may_go(self, entry: Entry) -> bool:
         if is_large(entry.body):
-            return True
-        if entry.key is None:
-            return False
-        return entry.key in self._large or any(other.key == entry.key for other in self._unacked_large)
+            return not (self._unacked_large or self._small)
+        # a small one among the large ones goes as a small one does, once those before it have arrived
+        waits = any(_after(entry, other) for other in self._unacked_large)
+        return not waits and len(self._unacked) < self._window
 
-    def _has_credit(self, lane: Outbox) -> bool:
-        return not self._unacked_large if lane is self._large else len(self._unacked) < self._window
-
-    def _hand_over(self, entry: Entry, lane: Outbox, channel: Channel) -> None:
-        (self._unacked_large if lane is self._large else self._unacked).append(entry)
+    def _hand_over(self, entry: Entry, channel: Channel) -> None:
+        (self._unacked_large if is_large(entry.body) else self._unacked).append(entry)
         channel.write(entry.body)
 
     def _pump(self) -> None:
         for lane in (self._small, self._large):
-            while lane and self._channel is not None and self._channel.is_open and self._has_credit(lane):
-                self._hand_over(lane.pop(), lane, self._channel)
+            while lane and self._channel is not None and self._channel.is_open and self._may_go(lane.first):
+                self._hand_over(lane.pop(), self._channel)
 
     # -- connecting -----------------------------------------------------------------------------------------------
     def _connect_if_needed(self) -> None:
@@ -145,8 +156,14 @@ class Link:
             for entry in returned:
                 self._owner.undelivered(self.name, entry, "refused")
             return
-        self._large.put_back(entry for entry in returned if is_large(entry.body))
-        self._small.put_back(entry for entry in returned if not is_large(entry.body))
+        # to a new process: what is small goes behind what is large as it did before
+        large: list[Entry] = []
+        small: list[Entry] = []
+        for entry in sorted(returned, key=lambda entry: entry.number):
+            behind = is_large(entry.body) or any(_after(entry, other) for other in large)
+            (large if behind else small).append(entry)
+        self._large.put_back(large)
+        self._small.put_back(small)
 
     # -- deadlines ------------------------------------------------------------------------------------------------
     def _schedule_expiry(self, deadline: float) -> None:

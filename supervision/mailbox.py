@@ -24,6 +24,8 @@ class Entry:
     """When it is of no use any more, in seconds of the clock that the queue is asked with."""
     ask: int = 0
     key: Hashable | None = None
+    number: int = 0
+    """Of its link, in the order of sending."""
 
 
 class Outbox:
@@ -60,8 +62,13 @@ class Outbox:
         self._entries.append(entry)
         return True
 
-    def pop(self) -> Entry:
+    @property
+    def first(self) -> Entry:
         """The oldest. Raises IndexError when there is none."""
+        return self._entries[0]
+
+    def pop(self) -> Entry:
+        """Take out the oldest. Raises IndexError when there is none."""
         entry = self._entries.popleft()
         self._forget(entry)
         return entry
