@@ -82,11 +82,6 @@ class Actions(msgspec.Struct, frozen=True, kw_only=True):
     """Every container has ended and none is to run again: the pod is complete."""
     initialized: bool = False
 
-    @property
-    def change_the_runtime(self) -> bool:
-        makes = self.create_sandbox or self.start or self.resume
-        return bool(makes or self.kill or self.kill_pod or self.restart_all)
-
 
 def compute(
     pod: Pod,
@@ -352,7 +347,10 @@ class _Plan:
         container = find_container(self.pod, last.name)
         again = container is not None and may_restart(self.pod, container, KILLED, init=False)
         text = f"Container {last.name} failed {kind} probe" + (", will be restarted" if again else "")
-        self.kill.append(Kill(last, "FailedPostStartHook" if kind == POST_START else text, kind, again=again))
+        if kind == POST_START:
+            self.kill.append(Kill(last, "FailedPostStartHook", kind))
+        else:
+            self.kill.append(Kill(last, text, kind, again=again))
         return True
 
     def _odd(self, last: Ran) -> bool:

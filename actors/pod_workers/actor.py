@@ -53,7 +53,7 @@ PODS_AT_ONCE = 4
 """Starts at the same time in one worker, so that pods which all hash to one are no slower for it; with more of them
 each only takes longer (measured)."""
 QUARANTINE = QuarantinePolicy()
-KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config", "status_manager")
+KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config", "status_manager", "prober")
 TRACE_SECONDS = 30.0
 SWEEP_SECONDS = 60.0
 

@@ -36,7 +36,7 @@ SAME_NAME_SECONDS = 0.3
 async def admit(driver: PodDriver) -> None:
     """Find out whether the pod may run, and have its volumes made meanwhile."""
     pod = driver.the_pod()
-    if driver.runtime is None:
+    if driver.stale:
         await driver.look()
     assert driver.runtime is not None  # noqa: S101 - looked at
     if is_static(pod) and not driver.runtime.sandboxes and await driver.worker.namesake_runs(pod):

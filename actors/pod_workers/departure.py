@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from actors.container_manager.messages import PodReleased, ReleasePod, StopCounting
+from actors.cri.model import Container as Ran
 from actors.cri.model import PodRuntime
 from actors.kube.pod import Pod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
@@ -27,8 +26,7 @@ async def terminate(driver: PodDriver) -> None:
     """End every container, then the sandboxes, until the runtime agrees that all are gone."""
     runtime = await driver.look()
     for ran in alive(runtime):
-        if ran.id not in driver.unfinished.pre_stop:  # told once
-            driver.worker.event(driver, "Normal", "Killing", f"Stopping container {ran.name}", ran.name)
+        tell_end(driver, ran, f"Stopping container {ran.name}")
     await stop_whatever_there_is(driver, runtime)
     runtime = await driver.look()
     if remains(runtime):
@@ -36,6 +34,13 @@ async def terminate(driver: PodDriver) -> None:
         return
     driver.waiting = {}
     driver.go(Event.STOPPED)
+
+
+def tell_end(driver: PodDriver, ran: Ran, why: str) -> None:
+    """Users, once, however often it takes."""
+    if ran.id not in driver.unfinished.told:
+        driver.unfinished.told.add(ran.id)
+        driver.worker.event(driver, "Normal", "Killing", why, ran.name)
 
 
 def remains(runtime: PodRuntime) -> bool:
@@ -51,13 +56,9 @@ async def stop_whatever_there_is(driver: PodDriver, runtime: PodRuntime) -> None
 async def end(driver: PodDriver, endings: list[Ending]) -> None:
     """End containers. Hooks run once, however often it takes. Raises CriError; Left when the pod is to end sooner than
     it was to: then it is planned anew."""
-    begun = driver.unfinished.pre_stop
-    endings = [
-        msgspec.structs.replace(ending, pre_stop=None) if ending.ran.id in begun else ending for ending in endings
-    ]
-    begun.update(ending.ran.id for ending in endings)
     driver.hurry.clear()
-    ending_all = end_all(driver.worker.client, driver.pod, endings, driver.ip(), driver.say)
+    begun = driver.unfinished.pre_stop
+    ending_all = end_all(driver.worker.client, driver.pod, endings, driver.ip(), driver.say, begun)
     errors = await driver.unless(driver.hurry, ending_all)
     if errors:
         raise errors[0]

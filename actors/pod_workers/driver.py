@@ -27,6 +27,7 @@ from . import admission, departure, observing, resizing, spans, syncing
 from .actions import Verdicts
 from .ending import DEFAULT_GRACE_SECONDS
 from .messages import KillPod
+from .restarts import RESTARTING_ALL
 from .starting import PodPlace
 from .table import Event, Stage, step
 from .unfinished import Unfinished
@@ -55,10 +56,9 @@ class PodDriver:
         self.resizing = resizing.Resizing()
         self.stage = Stage.ADMITTING
         self.runtime: PodRuntime | None = runtime
-        self.stale = False
-        """The runtime may have more of it than `runtime` says."""
-        self.looked = False
-        """By itself, since it is there. What the PLEG tells a new worker may be older than the last one's acts."""
+        self.stale = True
+        """The runtime may have more of it than `runtime` says. What the PLEG tells a new worker may be older than what
+        the last one did."""
         self.removed = runtime is not None
         """No source has it; an orphan of the runtime never had one."""
         self.kill: KillPod | None = None
@@ -107,6 +107,8 @@ class PodDriver:
         """
         if data == self.source and not self.removed:
             return
+        if self.deleted and pod.metadata.deletionTimestamp is None and not self.removed:
+            return  # older than what is known: nothing takes a deletion back
         if self.removed and self.stage not in (Stage.ADMITTING, Stage.RUNNING):
             self.wanted_again = data
             return
@@ -193,9 +195,14 @@ class PodDriver:
             self.hurry.set()
 
     @property
+    def deleted(self) -> bool:
+        """The API server waits for its end to forget it."""
+        return self.pod is not None and self.pod.metadata.deletionTimestamp is not None
+
+    @property
     def unwanted(self) -> bool:
-        """No source has it, or the API server waits for its end to forget it."""
-        return self.removed or self.pod is None or self.pod.metadata.deletionTimestamp is not None
+        """No source has it, or it is deleted."""
+        return self.removed or self.pod is None or self.deleted
 
     def poke(self) -> None:
         """Look again now."""
@@ -357,7 +364,6 @@ class PodDriver:
     def _looked(self, seen: PodRuntime) -> PodRuntime:
         self.stale = False
         self.made_sandboxes, self.made_containers = [], {}
-        self.looked = True
         if self.runtime is None or seen.at >= self.runtime.at:
             self.runtime = observing.with_addresses(seen, self.runtime)
             self._no_longer_waiting(seen)
@@ -369,8 +375,11 @@ class PodDriver:
 
     def _no_longer_waiting(self, runtime: PodRuntime) -> None:
         """What runs waits for nothing, though its start may never have been answered."""
-        for name in [name for name in self.waiting if is_running(runtime.newest(name))]:
-            del self.waiting[name]
+        self.waiting = {
+            name: why
+            for name, why in self.waiting.items()
+            if why.reason == RESTARTING_ALL or not is_running(runtime.newest(name))
+        }
 
     def wait_no_longer(self, reason: str) -> None:
         """Nothing of the pod waits for that any more."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from actors.cri.client import CriClient
-from actors.cri.errors import CriError
+from actors.cri.errors import CriError, Unavailable
 from actors.cri.model import Container as Ran
 from actors.cri.model import ContainerState, PodRuntime
 from actors.kube import names as known
@@ -108,11 +108,20 @@ def waves(pod: Pod | None, endings: Sequence[Ending]) -> list[list[Ending]]:
 
 
 async def end_all(
-    client: CriClient, pod: Pod | None, endings: Sequence[Ending], ip: str, say: Callable[[str], None]
+    client: CriClient,
+    pod: Pod | None,
+    endings: Sequence[Ending],
+    ip: str,
+    say: Callable[[str], None],
+    begun: set[str] | None = None,
 ) -> list[CriError]:
-    """End them in their waves. Answers what the runtime refused (tried again by the caller)."""
+    """End them in their waves. Answers what the runtime refused (tried again by the caller).
+
+    `begun`: ids of the containers whose hook is not run again; those whose hook is run now are added.
+    """
     began = time.monotonic()
-    hooks = {ending.ran.id: asyncio.ensure_future(_pre_stop(client, ending, ip, say)) for ending in endings}
+    ran = begun if begun is not None else set()
+    hooks = {ending.ran.id: asyncio.ensure_future(_pre_stop(client, ending, ip, say, ran)) for ending in endings}
     errors: list[CriError] = []
     try:
         for wave in waves(pod, endings):
@@ -124,14 +133,19 @@ async def end_all(
     return errors
 
 
-async def _pre_stop(client: CriClient, ending: Ending, ip: str, say: Callable[[str], None]) -> None:
+async def _pre_stop(client: CriClient, ending: Ending, ip: str, say: Callable[[str], None], begun: set[str]) -> None:
     if ending.pre_stop is None or ending.grace <= 0 or ending.ran.state is not ContainerState.RUNNING:
         return
+    if ending.ran.id in begun:
+        return
+    begun.add(ending.ran.id)
     try:
         await asyncio.wait_for(run_hook(client, ending.pre_stop, ending.ran.id, ip, ending.ports), ending.grace)
     except TimeoutError:
         say(f"preStop hook of {ending.ran.name} took longer than the grace period of {ending.grace} s")
-    except (HookFailed, CriError) as error:
+    except Unavailable:
+        begun.discard(ending.ran.id)  # the end itself fails as well, then, and is tried again with it
+    except HookFailed as error:
         say(f"preStop hook of {ending.ran.name} failed: {error}")
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from actors.cri.model import ContainerState
+from actors.cri.model import ContainerState, is_running
 from actors.kube.pod import Pod
 from actors.kube.pods import all_containers
 from actors.prober.messages import ProbedContainer, ProbedPod
-from actors.status_manager.messages import Departing, PodObserved
+from actors.status_manager.messages import Departing, PodObserved, Waiting
 from actors.status_manager.messages import Stage as Told
 
 from .ending import alive
@@ -45,7 +45,7 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
         driver.data,
         _TOLD[driver.stage],
         runtime=runtime,
-        waiting=dict(driver.waiting),
+        waiting={**_renewed(driver), **driver.waiting},
         reason=reason[0],
         message=reason[1],
         sandbox_ready=bool(runtime and runtime.sandboxes and runtime.sandboxes[0].ready),
@@ -58,6 +58,14 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
         has_resources=transitional(driver),
         trouble=driver.trouble if driver.stage in (Stage.TERMINATING, Stage.TERMINATED) else "",
     )
+
+
+def _renewed(driver: PodDriver) -> dict[str, Waiting]:
+    """What was ended in order to be begun anew has not ended for good: nobody is to take it for that."""
+    runtime, renewed = driver.runtime, driver.unfinished.renewed
+    ended = [ran for ran in runtime.containers if ran.id in renewed and not is_running(ran)] if runtime else []
+    names = [ran.name for ran in ended if runtime is not None and runtime.newest(ran.name) is ran]
+    return {name: Waiting("ContainerCreating") for name in names}
 
 
 def departing(driver: PodDriver) -> Departing:

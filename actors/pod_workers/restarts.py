@@ -18,6 +18,8 @@ from actors.kube.pods import is_sidecar
 _ROW = re.compile("[0-9]{1,9}")
 
 RESTART, RESTART_ALL = "Restart", "RestartAllContainers"
+RESTARTING_ALL = "RestartingAllContainers"
+"""Why a container waits while all of its pod are ended for that."""
 FIRST_SECONDS = 10.0
 SKEW_SECONDS = 5.0
 RESET_SECONDS = 600.0

@@ -17,12 +17,12 @@ from actors.status_manager.messages import Waiting
 
 from . import files, resizing
 from .actions import POST_START, Actions, Backoff, Start, Verdicts, compute, earliest
-from .departure import collect, end, stop_all
+from .departure import collect, end, stop_all, tell_end
 from .ending import alive, plan
 from .errors import StartFailed
 from .events import of_failed_start
 from .names import label
-from .restarts import next_row
+from .restarts import RESTARTING_ALL, next_row
 from .starting import Turn
 from .table import Event
 
@@ -44,12 +44,12 @@ async def sync(driver: PodDriver) -> None:
         if driver.must_leave():
             driver.go(Event.LEAVE)
             return
-        await resizing.resize(driver)
-        runtime = await driver.look() if driver.stale or driver.runtime is None else driver.runtime
-        actions = without_held(driver, decide(driver, runtime))
-        if actions.change_the_runtime and not driver.looked:
+        if driver.stale or driver.runtime is None:
             await driver.look()
-            continue
+            continue  # it may be told to end meanwhile
+        await resizing.resize(driver)
+        actions = without_held(driver, decide(driver, driver.runtime))
+        take_back(driver, actions)
         note_backoffs(driver, actions)
         if actions.done:
             driver.go(Event.LEAVE)
@@ -67,6 +67,13 @@ def decide(driver: PodDriver, runtime: PodRuntime) -> Actions:
     with worker.journal.hand(worker.key(driver)):
         pod, renewed = driver.the_pod(), driver.unfinished.renewed
         return compute(pod, runtime, driver.verdicts, worker.clock(), worker.maximum_backoff, renewed)
+
+
+def take_back(driver: PodDriver, actions: Actions) -> None:
+    """What runs and is not to be ended any more is not begun anew when it ends by itself."""
+    running = {ran.id for ran in driver.runtime.containers if is_running(ran)} if driver.runtime is not None else set()
+    wanted = {kill.container.id for kill in actions.kill} | {ran.id for _, ran, _ in resizing.outdated(driver)}
+    driver.unfinished.renewed -= running - wanted
 
 
 def without_held(driver: PodDriver, actions: Actions) -> Actions:
@@ -119,7 +126,7 @@ async def perform(driver: PodDriver, actions: Actions) -> bool:
     if actions.kill:
         endings = [plan(kill.container, pod, None, kill.probe) for kill in actions.kill]
         for kill in actions.kill:
-            driver.worker.event(driver, "Normal", "Killing", kill.why, kill.container.name)
+            tell_end(driver, kill.container, kill.why)
         driver.unfinished.renewed |= {kill.container.id for kill in actions.kill if kill.again}
         await end(driver, endings)
         return True
@@ -150,7 +157,7 @@ async def restart_all(driver: PodDriver, runtime: PodRuntime, pod: Pod, sources:
     own = {container.name for container in (*pod.spec.initContainers, *pod.spec.containers)}
     text = f"Container {sources[0].name} ended with {sources[0].exit_code}, which restarts all containers of the pod"
     driver.worker.event(driver, "Normal", "Killing", text, sources[0].name)
-    driver.waiting |= {name: Waiting("RestartingAllContainers", text) for name in own}
+    driver.waiting |= {name: Waiting(RESTARTING_ALL, text) for name in own}
     driver.rows = {source.name: next_row(source) for source in sources}
     driver.stale = True
     client, here = driver.worker.client, [ran for ran in runtime.containers if ran.name in own]
@@ -253,9 +260,11 @@ async def post_start(driver: PodDriver, pod: Pod, container: Specified, containe
     driver.verdicts = Verdicts({**driver.verdicts.unhealthy, container_id: POST_START}, driver.verdicts.started)
     runtime = await driver.look()
     ran = next((one for one in alive(runtime) if one.id == container_id), None)
-    if ran is not None:
-        await end(driver, [plan(ran, pod)])
-    driver.waiting[container.name] = Waiting("PostStartHookError", complaint)
+    try:
+        if ran is not None:
+            await end(driver, [plan(ran, pod)])
+    finally:
+        driver.waiting[container.name] = Waiting("PostStartHookError", complaint)
 
 
 async def owed_hooks(driver: PodDriver) -> bool:

@@ -14,6 +14,8 @@ class Unfinished:
     def __init__(self) -> None:
         self.pre_stop: set[str] = set()
         """Their hook was begun; however often their end is tried, it is not run again."""
+        self.told: set[str] = set()
+        """Users were told of their end."""
         self.post_start: set[str] = set()
         """Their hook was not run to its end, or their start was not answered and may have come about."""
         self.renewed: set[str] = set()
@@ -22,5 +24,6 @@ class Unfinished:
     def keep(self, ids: AbstractSet[str]) -> None:
         """Forget all others: the runtime has them no more."""
         self.pre_stop &= ids
+        self.told &= ids
         self.post_start &= ids
         self.renewed &= ids

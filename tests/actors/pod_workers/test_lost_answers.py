@@ -12,9 +12,25 @@ from actors.cri.fake import Fault
 from actors.cri.looking import look
 from actors.cri.model import PodRuntime
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.pod_workers.messages import KillPod, PodRuntimeChanged, ProbeVerdict, RuntimePods
+from actors.kube.codec import decode_pod, encode
+from actors.kube.pod import PodStatus
+from actors.pod_workers.ending import MIN_GRACE_SECONDS
+from actors.pod_workers.messages import (
+    DesiredPods,
+    KillPod,
+    PodOperation,
+    PodRuntimeChanged,
+    ProbeVerdict,
+    RuntimePods,
+    WantedPod,
+)
+from actors.pod_workers.restarts import RESTARTING_ALL
 from actors.pod_workers.starting import TURN_SECONDS
+from actors.status_manager.container_status import Readiness
+from actors.status_manager.messages import PodObserved
+from actors.status_manager.pod_status import Node, Observation, compute
 from proto import cri_pb2 as cri
+from supervision.actor import Address
 from tests.support.driven import Driven, container, pod
 
 ENDED_WELL = {"restartPolicy": "OnFailure"}
@@ -352,3 +368,118 @@ async def test_news_of_before_the_sandbox_during_a_start_end_no_worker(tmp_path)
         await asyncio.sleep(0)
         await node.settled()
         assert node.attempts("a") == [0]
+
+
+# -- what the API shows -----------------------------------------------------------------------------------------------
+def shown(node: Driven) -> PodStatus:
+    """What the status manager makes of all that it was told."""
+    status, well = None, Readiness(started=True, ready=True)
+    for seen in node.harness.sent(PodObserved, "status_manager"):
+        observation = Observation(seen, decode_pod(seen.pod), lambda *_: well, round(node.clock() * 1e9))
+        status = compute(observation, Node(["192.0.2.1"]), status)
+    assert status is not None
+    return status
+
+
+async def test_a_container_that_was_begun_anew_is_shown_as_running(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, restartPolicy="Never")
+        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
+        await node.want(pod(restartPolicy="Never", containers=[{**container("a"), "image": "busybox:2"}]))
+        await node.settled()
+        await node.pass_time(20)
+        (one,) = shown(node).containerStatuses
+        assert (one.state.running is not None, one.restartCount) == (True, 1)
+        await node.end("a", 0)
+        await node.pass_time(20)
+        assert (node.stage(), shown(node).phase) == ("terminated", "Succeeded")
+
+
+async def test_containers_that_are_all_begun_anew_are_shown_as_running_though_that_takes_two_tries(tmp_path):
+    rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}]
+    first = container("a", restartPolicyRules=rules, restartPolicy="Never")
+    async with Driven(tmp_path) as node:
+        await up(node, restartPolicy="Never", containers=[first, container("b")])
+        for name in ("a", "b"):
+            node.leave_log(name, 0)
+        node.fake.faults.add("StopContainer", Fault(delay=0.05, times=1))
+        node.fake.faults.add("RemoveContainer", Fault(error="UNAVAILABLE", times=1))
+        await node.end("a", 88)
+        await node.until(lambda: node.asked("StopContainer") == 1)
+        await node.relist()
+        assert node.worker.drivers["u"].waiting["b"].reason == RESTARTING_ALL
+        await node.until(lambda: node.asked("RemoveContainer") >= 1)
+        for _ in range(4):
+            await node.relist()
+            await node.pass_time(10)
+        assert [one.state.running is not None for one in shown(node).containerStatuses] == [True, True]
+
+
+async def test_a_new_worker_tells_nothing_that_is_older_than_what_the_last_one_did(tmp_path):
+    async with Driven(tmp_path) as first:
+        first.answer(EnsureImage, None)
+        await first.want(pod())
+        await first.until(lambda: bool(first.fake.world.sandboxes))
+        await first.settled()
+        relisted = await look(first.fake.client(), "u")
+        first.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+        await first.pass_time(30)
+        await first.until(lambda: first.running("a"))
+    for pods in ([relisted], []):
+        async with Driven(tmp_path, first.fake, first.clock) as second:
+            second.worker.on_desired(DesiredPods([WantedPod("u", encode(pod()))], True), Address("pod_config"))
+            second.worker.on_runtime_pods(RuntimePods(pods, relisted.at), Address("pleg"))
+            await second.settled()
+            await second.pass_time(5)
+            told = second.harness.sent(PodObserved, "status_manager")
+            assert told
+            assert all(one.runtime is not None and one.runtime.containers for one in told)
+
+
+# -- crossed ----------------------------------------------------------------------------------------------------------
+async def test_a_pre_stop_hook_that_never_reached_the_runtime_is_run_with_the_next_try(tmp_path):
+    async with Driven(tmp_path) as node:
+        ran = await up(node, containers=hooked("preStop", "true"))
+        for method in ("ExecSync", "StopContainer"):
+            node.fake.faults.add(method, Fault(error="UNAVAILABLE", times=1))
+        await unhealthy(node, ran)
+        await node.pass_time(20)
+        assert (node.attempts("a"), node.asked("ExecSync")) == ([0, 1], 2)
+
+
+async def test_an_order_that_comes_during_a_look_counts(tmp_path):
+    async with Driven(tmp_path) as node:
+        ran = await up(node, terminationGracePeriodSeconds=3600)
+        node.worker.drivers["u"].stale = True
+        node.fake.faults.add("ListContainers", Fault(delay=0.05, times=1))
+        before = node.asked("ListContainers")
+        await node.harness.deliver(ProbeVerdict("u", "a", ran, "liveness", False))
+        await node.until(lambda: node.asked("ListContainers") > before)
+        await node.harness.deliver(KillPod("u", "Evicted", "x", 1))
+        await node.until(lambda: node.asked("StopContainer") == 1)
+        assert [one.timeout for one in node.fake.asked("StopContainer")] == [MIN_GRACE_SECONDS]
+
+
+async def test_what_was_to_be_begun_anew_and_is_not_any_more_ends_for_good_by_itself(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node, **ENDED_WELL)
+        node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
+        node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=1))
+        await node.want(pod(containers=[{**container("a"), "image": "busybox:2"}], **ENDED_WELL))
+        await node.settled()
+        await node.want(pod(**ENDED_WELL))
+        await node.pass_time(60)
+        assert (node.asked("StopContainer"), node.running("a")) == (1, True)
+        await node.end("a", 0)
+        await node.pass_time(60)
+        assert (node.stage(), node.attempts("a")) == ("terminated", [0])
+
+
+async def test_nothing_takes_a_deletion_back(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        deleted = {"deletionTimestamp": "2023-11-14T22:13:20Z", "deletionGracePeriodSeconds": 1}
+        await node.harness.deliver(PodOperation("set", "u", encode(pod(metadata=deleted))))
+        await node.sources(pod())
+        await node.pass_time(5)
+        assert not node.running("a")
