@@ -73,7 +73,7 @@ class RuntimeHealth(Message, frozen=True):
 
 
 class ProbeVerdict(Message, frozen=True):
-    """From prober: a liveness or startup probe came to a result for this container. Repeated on Hello."""
+    """From prober: a liveness or startup probe came to a result for this container. Repeated on Hello, and with each ProbedPod while it holds."""
 
     uid: str
     container: str

@@ -16,7 +16,7 @@ from actors.cri.client import CriClient
 from actors.kube import codec
 from actors.kube.pod import Pod
 from actors.kube.pods import worker_of
-from actors.pod_workers.messages import ProbeVerdict
+from actors.pod_workers.messages import KnownPods, ProbeVerdict
 from actors.status_manager.messages import ProbeResult
 from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
@@ -53,6 +53,8 @@ class _Known:
 
     def __init__(self, message: ProbedPod, pod: Pod) -> None:
         self.message, self.pod = message, pod
+        self.named = True
+        """By the present incarnation of its worker."""
         self.tracks = {(message.uid, c.name, kind): Track(c, kind, probe) for c, kind, probe in probes_of(pod)}
 
 
@@ -85,7 +87,7 @@ class Prober(Actor):
             return
         if known is None or known.message.pod != message.pod:
             known = self._learn(message, known)
-        known.message = message
+        known.message, known.named = message, True
         containers = {container.name: container for container in message.containers}
         for key, track in list(known.tracks.items()):
             if message.deleting and track.kind != "readiness":
@@ -97,6 +99,18 @@ class Prober(Actor):
         else:
             self._pods.pop(message.uid, None)
         self.metrics.gauge("prober_pods", len(self._pods))
+        self._tell_worker_again(known)
+
+    @on(KnownPods)
+    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        """What was withdrawn while its worker was away is forgotten: the next one says nothing else of it.
+
+        A pod that this worker has named itself stays until it says that it is gone: its list may be older than that.
+        """
+        listed = set(message.uids)
+        for uid in [uid for uid, known in self._pods.items() if not known.named and uid not in listed]:
+            if worker_of(uid, message.workers) == message.worker:
+                self._forget(uid)
 
     def _learn(self, message: ProbedPod, before: _Known | None) -> _Known:
         """The pod anew; probes that are the same go on where they were."""
@@ -133,6 +147,7 @@ class Prober(Actor):
         for track in known.tracks.values() if known is not None else ():
             self._end(track)
         self.metrics.forget(pod_uid=uid)
+        self.metrics.gauge("prober_pods", len(self._pods))
 
     @staticmethod
     def _end(track: Track) -> None:
@@ -249,8 +264,16 @@ class Prober(Actor):
             message = ProbeVerdict(uid, track.container.name, track.facts.id, track.kind, streak.result, text[:1024])
             self.tell(worker, message)
 
+    def _tell_worker_again(self, known: _Known) -> None:
+        """What is not probed again is said again: it may have come to a new worker before the pod, which drops it."""
+        for track in known.tracks.values():
+            if track.streak.held and track.facts.running and not (track.kind == "startup" and track.facts.started):
+                self._tell_worker(known.message.uid, track, track.streak)
+
     async def on_hello(self, name: str) -> None:
         for uid, known in self._pods.items():
+            if name == worker_of(uid, self.agent.workers):
+                known.named = False
             for track in known.tracks.values():
                 if name == STATUS:
                     self._tell_status(uid, track, track.streak)

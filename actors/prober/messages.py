@@ -19,7 +19,7 @@ class ProbedContainer(msgspec.Struct, frozen=True):
 
 
 class ProbedPod(Message, frozen=True):
-    """From a worker, on change and on Hello: what there is to probe. Sent for every pod, with probes or without."""
+    """From a worker, on change and on Hello: what there is to probe. Sent for every pod with probes."""
 
     uid: str
     pod: bytes

@@ -12,12 +12,13 @@ from actors.config.agent import Agent
 from actors.cri.errors import Unavailable
 from actors.cri.model import ExecResult
 from actors.kube.pods import worker_of
-from actors.pod_workers.messages import ProbeVerdict
+from actors.pod_workers.messages import KnownPods, ProbeVerdict
 from actors.prober.actor import Prober
 from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.status_manager.messages import ProbeResult
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
+from tests.support.driven import Driven
 
 WORKER = worker_of("u", 2)
 
@@ -204,6 +205,83 @@ async def test_hello_gets_what_counts_now_again():
         other = next(f"pod_workers/worker/{index}" for index in range(2) if f"pod_workers/worker/{index}" != WORKER)
         await harness.deliver(Hello(other, 2))
         assert harness.outbox == []
+
+
+async def test_a_verdict_that_came_to_a_new_worker_before_its_pods_is_said_again_once_it_has_them():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [1]
+        told = pod({"liveness": {"failureThreshold": 1}})
+        await harness.deliver(told)
+        await harness.advance(0.0)
+        await harness.deliver(Hello(WORKER, 2))
+        harness.clear()
+        await harness.deliver(told)
+        assert verdicts(harness) == [("liveness", "c1", False)]
+
+
+async def test_startup_is_said_again_until_the_worker_knows_it():
+    harness, _ = started()
+    async with harness:
+        await harness.deliver(pod({"startup": {}}))
+        await harness.advance(0.0)
+        await harness.deliver(Hello(WORKER, 2))
+        harness.clear()
+        await harness.deliver(pod({"startup": {}}))
+        assert verdicts(harness) == [("startup", "c1", True)]
+        await harness.deliver(pod({"startup": {}}, started=True))
+        assert verdicts(harness) == [("startup", "c1", True)]
+
+
+async def probed_on(harness: Harness, runtime: Runtime) -> bool:
+    runtime.calls.clear()
+    await harness.advance(20.5)
+    return bool(runtime.calls)
+
+
+async def test_a_pod_that_was_withdrawn_while_its_worker_was_away_is_forgotten():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.deliver(Hello(WORKER, 2))
+        assert await probed_on(harness, runtime)  # until its worker knows what there is
+        other = next(f"pod_workers/worker/{index}" for index in range(2) if f"pod_workers/worker/{index}" != WORKER)
+        await harness.deliver(KnownPods(other, 2, []))
+        await harness.deliver(KnownPods(WORKER, 2, ["u"]))
+        assert await probed_on(harness, runtime)
+        await harness.deliver(KnownPods(WORKER, 2, []))
+        assert not await probed_on(harness, runtime)
+        assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
+
+
+async def test_a_list_that_is_older_than_a_pod_takes_nothing_away_from_it():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.deliver(KnownPods(WORKER, 2, []))
+        assert await probed_on(harness, runtime)
+        await harness.deliver(Hello(WORKER, 2))
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.deliver(KnownPods(WORKER, 2, []))
+        assert await probed_on(harness, runtime)
+
+
+async def test_a_pod_that_comes_again_after_it_was_forgotten_is_probed_anew():
+    harness, runtime = started()
+    async with harness:
+        await harness.deliver(pod({"readiness": {}}))
+        await harness.deliver(Hello(WORKER, 2))
+        await harness.deliver(KnownPods(WORKER, 2, []))
+        await harness.deliver(pod({"readiness": {}}))
+        assert await probed_on(harness, runtime)
+
+
+async def test_a_worker_tells_the_prober_which_pods_it_knows(tmp_path):
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        assert node.harness.sent(KnownPods, "prober")[-1].uids == []
 
 
 async def test_after_a_restart_old_containers_are_probed_within_a_period_and_not_all_at_once():
