@@ -73,7 +73,8 @@ class RuntimeHealth(Message, frozen=True):
 
 
 class ProbeVerdict(Message, frozen=True):
-    """From prober: a liveness or startup probe came to a result for this container. Repeated on Hello, and with each ProbedPod while it holds."""
+    """From prober: a liveness or startup probe came to a result for this container. Repeated on Hello, and with each
+    ProbedPod while it holds."""
 
     uid: str
     container: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, cast
 
@@ -86,7 +87,7 @@ class VolumeManager(Actor):
         self.every(SWEEP_SECONDS, self._sweep, jitter=0.1)
         if not self._agent.standalone:
             self.every(TOKEN_SECONDS, self._renew_tokens, jitter=0.1)
-            self._performing.serve_drivers(self._agent)
+            self._performing.serve_drivers(self._agent, self._locks)
 
     async def on_stop(self) -> None:
         """Without pods nothing of ours needs to stay: the mount that propagation needs goes too."""
@@ -124,8 +125,21 @@ class VolumeManager(Actor):
     async def on_mount(self, message: MountVolumes, sender: Address) -> VolumesMounted | VolumesFailed:
         if not is_uid(message.uid):
             return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
-        async with self._locks.hold(message.uid):
+        async with self._wanted(message.uid):
             return await self._mount(message.uid, message.pod)
+
+    @asynccontextmanager
+    async def _wanted(self, uid: str) -> AsyncIterator[None]:
+        """Alone with a pod that a worker asked for. What it held is dropped when the pod went meanwhile: nobody would
+        ever unmount it, so its directory is left to the sweep."""
+        self._known = self._known.wanted(uid)
+        async with self._locks.hold(uid):
+            try:
+                yield
+            finally:
+                if not self._known.may_have(uid):
+                    self._drop(uid)
+                    self._look()
 
     async def _mount(self, uid: str, data: bytes) -> VolumesMounted | VolumesFailed:
         try:
@@ -219,7 +233,7 @@ class VolumeManager(Actor):
     async def on_bind(self, message: BindSubPaths, sender: Address) -> SubPathsBound | VolumesFailed:
         if not is_uid(message.uid) or not is_name(message.container):
             return VolumesFailed(message.uid, f"not a container: {message.uid!r} {message.container!r}", permanent=True)
-        async with self._locks.hold(message.uid):
+        async with self._wanted(message.uid):
             return await self._bind(message)
 
     async def _bind(self, message: BindSubPaths) -> SubPathsBound | VolumesFailed:
@@ -308,10 +322,9 @@ class VolumeManager(Actor):
     # -- orphans ----------------------------------------------------------------------------------------------------
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        known = self._known.told(message.worker, message.workers, message.uids)
-        for uid in [uid for uid in self._plans if self._known.has(uid) and not known.has(uid)]:
+        self._known = self._known.told(message.worker, message.workers, message.uids)
+        for uid in [uid for uid in self._plans if not self._known.may_have(uid)]:
             self._drop(uid)
-        self._known = known
         self._look()
 
     def _look(self) -> None:
@@ -333,8 +346,9 @@ class VolumeManager(Actor):
 
     async def _clean(self, uid: str) -> bool:
         async with self._locks.hold(uid):
-            if self._known.has(uid) or uid in self._plans:
+            if self._known.may_have(uid):
                 return False
+            self._drop(uid)
             error = await self._undo(uid, "remove_pod_dir")
         if error:
             if uid not in self._complained:

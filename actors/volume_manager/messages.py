@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
 from supervision.message import Message
@@ -10,6 +12,7 @@ from supervision.message import Message
 class MountVolumes(Message, frozen=True):
     """From a worker: make all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
 
+    ordered: ClassVar[bool] = True
     uid: str
     pod: bytes
 
@@ -44,6 +47,7 @@ class SubPath(msgspec.Struct, frozen=True):
 class BindSubPaths(Message, frozen=True):
     """From a worker before a container is created. Answered with SubPathsBound or VolumesFailed."""
 
+    ordered: ClassVar[bool] = True
     uid: str
     container: str
     items: list[SubPath]
@@ -62,6 +66,7 @@ class SubPathsBound(Message, frozen=True):
 class UnmountVolumes(Message, frozen=True):
     """From a worker: the pod's containers are gone, undo all. Answered with VolumesUnmounted or VolumesFailed."""
 
+    ordered: ClassVar[bool] = True
     uid: str
 
 

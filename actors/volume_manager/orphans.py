@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from actors.kube.pods import worker_of
+
 GRACE_SECONDS = 10.0
 
 
@@ -19,10 +21,17 @@ class Known(msgspec.Struct, frozen=True):
     workers: int = 0
     pods: dict[str, frozenset[str]] = {}
     """UIDs by the worker that told them."""
+    asked: frozenset[str] = frozenset()
+    """Pods that something was asked for since their own worker told: it need not have told of them yet."""
 
     def told(self, worker: str, workers: int, uids: Iterable[str]) -> Known:
         """After one more KnownPods."""
-        return Known(workers, {**self.pods, worker: frozenset(uids)})
+        asked = frozenset(uid for uid in self.asked if worker_of(uid, workers) != worker)
+        return Known(workers, {**self.pods, worker: frozenset(uids)}, asked)
+
+    def wanted(self, uid: str) -> Known:
+        """After a worker asked for something for the pod."""
+        return Known(self.workers, self.pods, self.asked | {uid})
 
     @property
     def complete(self) -> bool:
@@ -31,12 +40,17 @@ class Known(msgspec.Struct, frozen=True):
     def has(self, uid: str) -> bool:
         return any(uid in uids for uids in self.pods.values())
 
+    def may_have(self, uid: str) -> bool:
+        """Whether a worker has the pod, or asked for it and has not told since: one that died may have asked for a pod
+        that its next incarnation does not have."""
+        return uid in self.asked or self.has(uid)
+
 
 def look(unknown_since: dict[str, float], present: Iterable[str], known: Known, now: float) -> dict[str, float]:
     """Since when each directory has been unknown to every worker; none while a worker has not told."""
     if not known.complete:
         return {}
-    return {uid: unknown_since.get(uid, now) for uid in present if not known.has(uid)}
+    return {uid: unknown_since.get(uid, now) for uid in present if not known.may_have(uid)}
 
 
 def due(unknown_since: dict[str, float], now: float) -> list[str]:

@@ -20,6 +20,7 @@ from .csi.model import CsiMount
 from .csi.mounting import Around, CsiMounting
 from .csi.node_objects import NodeObjects
 from .csi.records import Records
+from .locks import PodLocks
 from .projecting import Projecting
 
 MOUNT_SECONDS: Final = 20.0
@@ -46,12 +47,12 @@ class Performing:
         self._allocatable: dict[str, int] = {}
         self._swap_was_said = False
 
-    def serve_drivers(self, agent: Agent) -> None:
+    def serve_drivers(self, agent: Agent, pods: PodLocks) -> None:
         """Let storage drivers of this node register, and have volumes of theirs."""
         api = ApiObjects(self._actor)
         drivers = Drivers(self._actor, agent.plugins_registry_dir, NodeObjects(api, agent.node_name))
         found = Records(agent.pods_dir, agent.plugins_dir)
-        around = Around(self._actor, drivers, api, found, self.projecting.tokens, self.give, agent.node_name)
+        around = Around(self._actor, drivers, api, found, self.projecting.tokens, self.give, agent.node_name, pods)
         self.csi = CsiMounting(around)
         self.csi.start()
 

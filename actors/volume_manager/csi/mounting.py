@@ -50,6 +50,12 @@ class Around:
     tokens: ServiceTokens
     give: Give
     node_name: str
+    pods: PodLocks
+    """Of the volume manager: who mounts or unmounts a pod holds its lock."""
+
+
+class _GoneError(Exception):
+    """A volume that is to be published again was undone meanwhile."""
 
 
 class CsiMounting:
@@ -58,6 +64,7 @@ class CsiMounting:
     def __init__(self, around: Around) -> None:
         self._actor, self._drivers, self._api, self._records = around.actor, around.drivers, around.api, around.records
         self._tokens, self._give, self._node_name = around.tokens, around.give, around.node_name
+        self._pods = around.pods
         self._locks = PodLocks()
         self._again: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes that their driver wants to be told of again and again, by path."""
@@ -89,7 +96,15 @@ class CsiMounting:
             return f"kubernetes.io/csi: {error}"
         return ""
 
-    async def _mount(self, pod: Pod, step: CsiMount, driver: Driver, connection: Connection) -> None:
+    async def _mount(
+        self,
+        pod: Pod,
+        step: CsiMount,
+        driver: Driver,
+        connection: Connection,
+        wanted: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`wanted` is called after each wait, before anything is made: it raises when the volume is not wanted now."""
         spec = await self._api.driver(driver.name)
         kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
         if kind not in spec.volumeLifecycleModes:
@@ -101,16 +116,21 @@ class CsiMounting:
         if spec.serviceAccountTokenInSecrets and TOKENS in extra:
             secrets[TOKENS] = extra.pop(TOKENS)
         async with self._locks.hold(self._records.stage_dir(record)):
+            wanted()
             if known := records.read(os.path.dirname(step.path)):
                 record = msgspec.structs.replace(record, ready=known.ready)
             records.write(os.path.dirname(step.path), record)
             self.tell_in_use()
             context = await self._attached(step, record)
-            staged = await self._stage(step, driver, connection, record, context)
+            wanted()
+            staged = await self._stage(step, driver, connection, record, context, wanted)
+            wanted()
             await connection.publish(driver, step, staged, context, secrets, extra)
+        wanted()
         group = given_group(driver, spec, step)
         if group is not None and (complaint := await self._give(step.path, group, step.when_root_differs)):
             raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {complaint}")
+        wanted()
         records.write(os.path.dirname(step.path), msgspec.structs.replace(record, ready=True))
         if spec.requiresRepublish:
             self._again[step.path] = (pod, step)
@@ -134,8 +154,9 @@ class CsiMounting:
         return await self._api.attached(record.attachmentID, f"volume {step.source.handle}")
 
     async def _stage(
-        self, step: CsiMount, driver: Driver, connection: Connection, record: Published, context: dict[str, str]
-    ) -> str:
+        self, step: CsiMount, driver: Driver, connection: Connection, record: Published, context: dict[str, str],
+        wanted: Callable[[], None],
+    ) -> str:  # fmt: skip
         """Where it is staged; '' for a driver or a volume that is not."""
         if not driver.stages or step.source.ephemeral:
             return ""
@@ -143,6 +164,7 @@ class CsiMounting:
         records.write(folder, msgspec.structs.replace(record, specVolID="", volume="", claim="", ready=False))
         os.makedirs(f"{folder}/{_STAGED}", 0o750, exist_ok=True)
         secrets = await self._api.secret(step.source.stage_secret)
+        wanted()
         await connection.stage(driver, step, f"{folder}/{_STAGED}", context, secrets)
         return f"{folder}/{_STAGED}"
 
@@ -159,14 +181,26 @@ class CsiMounting:
         return {**found, TOKENS: tokens_text(wanted, got)}
 
     async def _republish(self) -> None:
-        for path, (pod, step) in list(self._again.items()):
-            if path in self._again and (complaint := await self._once_more(pod, step)):
+        for path, (pod, _) in list(self._again.items()):
+            async with self._pods.hold(pod.metadata.uid):
+                complaint = await self._once_more(path)
+            if complaint:
                 self._actor.log.warning("volume at %s is not published again: %s", path, complaint)
 
-    async def _once_more(self, pod: Pod, step: CsiMount) -> str:
+    async def _once_more(self, path: str) -> str:
+        """'' or the error's text. '' also when it was undone while something was awaited."""
+
+        def wanted() -> None:
+            if path not in self._again:
+                raise _GoneError
+
         try:
+            wanted()
+            pod, step = self._again[path]
             driver, connection = self._drivers.get(step.source.driver)
-            await self._mount(pod, step, driver, connection)
+            await self._mount(pod, step, driver, connection, wanted)
+        except _GoneError:
+            return ""
         except (CsiError, OSError) as error:
             return str(error)
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
 from actors.volume_manager.csi.mounting import Around, CsiMounting
 from actors.volume_manager.csi.records import Records
+from actors.volume_manager.locks import PodLocks
 from supervision.actor import Actor
 from supervision.harness import Harness
 
@@ -88,8 +90,9 @@ class Node:
     def __init__(self, root: Path, storage: Storage) -> None:
         self.root, self.storage = root, storage
         self.harness = Harness(Nobody, name="volume_manager", context=Agent(root_dir=str(root)))
+        self.pods = PodLocks()
         kept = Records(f"{root}/pods", f"{root}/plugins")
-        around: Any = (self.harness.actor, storage, storage, kept, None, storage.give, "node")
+        around: Any = (self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods)
         self.mounting = CsiMounting(Around(*around))
 
     def step(self, uid: str = "u", group: int | None = None) -> CsiMount:
@@ -203,3 +206,48 @@ async def test_a_driver_that_wants_it_is_asked_again_and_again(node: Node, stora
         await node.unmount()
         await node.harness.advance(70)
         assert storage.asked.count("publish") == 2
+
+
+@pytest.mark.parametrize("waits_for", ["driver", "secret", "attached", "stage", "publish"])
+async def test_a_volume_that_is_undone_while_it_is_published_again_stays_undone(
+    node: Node, storage: Storage, monkeypatch: pytest.MonkeyPatch, waits_for: str
+) -> None:
+    begun, gate, real = asyncio.Event(), asyncio.Event(), getattr(storage, waits_for)
+
+    async def slow(*arguments: Any) -> Any:
+        answer = await real(*arguments)
+        begun.set()
+        await gate.wait()
+        return answer
+
+    async with node.harness:
+        storage.spec = DriverSpec(fsGroupPolicy="File", requiresRepublish=True)
+        assert await node.mount(group=7) == ""
+        monkeypatch.setattr(storage, waits_for, slow)
+        node.mounting.start()
+        await node.harness.advance(70)
+        assert begun.is_set()
+        undoing = asyncio.ensure_future(node.unmount())
+        await node.harness.settle()
+        gate.set()
+        if await undoing:  # the driver was asked for both at once: as a worker does, try again
+            assert await node.unmount() == ""
+        await node.harness.advance(200)
+        assert (storage.mounts, node.in_use()) == (set(), [])
+        assert not os.path.lexists(os.path.dirname(node.step().path))
+
+
+async def test_a_volume_is_not_published_again_while_its_pod_is_mounted_or_unmounted(
+    node: Node, storage: Storage
+) -> None:
+    async with node.harness:
+        storage.spec = DriverSpec(attachRequired=False, requiresRepublish=True)
+        assert await node.mount() == ""
+        node.mounting.start()
+        async with node.pods.hold(POD.metadata.uid):
+            await node.harness.advance(70)
+            assert storage.asked.count("publish") == 1
+            assert await node.unmount() == ""
+        await node.harness.settle()
+        assert storage.asked.count("publish") == 1
+        assert storage.mounts == set()

@@ -1,5 +1,6 @@
 """The volume manager with faked neighbours and real files; what needs root to mount is in tests/node/volume_manager."""
 
+import asyncio
 import json
 import os
 import socket
@@ -9,6 +10,7 @@ import pytest
 
 from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.kube.pods import worker_of
 from actors.pod_workers.messages import KnownPods
 from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
@@ -27,6 +29,8 @@ from supervision.harness import Harness
 from supervision.protocol import Hello
 
 UID = "0a1b"
+OWN = int(worker_of(UID, 2)[-1])
+"""The worker that has the pod."""
 
 
 def pod(*volumes, **spec):
@@ -290,6 +294,54 @@ async def test_a_pod_that_is_being_made_is_no_orphan_though_its_worker_has_not_t
         for worker in range(2):
             await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
         await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
+        await manager.advance(600)
+
+    assert (tmp_path / "pods" / UID).exists()
+
+
+async def slow_mount(manager, known):
+    """Of a pod whose worker told of `known` while the node's memory was awaited."""
+    for worker in range(2):
+        await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
+    answered = asyncio.Event()
+
+    async def answer(question):
+        await answered.wait()
+        return NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 2)
+
+    manager.answer(GetNodeResources, answer, name="container_manager")
+    manager.disposables["actors.volume_manager.making:mount_memory"] = lambda **_: True
+    volumes = {"name": "m", "emptyDir": {"medium": "Memory"}}, {"name": "d", "emptyDir": {}}
+    mounting = manager.post(MountVolumes(UID, pod(*volumes)))
+    await manager.settle()
+    for worker, uids in known:
+        await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, uids))
+    answered.set()
+    return await mounting
+
+
+async def test_what_a_dead_worker_asked_for_is_removed_when_the_next_one_does_not_have_the_pod(manager, tmp_path):
+    async with manager:
+        await slow_mount(manager, [(OWN, [UID]), (OWN, [])])
+        assert (tmp_path / "pods" / UID).exists()
+        await manager.advance(80)
+
+        assert not (tmp_path / "pods" / UID).exists()
+
+
+async def test_what_is_asked_for_again_after_its_worker_told_without_it_stays(manager, tmp_path):
+    async with manager:
+        await slow_mount(manager, [(OWN, [])])
+        await manager.deliver(MountVolumes(UID, pod({"name": "d", "emptyDir": {}})))
+        await manager.advance(600)
+
+    assert (tmp_path / "pods" / UID).exists()
+
+
+@pytest.mark.parametrize("known", [[], [(1 - OWN, [])], [(OWN, [UID])]])
+async def test_a_slow_mount_stays_unless_its_own_worker_told_without_it(manager, tmp_path, known):
+    async with manager:
+        assert isinstance(await slow_mount(manager, known), VolumesMounted)
         await manager.advance(600)
 
     assert (tmp_path / "pods" / UID).exists()

@@ -5,6 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.kube.pods import worker_of
 from actors.volume_manager.locks import PodLocks
 from actors.volume_manager.orphans import GRACE_SECONDS, Known, due, look
 
@@ -35,6 +36,17 @@ def test_one_that_was_known_in_between_starts_anew():
     since = look(since, ["x"], known.told("w0", 1, ["x"]), 5.0)
 
     assert look(since, ["x"], known, 8.0) == {"x": 8.0}
+
+
+def test_only_a_pods_own_worker_says_that_nobody_has_it_any_more():
+    own = worker_of("x", 2)
+    (other,) = {"pod_workers/worker/0", "pod_workers/worker/1"} - {own}
+    known = Known().told(own, 2, []).wanted("x")
+
+    assert known.may_have("x")
+    assert known.told(other, 2, []).may_have("x")
+    assert known.told(own, 2, ["x"]).may_have("x")
+    assert not known.told(own, 2, []).may_have("x")
 
 
 uids = st.lists(st.sampled_from("abcdef"), max_size=6)
