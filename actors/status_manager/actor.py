@@ -21,6 +21,7 @@ from actors.kube import codec
 from actors.kube.container import Container
 from actors.kube.node_addresses import host_ips
 from actors.kube.pod import PodStatus
+from actors.kube.pods import worker_of
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Actor, Address, AskError, on
@@ -186,9 +187,15 @@ class StatusManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        """What its own worker does not have any more is gone: one that was killed could not say so, and the next one
+        never had the pod. A list that is made after a worker told of a pod has that pod."""
         self._workers[message.worker] = message.uids
         if self._joined is not None:
             self._joined.worker_has_spoken(message.worker)
+        listed = set(message.uids)
+        for uid in [uid for uid in self.table.known if uid not in listed]:
+            if worker_of(uid, message.workers) == message.worker:
+                self._forget(uid)
 
     # -- status ---------------------------------------------------------------------------------------------------
     def compute(self, known: Known) -> None:

@@ -73,15 +73,22 @@ class ApiPods:
     def mirrors(self) -> list[ApiPod]:
         return [self._pods[uid] for uid in self._mirrors.values()]
 
-    def put(self, pod: ApiPod) -> bool:
-        """Take this version; False when it is none newer than the known one (a watch that lags behind an answer)."""
+    def put(self, pod: ApiPod, before: ApiPod | None = None) -> bool:
+        """Take this version; False when it is none newer than the known one (a watch that lags behind an answer).
+
+        `before`: what was known when the question was asked that this answers. If that is known still, the answer is
+        the newest there is: a lower version is of a server whose store was restored.
+        """
         known = self._pods.get(pod.uid)
-        if known is not None and not _newer(pod, known):
+        if known is not None and known is not before and not _newer(pod, known):
             return False
+        self._set(pod)
+        return True
+
+    def _set(self, pod: ApiPod) -> None:
         self._pods[pod.uid] = pod
         if pod.is_mirror:
             self._mirrors[pod.full_name] = pod.uid
-        return True
 
     def drop(self, uid: str) -> ApiPod | None:
         """It is not there any more."""
@@ -91,13 +98,20 @@ class ApiPods:
         return gone
 
     def replace(self, pods: Iterable[ApiPod]) -> set[str]:
-        """Take the full list; answers with the UIDs of which something has changed."""
+        """Take the full list; answers with the UIDs of which something has changed.
+
+        As it is: in a store that was restored the versions are lower. A list that lags behind an answer costs one
+        write that the server refuses.
+        """
         listed = {pod.uid: pod for pod in pods}
         gone = set(self._pods) - set(listed)
         for uid in gone:
             self.drop(uid)
         self.synced = True
-        return gone | {uid for uid, pod in listed.items() if self.put(pod)}
+        changed = {uid for uid, pod in listed.items() if self._pods.get(uid) != pod}
+        for uid in changed:
+            self._set(listed[uid])
+        return gone | changed
 
 
 def _newer(one: ApiPod, other: ApiPod) -> bool:

@@ -128,16 +128,17 @@ class Writer:
         known = self._table.owner(step.pod)
         if known is None or known.status is None:
             return None
-        sent, answer = known.status, await self._send(step, exact=True)
+        sent, before = known.status, self._table.api.get(step.pod.uid)
+        answer = await self._send(step, exact=True)
         if answer.status == CONFLICT:
             fresh = await self._read(step.pod)
             again = self._table.step(known.uid)
             if fresh is not None or not isinstance(again, Patch):
                 return fresh
-            step, sent = again, known.status
+            step, sent, before = again, known.status, self._table.api.get(again.pod.uid)
             answer = await self._send(step, exact=False)
         if answer.ok:
-            self._written(known, sent, answer)
+            self._written(known, sent, answer, before)
         return self._unless_gone(step.pod, answer)
 
     async def _send(self, step: Patch, *, exact: bool) -> ApiAnswer:
@@ -147,8 +148,8 @@ class Writer:
         self._manager.metrics.count("status_manager_status_writes_total", code=str(answer.status))
         return answer
 
-    def _written(self, known: Known, sent: PodStatus, answer: ApiAnswer) -> None:
-        theirs = self._take(answer)
+    def _written(self, known: Known, sent: PodStatus, answer: ApiAnswer, before: ApiPod | None) -> None:
+        theirs = self._take(answer, before)
         if theirs is None:
             return
         known.tolerated = patch.status_patch(sent, theirs.status)
@@ -160,12 +161,13 @@ class Writer:
             known.changed_at = None
 
     async def _delete(self, pod: ApiPod) -> ApiAnswer | None:
+        before = self._table.api.get(pod.uid)
         answer = await self._call(ApiCall(method="DELETE", path=_path(pod), body=_now_and_only(pod)))
         if answer.status == CONFLICT:
             return await self._read(pod)
         if answer.ok:
             self._manager.log.info("pod %s (%s): deleted from the API server", pod.full_name, pod.uid)
-            self._table.asked_to_delete(pod, self._take(answer))
+            self._table.asked_to_delete(pod, self._take(answer, before))
         return self._unless_gone(pod, answer)
 
     async def _create(self, known: Known) -> ApiAnswer | None:
@@ -180,7 +182,7 @@ class Writer:
             answer = await self._call(ApiCall(method="GET", path=f"{path}/{quote(meta.name, safe='')}"))
         if not answer.ok:
             return answer
-        found = self._take(answer, new=True)
+        found = self._take(answer, None, new=True)
         if found is not None and found.is_mirror and is_mirror_of(found, known.pod):
             self._manager.log.info("pod %s: its mirror pod is %s", known.full_name, found.uid)
             return None
@@ -204,9 +206,10 @@ class Writer:
 
     async def _read(self, pod: ApiPod) -> ApiAnswer | None:
         """Read the pod; None when that has shown what there is."""
+        before = self._table.api.get(pod.uid)
         answer = await self._call(ApiCall(method="GET", path=_path(pod)))
         if answer.ok:
-            found = self._take(answer, new=True)
+            found = self._take(answer, before, new=True)
             if found is not None and found.uid != pod.uid:
                 self._table.api.drop(pod.uid)
             return None
@@ -218,9 +221,9 @@ class Writer:
         except AskError as error:
             return ApiAnswer(status=0, reason="NoClient", message=str(error))
 
-    def _take(self, answer: ApiAnswer, *, new: bool = False) -> ApiPod | None:
-        """The pod of the answer, which is newer than what the watch has shown, or as new; one that the watch does not
-        show (any more) only if it is `new`."""
+    def _take(self, answer: ApiAnswer, before: ApiPod | None, *, new: bool = False) -> ApiPod | None:
+        """The pod of the answer, which is newer than what was known `before` the question, and maybe older than what
+        the watch has shown since; one that the watch does not show (any more) only if it is `new`."""
         try:
             pod = api_pods.read(answer.body)
         except ObjectError as error:
@@ -228,7 +231,7 @@ class Writer:
             return None
         if not pod.uid or not (new or self._table.api.get(pod.uid)):
             return None
-        self._table.api.put(pod)
+        self._table.api.put(pod, before)
         return pod
 
     def _unless_gone(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:

@@ -185,6 +185,21 @@ def test_a_full_list_says_what_is_new_and_what_is_gone():
     assert pods.get("b") is None
 
 
+def test_a_full_list_counts_also_with_lower_versions():
+    pods = ApiPods()
+    pods.replace([read(versioned("10", "a")), read(versioned("2", "b"))])
+    assert pods.replace([read(versioned("9", "a")), read(versioned("2", "b"))]) == {"a"}
+    assert pods.put(read(versioned("10", "a")))
+
+
+def test_an_answer_counts_also_with_a_lower_version_unless_something_came_meanwhile():
+    pods = ApiPods()
+    pods.put(read(versioned("10")))
+    before = pods.get("u")
+    assert pods.put(read(versioned("5")), before)
+    assert not pods.put(read(versioned("4")), before)
+
+
 def test_mirrors_are_found_by_name():
     pods = ApiPods()
     pods.put(read(versioned("1", "m", annotations={"kubernetes.io/config.mirror": "h"})))

@@ -1,0 +1,104 @@
+"""The store of the API server was restored from a backup: its versions are lower than those that were seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.pod_config.messages import SourcePod
+from actors.status_manager.joined import UPKEEP_SECONDS
+from supervision.harness import Harness
+from tests.support.api_joined import deleted, joined, pod, seen
+from tests.support.pods_of_api import ApiPodStore
+
+ENOUGH = 30
+
+
+async def restored(store: ApiPodStore, harness: Harness) -> None:
+    """A pod that runs was seen at a high version, which the server has forgotten since."""
+    bound = store.put(pod())
+    await store.sync(harness)
+    await harness.deliver(seen(bound))
+    await harness.settle()
+    store.version = 100_000
+    store.touch(store.find("p"))
+    await store.watch(harness, "p")
+    await harness.settle()
+    store.version = 200
+    store.touch(store.find("p"))
+    store.calls.clear()
+    # a write that is repeated at once and for ever would hang the test
+    store.faults = lambda call: ApiAnswer(status=503) if len(store.calls) > ENOUGH else None
+
+
+async def test_a_status_is_written_once_after_the_list_with_lower_versions(tmp_path: Path) -> None:
+    store = ApiPodStore()
+    async with joined(tmp_path, store) as harness:
+        await restored(store, harness)
+        await store.sync(harness)
+        await harness.deliver(seen(pod(), code=1, at=9.0))
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert [call.method for call in store.calls] == ["PATCH"]
+        assert store.find("p")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
+
+
+async def test_what_others_change_after_that_list_is_seen(tmp_path: Path) -> None:
+    store = ApiPodStore()
+    async with joined(tmp_path, store) as harness:
+        await restored(store, harness)
+        await store.sync(harness)
+        store.touch(deleted(store.find("p")))
+        await store.watch(harness, "p")
+        await harness.deliver(seen(pod(), code=0, at=9.0, stage="terminated", finished=True))
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert store.gone == ["u"]
+
+
+async def test_before_that_list_comes_a_status_is_not_written_again_and_again(tmp_path: Path) -> None:
+    store = ApiPodStore()
+    async with joined(tmp_path, store) as harness:
+        await restored(store, harness)
+        await harness.deliver(seen(pod(), code=1, at=9.0))
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert [call.method for call in store.calls] == ["PATCH", "GET", "PATCH"]
+        assert store.find("p")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 1
+
+
+@pytest.mark.parametrize("method", ["PATCH", "GET"])
+async def test_an_answer_takes_nothing_back_that_the_watch_has_shown_since(tmp_path: Path, method: str) -> None:
+    store = ApiPodStore()
+    bound = store.put(pod())
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        if method == "GET":
+            store.touch(store.find("p"))  # so that the write is refused, and the pod is read
+
+        async def deleted_meanwhile(call: ApiCall) -> ApiAnswer:
+            answer = store.answer(call)
+            if call.method == method and "deletionTimestamp" not in store.find("p")["metadata"]:
+                changed = store.touch(deleted(store.find("p")))
+                await harness.deliver(SourcePod("api", "u", json.dumps(changed).encode()))
+            return answer
+
+        harness.answer(ApiCall, deleted_meanwhile)
+        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert store.gone == ["u"]
+
+
+async def test_a_list_that_lags_behind_an_answer_costs_no_endless_writes(tmp_path: Path) -> None:
+    store = ApiPodStore()
+    async with joined(tmp_path, store) as harness:
+        bound = store.put(pod())
+        await store.sync(harness)
+        late = ApiPodStore()
+        late.put(json.loads(json.dumps(bound)))
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        await late.sync(harness)
+        await harness.advance(3 * UPKEEP_SECONDS)
+        assert [call.method for call in store.calls] == ["PATCH", "PATCH", "GET"]
+        assert len(store.history["u"]) == 2
