@@ -23,6 +23,7 @@ from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.backoff import Backoff, BackoffPolicy
 
 from .accounts import identify
+from .asked import Asked, Outcome
 from .collect import Disk, ImageRecord, Thresholds, observe, plan
 from .keyring import Credential, qualified, read_docker_config
 from .messages import (
@@ -62,6 +63,7 @@ class ImageManager(Actor):
         self._collect_failures = 0
         self._began = time.monotonic()
         self._plugins: Plugins | None = None
+        self._asked = Asked(time.monotonic)
         self._told = Announcer(partial(self.tell, "api_clients/event_client"), time.monotonic)
 
     async def on_start(self) -> None:
@@ -118,11 +120,13 @@ class ImageManager(Actor):
             return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
         if present is not None and policy != "Always":
             self._told.there(message, present.size_bytes, reference.full)
-            return ready(message.image, present, pulled=False)
+            return ready(message.image, present, pulled=self._asked.forget(message))
         if policy == "Never":
             text = f'Container image "{message.image}" is not present with pull policy of Never'
             return ImageFailed(message.image, "ErrImageNeverPull", text)
-        return self._waiting(message, reference) or await self._pull(message, reference)
+        # who was told to ask again is told how it ended, before any backoff that this began
+        failed = None if self._asked.expected(message) else self._waiting(message, reference)
+        return failed or await self._pull(message, reference)
 
     def _waiting(self, message: EnsureImage, reference: Reference) -> ImageFailed | None:
         """The failure of before, while its backoff lasts."""
@@ -133,26 +137,32 @@ class ImageManager(Actor):
         return ImageFailed(message.image, "ImagePullBackOff", text, retry_seconds=found[1] - time.monotonic())
 
     async def _pull(self, message: EnsureImage, reference: Reference) -> ImageReady | ImageFailed:
-        looking = asyncio.ensure_future(self._credentials(message, reference))
+        """How it ended, or that it goes on: then it does so whether or not somebody asks again."""
+        self._told.begun(message)
+        outcome = await self._asked.outcome(message, lambda: self._obtain(message, reference), ANSWER_SECONDS)
+        if outcome is None:
+            return ImageFailed(message.image, "", f'Pulling image "{message.image}"', pulling=True)
+        if isinstance(outcome, ImageReady):
+            self._told.there(message, outcome.size_bytes, reference.full)
+        else:
+            self._told.failed(message)
+        return outcome
+
+    async def _obtain(self, message: EnsureImage, reference: Reference) -> Outcome:
+        """Once for all containers of a pod that wait for it, so that a failure counts once for its backoff."""
         try:
-            # who asks again meanwhile waits for the same run of a plug-in
-            credentials = await asyncio.wait_for(asyncio.shield(looking), ANSWER_SECONDS)
+            credentials = await self._credentials(message, reference)
             # a runtime may judge an image by the namespace that it is for
             key = (reference.full, message.runtime_handler, message.namespace, tuple(credentials))
             task = self.pulls.join(key, lambda: self._traced_pull(message, reference.full, credentials))
-            self._told.begun(message)
-            image_ref = await asyncio.wait_for(asyncio.shield(task), ANSWER_SECONDS)
+            image_ref = await asyncio.shield(task)
             found = await self.client.image_status(image_ref, message.runtime_handler)
-        except TimeoutError:
-            return ImageFailed(message.image, "", f'Pulling image "{message.image}"', pulling=True)
         except CriError as error:
-            self._told.failed(message)
             return self._failed(message, reference, error)
         self._backoffs.pop((message.uid, reference.full), None)
         if found is None:
             text = f'image "{message.image}" was pulled as {image_ref} and is not on the node'
             return ImageFailed(message.image, "ImageInspectError", text, retry_seconds=1.0)
-        self._told.there(message, found.size_bytes, reference.full)
         return ready(message.image, found, pulled=True)
 
     async def _credentials(self, message: EnsureImage, reference: Reference) -> list[Credential]:
@@ -211,6 +221,7 @@ class ImageManager(Actor):
         def here(uid: str) -> bool:
             return uid in known or worker_of(uid, message.workers) != message.worker
 
+        self._asked.retain(here)
         self._told.retain(here, {image for _, image in self._backoffs})
 
     # -- what there is --------------------------------------------------------------------------------------------
