@@ -9,6 +9,7 @@ import pytest
 import actors
 from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.readers import ENGINE, READERS, RESTART, UNREAD
+from tests.support.source_files import parsed
 
 FIELDS = set(KubeletConfiguration.__struct_fields__)
 BELOW = {"api", "config", "config_controller", "cri", "demo", "kube", "linux"}
@@ -19,7 +20,7 @@ def fields_in(package: str) -> dict[str, set[str]]:
     """Fields that are read as an attribute of a `config`, to the modules that do."""
     found: dict[str, set[str]] = defaultdict(set)
     for path in (SOURCES / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Attribute) and node.attr in FIELDS and ast.unparse(node.value).endswith("config"):
                 found[node.attr].add(path.name)
     return found

@@ -14,6 +14,7 @@ from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.pod_workers.table import TRANSITIONS
 from actors.tree import tree
 from supervision.spec import ChildSpec, walk
+from tests.support.source_files import parsed
 
 ROOT = Path(__file__).parents[3]
 MOST_LINES = 400
@@ -35,12 +36,12 @@ def test_a_file_can_be_read_in_one_sitting(path: Path):
     text = path.read_text()
     assert len(text.splitlines()) <= MOST_LINES or relative(path) in TABLES
     assert path.stem not in VAGUE
-    assert ast.get_docstring(ast.parse(text)), "a module says what it knows"
+    assert ast.get_docstring(parsed(path)), "a module says what it knows"
 
 
 def test_no_function_is_longer_than_a_screen():
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
                 assert lines <= MOST_LINES_OF_A_FUNCTION, f"{relative(path)}: {node.name} has {lines} lines"
