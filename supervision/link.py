@@ -86,13 +86,16 @@ class Link:
     def _goes_large(self, entry: Entry) -> bool:
         """Whether it waits its turn among the large ones: newer state, or what is ordered, must not overtake what
         travels in pieces."""
-        if is_large(entry.body) or not (self._unacked_large or self._large):
-            return is_large(entry.body)
-        return any(_after(entry, other) for other in (*self._unacked_large, *self._large))
+        if is_large(entry.body) or entry.key in self._large or (entry.message.ordered and self._large.ordered):
+            return True
+        # what comes back goes before it again
+        under_way = (*self._unacked_large, *(other for other in self._returned if is_large(other.body)))
+        return any(_after(entry, other) for other in under_way)
 
     def _may_go(self, entry: Entry) -> bool:
         if is_large(entry.body):
-            return not (self._unacked_large or self._small)
+            # of the small ones it waits for those that were sent before it only: there may always be newer ones
+            return not self._unacked_large and not (self._small and self._small.first.number < entry.number)
         # a small one among the large ones goes as a small one does, once those before it have arrived
         waits = any(_after(entry, other) for other in self._unacked_large)
         return not waits and len(self._unacked) < self._window
@@ -182,6 +185,7 @@ class Link:
         for entry in (*late, *self._small.expire(now), *self._large.expire(now)):
             self._owner.undelivered(self.name, entry, "deadline")
         self._schedule_next_expiry()
+        self._pump()  # what is gone may have been what others waited for
 
     def _schedule_next_expiry(self) -> None:
         if self.waiting:

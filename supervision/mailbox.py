@@ -38,6 +38,8 @@ class Outbox:
         self._bytes = 0
         self.earliest = math.inf
         """No entry's deadline is before this."""
+        self.ordered = 0
+        """So many of them keep their order."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -97,16 +99,18 @@ class Outbox:
         entries = list(self._entries)
         self._entries.clear()
         self._by_key.clear()
-        self._bytes, self.earliest = 0, math.inf
+        self._bytes, self.earliest, self.ordered = 0, math.inf, 0
         return entries
 
     def _put(self, entry: Entry) -> None:
         self._bytes += len(entry.body)
         self.earliest = min(self.earliest, entry.deadline)
+        self.ordered += entry.message.ordered
         if entry.key is not None:
             self._by_key[entry.key] = entry
 
     def _forget(self, entry: Entry) -> None:
         self._bytes -= len(entry.body)
+        self.ordered -= entry.message.ordered
         if entry.key is not None:
             self._by_key.pop(entry.key, None)

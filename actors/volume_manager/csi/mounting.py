@@ -181,11 +181,15 @@ class CsiMounting:
         return {**found, TOKENS: tokens_text(wanted, got)}
 
     async def _republish(self) -> None:
-        for path, (pod, _) in list(self._again.items()):
-            async with self._pods.hold(pod.metadata.uid):
-                complaint = await self._once_more(path)
-            if complaint:
-                self._actor.log.warning("volume at %s is not published again: %s", path, complaint)
+        """Each pod in its turn: one whose lock is held for long keeps no other waiting."""
+        again = [(pod.metadata.uid, path) for path, (pod, _) in self._again.items()]
+        await asyncio.gather(*(self._in_turn(uid, path) for uid, path in again))
+
+    async def _in_turn(self, uid: str, path: str) -> None:
+        async with self._pods.hold(uid):
+            complaint = await self._once_more(path)
+        if complaint:
+            self._actor.log.warning("volume at %s is not published again: %s", path, complaint)
 
     async def _once_more(self, path: str) -> str:
         """'' or the error's text. '' also when it was undone while something was awaited."""

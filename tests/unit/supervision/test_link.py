@@ -34,6 +34,13 @@ class Step(Message, frozen=True):
     ordered: ClassVar[bool] = True
 
 
+class Note(Message, frozen=True):
+    """Each counts, in any order."""
+
+    number: int
+    body: bytes = b""
+
+
 class Loop:
     def call_at(self, when: float, call: Any) -> Any:
         return self
@@ -88,9 +95,13 @@ class Receiver:
         self.handled.append(decode(body).message())
         self.link.acknowledged(self, Ack(1, is_large(body)))  # type: ignore[arg-type]
 
-    def die(self) -> Receiver:
-        """Its next incarnation, which is told what this one has not handled."""
+    def die(self) -> None:
+        self.written.clear()
+        self.is_open = False
         self.link.closed(self, None)  # type: ignore[arg-type]
+
+    def next(self) -> Receiver:
+        """Its next incarnation, which is told what this one has not handled."""
         self.link._take_returned(same_process=False)
         return Receiver(self.link, self.handled)
 
@@ -127,8 +138,34 @@ def test_what_is_ordered_does_not_overtake_what_travels_in_pieces() -> None:
     assert [message.number for message in receiver.handled] == [2, 0, 1]
 
 
+def test_nothing_overtakes_what_the_last_incarnation_was_sent() -> None:
+    link, receiver = linked()
+    for kind in (Step, State):
+        send(link, kind(0, b"x" * BIG))
+    receiver.die()
+    for kind in (Step, State):
+        send(link, kind(1))
+    receiver = receiver.next()
+    while receiver.written:
+        receiver.handle()
+    handled = [(type(one), one.number) for one in receiver.handled]
+    assert [number for kind, number in handled if kind is Step] == [0, 1]
+    assert [number for kind, number in handled if kind is State][-1] == 1
+
+
+def test_a_large_one_comes_through_however_many_small_ones_follow_it() -> None:
+    link, receiver = linked()
+    for number in range(6):
+        send(link, Note(number))
+    send(link, Note(100, b"x" * BIG))
+    for number in range(200, 220):
+        send(link, Note(number))
+        receiver.handle()
+    assert 100 in [one.number for one in receiver.handled]
+
+
 SENDS = st.tuples(st.sampled_from([State, Step]), st.sampled_from([1, BIG]), st.sampled_from("xy"))
-ACTS = st.one_of(SENDS, st.sampled_from(["handle", "handle a small one", "die"]))
+ACTS = st.one_of(SENDS, st.sampled_from(["handle", "handle a small one", "die", "next"]))
 
 
 @given(st.lists(ACTS, max_size=40))
@@ -136,8 +173,10 @@ def test_whatever_comes_all_arrives_in_order_and_no_older_state_after_a_newer(ac
     link, receiver = linked()
     numbers, steps, newest = itertools.count(), [], {}
     for act in acts:
-        if act == "die":
-            receiver = receiver.die()
+        if act == "die" and receiver.is_open:
+            receiver.die()
+        elif act in ("die", "next"):
+            receiver = receiver if receiver.is_open else receiver.next()
         elif isinstance(act, str):
             receiver.handle(small=act == "handle a small one")
         else:
@@ -148,6 +187,7 @@ def test_whatever_comes_all_arrives_in_order_and_no_older_state_after_a_newer(ac
             else:
                 newest[name] = message.number
             send(link, message)
+    receiver = receiver if receiver.is_open else receiver.next()
     while receiver.written:
         receiver.handle()
     assert link.waiting == 0
