@@ -7,7 +7,7 @@ A frame is a 4-byte big-endian header and a body. The two low flags of the heade
     ack      ACK [| LARGE] | count     so many messages of that lane were handled; no body
 
 Messages over LARGE_BYTES travel in pieces, between which whole frames pass. So the order of messages is kept among the
-small ones and among the large ones, and a small one may overtake a large one (but not one with its coalesce key, see
+small ones and among the large ones, and a small one may overtake a large one (but not where order matters, see
 `link.py`). Ask id 0: no question. Answer id 0: no answer.
 """
 
