@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from actors.container_manager.messages import PodReleased, ReleasePod, StopCounting
+from actors.cri.errors import CriError
 from actors.cri.model import Container as Ran
 from actors.cri.model import PodRuntime
 from actors.kube.pod import Pod
@@ -49,7 +50,13 @@ def remains(runtime: PodRuntime) -> bool:
 
 
 async def stop_whatever_there_is(driver: PodDriver, runtime: PodRuntime) -> None:
-    await asyncio.gather(*(driver.worker.client.remove_container(ran.id) for ran in unborn(runtime)))
+    """A runtime that was broken off while it started a container may hold it for one that never was, and not remove it
+    while it runs (containerd 1.6): the release of the pod's cgroup ends it, so that is not waited for here."""
+    for ran in unborn(runtime):
+        try:
+            await driver.worker.client.remove_container(ran.id)
+        except CriError as error:
+            driver.worker.log.warning("pod %s: %s was made, and is not removed yet: %s", driver.label, ran.name, error)
     await stop_all(driver, runtime, driver.pod, driver.override)
 
 
