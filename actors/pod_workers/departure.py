@@ -44,9 +44,9 @@ def tell_end(driver: PodDriver, ran: Ran, why: str) -> None:
         driver.worker.event(driver, "Normal", "Killing", why, ran.name)
 
 
-def remains(runtime: PodRuntime) -> bool:
-    """Whether something of it still runs."""
-    return bool(alive(runtime)) or any(sandbox.ready for sandbox in runtime.sandboxes)
+def remains(runtime: PodRuntime | None) -> bool:
+    """Whether something of it still runs, as far as is known."""
+    return runtime is not None and (bool(alive(runtime)) or any(sandbox.ready for sandbox in runtime.sandboxes))
 
 
 async def stop_whatever_there_is(driver: PodDriver, runtime: PodRuntime) -> None:
@@ -100,7 +100,7 @@ async def rest(driver: PodDriver) -> None:
     """Keep the last instance of each container for as long as a source has the pod; then leave no trace. What shows up
     late (a runtime's answer that nobody waited for any more) is ended as well."""
     if not driver.removed:
-        if driver.runtime is not None and remains(driver.runtime):
+        if remains(driver.runtime):
             await stop_whatever_there_is(driver, await driver.look())
             await driver.look()
         await collect(driver)

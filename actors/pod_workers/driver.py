@@ -270,8 +270,7 @@ class PodDriver:
             self._synced = self.data
             with spans.of_pod(self, "syncPod", update):
                 await syncing.sync(self)
-        live = self.runtime is not None and departure.remains(self.runtime)
-        if self.stage is Stage.REJECTED and (self.unwanted or live):
+        if self.stage is Stage.REJECTED and (self.unwanted or departure.remains(self.runtime)):
             self.go(Event.LEAVE)
         if self.stage is Stage.TERMINATING:
             with spans.of_pod(self, "syncTerminatingPod"):

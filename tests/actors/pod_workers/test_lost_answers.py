@@ -44,6 +44,20 @@ async def up(node: Driven, **spec: Any) -> str:
     return node.containers("a")[-1].id
 
 
+async def started_after_a_relist(node: Driven) -> PodRuntime:
+    """What the PLEG saw last of a pod whose container runs since: the sandbox only."""
+    node.answer(EnsureImage, None)
+    await node.want(pod())
+    await node.until(lambda: bool(node.fake.world.sandboxes))
+    await node.settled()
+    relisted = await look(node.fake.client(), "u")
+    assert not relisted.containers
+    node.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
+    await node.pass_time(30)
+    await node.until(lambda: node.running("a"))
+    return relisted
+
+
 async def unhealthy(node: Driven, container_id: str) -> None:
     await node.harness.deliver(ProbeVerdict("u", "a", container_id, "liveness", False))
     await node.settled()
@@ -109,15 +123,7 @@ async def test_a_double_that_the_runtime_had_lost_sight_of_is_ended_once_it_show
 
 async def test_what_the_last_worker_started_after_the_last_relist_is_not_started_once_more(tmp_path):
     async with Driven(tmp_path) as first:
-        first.answer(EnsureImage, None)
-        await first.want(pod())
-        await first.until(lambda: bool(first.fake.world.sandboxes))
-        await first.settled()
-        relisted = await look(first.fake.client(), "u")
-        assert not relisted.containers
-        first.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
-        await first.pass_time(30)
-        await first.until(lambda: first.running("a"))
+        relisted = await started_after_a_relist(first)
         first.leave_log("a", 0)
     async with Driven(tmp_path, first.fake, first.clock) as second:
         await second.harness.deliver(RuntimePods([relisted], relisted.at))
@@ -417,14 +423,7 @@ async def test_containers_that_are_all_begun_anew_are_shown_as_running_though_th
 
 async def test_a_new_worker_tells_nothing_that_is_older_than_what_the_last_one_did(tmp_path):
     async with Driven(tmp_path) as first:
-        first.answer(EnsureImage, None)
-        await first.want(pod())
-        await first.until(lambda: bool(first.fake.world.sandboxes))
-        await first.settled()
-        relisted = await look(first.fake.client(), "u")
-        first.answer(EnsureImage, lambda asked: ImageReady(asked.image, asked.image))
-        await first.pass_time(30)
-        await first.until(lambda: first.running("a"))
+        relisted = await started_after_a_relist(first)
     for pods in ([relisted], []):
         async with Driven(tmp_path, first.fake, first.clock) as second:
             second.worker.on_desired(DesiredPods([WantedPod("u", encode(pod()))], True), Address("pod_config"))
