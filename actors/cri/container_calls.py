@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from proto import cri_pb2 as cri
 
-from . import methods, translate
+from . import leftover_tasks, methods, translate
 from .adoption import Found, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
@@ -60,10 +60,9 @@ class ContainerCalls:
     async def remove_container(self, container_id: str) -> None:
         """Kills a running one. One that is not there is removed."""
         request = cri.RemoveContainerRequest(container_id=container_id)
-        try:
-            await self._runtime.call(methods.REMOVE_CONTAINER, request, self._deadlines.request)
-        except NotFound:
-            return
+        await leftover_tasks.remove(
+            self._runtime, methods.REMOVE_CONTAINER, request, self._deadlines.request, self._settling
+        )
 
     async def container_status(self, container_id: str, sandbox_id: str = "") -> Container:
         """Raises NotFound. The runtime does not say the sandbox here: it is set to `sandbox_id`."""

@@ -23,6 +23,8 @@ class Method(Generic[Request, Response]):
     response: type[Response]
     streams: bool
     """Whether it answers with a stream."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """What goes with every call of it."""
 
 
 def _method(service: str, name: str, request: type[Request], response: type[Response]) -> Method[Request, Response]:

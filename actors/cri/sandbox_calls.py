@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from proto import cri_pb2 as cri
 
-from . import methods, translate
+from . import leftover_tasks, methods, translate
 from .adoption import Found, Settling, create_or_adopt
 from .deadlines import Deadlines
 from .errors import NotFound
@@ -54,10 +54,9 @@ class SandboxCalls:
     async def remove_pod_sandbox(self, sandbox_id: str) -> None:
         """With its containers. One that is not there is removed."""
         request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
-        try:
-            await self._runtime.call(methods.REMOVE_POD_SANDBOX, request, self._deadlines.request)
-        except NotFound:
-            return
+        await leftover_tasks.remove(
+            self._runtime, methods.REMOVE_POD_SANDBOX, request, self._deadlines.request, self._settling
+        )
 
     async def pod_sandbox_status(self, sandbox_id: str) -> Sandbox:
         """Raises NotFound."""

@@ -74,7 +74,8 @@ class GrpcTransport:
         span = self._begin(method)
         with self._tracer.around(span):
             try:
-                response: Response = await self._callable(method)(request, timeout=timeout, metadata=headers_of(span))
+                metadata = (*method.headers, *headers_of(span))
+                response: Response = await self._callable(method)(request, timeout=timeout, metadata=metadata)
             except grpc.aio.AioRpcError as error:
                 span.set(STATUS_CODE, error.code().value[0])
                 raise self._mapped(method, error) from None
@@ -86,7 +87,7 @@ class GrpcTransport:
 
     async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
         span = self._begin(method)
-        call = self._callable(method)(request, metadata=headers_of(span))
+        call = self._callable(method)(request, metadata=(*method.headers, *headers_of(span)))
         try:
             async for response in call:
                 yield response

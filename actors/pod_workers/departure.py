@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 RELEASE_SECONDS = 10.0
 VOLUME_SECONDS = 130.0
+UNBORN_TRIES = 3
+"""In a row; then a pod's end no longer waits for the removal of a container that never started."""
 
 
 async def terminate(driver: PodDriver) -> None:
@@ -50,12 +52,14 @@ def remains(runtime: PodRuntime | None) -> bool:
 
 
 async def stop_whatever_there_is(driver: PodDriver, runtime: PodRuntime) -> None:
-    """A runtime that was broken off while it started a container may hold it for one that never was, and not remove it
-    while it runs (containerd 1.6): the release of the pod's cgroup ends it, so that is not waited for here."""
+    """What is only just being started is not removed by a runtime; soon it runs, and is ended as it should be. What is
+    never removed is left to the release of the pod's cgroup. Raises CriError."""
     for ran in unborn(runtime):
         try:
             await driver.worker.client.remove_container(ran.id)
         except CriError as error:
+            if driver.failures < UNBORN_TRIES:
+                raise
             driver.worker.log.warning("pod %s: %s was made, and is not removed yet: %s", driver.label, ran.name, error)
     await stop_all(driver, runtime, driver.pod, driver.override)
 

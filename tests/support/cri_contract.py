@@ -29,6 +29,8 @@ class Site:
 
     connect: Callable[[], AbstractAsyncContextManager[CriClient]]
     logs: Path
+    leave_task: Callable[[str], None]
+    """Make the task of a container that was not started behind the back of CRI."""
     cgroup_root: str = ""
     events: bool = True
 
@@ -192,6 +194,21 @@ class RuntimeContract:
             await client.remove_image("localhost/unknown:1")
             with pytest.raises(NotFound):
                 await client.container_status(unknown)
+
+    @pytest.mark.parametrize("with_its_sandbox", [False, True])
+    async def test_a_task_that_the_runtime_has_lost_is_in_no_removals_way(
+        self, site: Site, with_its_sandbox: bool
+    ) -> None:
+        async with a_pod(site) as pod:
+            made = await pod.create("sleep", "1000")
+            site.leave_task(made)
+            assert (await pod.client.container_status(made)).state is ContainerState.CREATED
+            if with_its_sandbox:
+                await pod.client.stop_pod_sandbox(pod.id)
+                await pod.client.remove_pod_sandbox(pod.id)
+            else:
+                await pod.client.remove_container(made)
+            assert await pod.client.list_containers(sandbox_id=pod.id) == []
 
     async def test_commands_run_in_a_container(self, site: Site) -> None:
         async with a_pod(site) as pod:

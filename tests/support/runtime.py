@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from actors.config.places import run_dir_of
@@ -98,26 +97,9 @@ class RealRuntime:
         try:
             for sandbox in await client.list_pod_sandboxes():
                 await client.stop_pod_sandbox(sandbox.id)
-                await self._remove(client, sandbox.id)
+                await client.remove_pod_sandbox(sandbox.id)
         finally:
             await client.close()
-
-    async def _remove(self, client: CriClient, sandbox: str) -> None:
-        """A containerd that was killed while it started a container may believe that it has ended, and remove nothing
-        for as long as it runs (seen with 1.6)."""
-        try:
-            await client.remove_pod_sandbox(sandbox)
-        except CriError:
-            self._kill_containers()
-            self.restart()
-            await self.ready()
-            await client.remove_pod_sandbox(sandbox)
-
-    def _kill_containers(self) -> None:
-        for process in psutil.process_iter():
-            with contextlib.suppress(OSError, psutil.Error):
-                if f"{self.cgroup_parent}/" in Path(f"/proc/{process.pid}/cgroup").read_text():
-                    process.kill()
 
     def purge(self) -> list[str]:
         """Take everything away. Answers what could not be."""

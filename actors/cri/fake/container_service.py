@@ -121,6 +121,7 @@ class ContainerService:
     async def do_RemoveContainer(self, request: cri.RemoveContainerRequest) -> cri.RemoveContainerResponse:
         container = self.world.containers.get(request.container_id)
         if container is not None:
+            self.world.refuse_a_left_task(container)
             self.world.end(container, 137)
             del self.world.containers[container.id]
             self.world.release(container.id)

@@ -21,13 +21,14 @@ from .images import Images
 from .local import LocalTransport
 from .sandbox_service import SandboxService
 from .stats_service import StatsService
+from .task_service import TaskService
 from .world import RpcFailure, Sleep, World
 
 Flavour = Literal["1.6", "2.1"]
 """1.6 has no events, no RuntimeConfig, and other words; 2.1 has them."""
 
 
-class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService):
+class FakeRuntime(SandboxService, ContainerService, ImageService, StatsService, TaskService):
     """Asked by `client()` in this process, or served on a socket by `serve`. `calls` lists what was asked."""
 
     def __init__(

@@ -12,6 +12,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
+from .. import leftover_tasks
 from ..methods import ALL, GET_CONTAINER_EVENTS, Method
 from ..transport import MAX_MESSAGE_BYTES
 from .runtime import FakeRuntime
@@ -53,14 +54,13 @@ async def serve(fake: FakeRuntime, path: str | Path) -> AsyncIterator[str]:
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ]
     server = grpc.aio.server(options=sizes)
-    for service in ("RuntimeService", "ImageService"):
-        handlers = {
-            method.name: _handler(fake, method)
-            for method in ALL.values()
-            if method.path.startswith(f"/runtime.v1.{service}/")
-            and (not method.streams or method is GET_CONTAINER_EVENTS)
-        }
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(f"runtime.v1.{service}", handlers),))
+    services: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = {}
+    for method in (*ALL.values(), leftover_tasks.KILL, leftover_tasks.DELETE):
+        if not method.streams or method is GET_CONTAINER_EVENTS:
+            _, service, name = method.path.split("/")
+            services.setdefault(service, {})[name] = _handler(fake, method)
+    for service, handlers in services.items():
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
     endpoint = f"unix://{path}"
     server.add_insecure_port(endpoint)
     await server.start()

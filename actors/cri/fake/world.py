@@ -36,6 +36,8 @@ class Container:
     reason: str = ""
     message: str = ""
     log_path: str = ""
+    task_left: bool = False
+    """Its task is there though it does not run, and is not told of: it cannot be removed (see leftover_tasks)."""
     resources: cri.LinuxContainerResources = field(default_factory=cri.LinuxContainerResources)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     program: asyncio.Task[None] | None = None
@@ -100,6 +102,12 @@ class World:
         if container.program is not None and container.program is not _current():
             container.program.cancel()
         self.announce(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
+
+    def refuse_a_left_task(self, container: Container) -> None:
+        """Raises RpcFailure when the container's task is in the way of its removal."""
+        if container.task_left:
+            text = f'failed to delete containerd container "{container.id}": cannot delete running task {container.id}'
+            raise RpcFailure("UNKNOWN", f"{text}: failed precondition")
 
     # -- events -------------------------------------------------------------------------------------------------
     def announce(self, subject: str, sandbox_id: str, kind: cri.ContainerEventType.ValueType) -> None:

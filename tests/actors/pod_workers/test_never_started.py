@@ -4,21 +4,61 @@ from __future__ import annotations
 
 from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.cri.fake import Fault
+from actors.cri.model import ContainerState
+from actors.pod_workers.departure import UNBORN_TRIES
 from tests.support.driven import Driven, pod
 
 
-async def test_what_the_runtime_holds_for_never_started_and_does_not_remove_keeps_no_pod_from_ending(tmp_path):
+async def made(node: Driven) -> str:
+    """The id of a container that is made, and whose start failed."""
+    await node.sources()
+    await node.first_look()
+    node.fake.faults.add("StartContainer", Fault(error="UNKNOWN", times=1))
+    await node.want(pod())
+    await node.until(lambda: node.asked("StartContainer") >= 1)
+    await node.settled()
+    return node.containers("a")[0].id
+
+
+async def test_what_the_runtime_never_removes_keeps_no_pod_from_ending(tmp_path):
     async with Driven(tmp_path) as node:
-        await node.sources()
-        await node.first_look()
-        node.fake.faults.add("StartContainer", Fault(error="UNKNOWN"))
-        await node.want(pod())
-        await node.until(lambda: node.asked("StartContainer") >= 1)
-        await node.settled()
+        await made(node)
         released: list[ReleasePod] = []
-        node.answer(ReleasePod, lambda asked: released.append(asked) or PodReleased(asked.uid))
-        node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", times=1))
+
+        def release(asked: ReleasePod) -> PodReleased:
+            released.append(asked)
+            node.fake.faults.clear("RemoveContainer")  # its process is dead now
+            return PodReleased(asked.uid)
+
+        node.answer(ReleasePod, release)
+        node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN"))
+        await node.remove()
+        await node.until(lambda: node.asked("RemoveContainer") == 1)
+        while not released:
+            await node.pass_time(10)
+        await node.until(lambda: node.stage() == "gone")
+        assert 2 < node.asked("RemoveContainer") <= UNBORN_TRIES + 2  # with the last one, which came about
+        assert not node.fake.world.containers
+
+
+async def test_what_is_only_just_being_started_is_ended_in_good_order_once_it_runs(tmp_path):
+    async with Driven(tmp_path) as node:
+        container_id = await made(node)
+        starting = "failed to set removing state: container is in starting state, can't be removed"
+        node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", details=starting, times=1))
+        await node.remove()
+        await node.until(lambda: node.asked("RemoveContainer") == 1)
+        await node.settled()
+        await node.fake.client().start_container(container_id)
+        assert (await node.fake.client().container_status(container_id)).state is ContainerState.RUNNING
+        await node.pass_time(10)
+        await node.until(lambda: node.stage() == "gone")
+        assert [request.container_id for request in node.fake.asked("StopContainer")] == [container_id]
+
+
+async def test_a_task_that_the_runtime_has_lost_does_not_keep_a_pod_from_ending(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.fake.leave_task(await made(node))
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
-        assert len(released) == 1
         assert not node.fake.world.containers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,5 +23,9 @@ class TestContainerd(RuntimeContract):
             yield client
             await client.close()
 
+        def leave_task(container_id: str) -> None:
+            ctr = [real_runtime.host.ctr, "--address", real_runtime.socket, "--namespace", "k8s.io"]
+            subprocess.run([*ctr, "tasks", "start", "--detach", "--null-io", container_id], check=True, timeout=30)
+
         events = real_runtime.host.version >= (1, 7)
-        return Site(connect, tmp_path, real_runtime.cgroup_parent, events)
+        return Site(connect, tmp_path, leave_task, real_runtime.cgroup_parent, events)

@@ -15,26 +15,30 @@ from tests.support.cri_contract import RuntimeContract, Site
 
 
 def in_process(flavour: Flavour, logs: Path) -> Site:
+    fakes: list[FakeRuntime] = []
+
     @asynccontextmanager
     async def connect() -> AsyncIterator[CriClient]:
-        fake = FakeRuntime(flavour)
+        fakes.append(fake := FakeRuntime(flavour))
         yield fake.client()
         await fake.close()
 
-    return Site(connect, logs, events=flavour != "1.6")
+    return Site(connect, logs, lambda container_id: fakes[-1].leave_task(container_id), events=flavour != "1.6")
 
 
 def over_a_socket(flavour: Flavour, logs: Path, socket: Path) -> Site:
+    fakes: list[FakeRuntime] = []
+
     @asynccontextmanager
     async def connect() -> AsyncIterator[CriClient]:
-        fake = FakeRuntime(flavour)
+        fakes.append(fake := FakeRuntime(flavour))
         async with serve(fake, socket) as endpoint:
             client = CriClient(endpoint)
             yield client
             await client.close()
         await fake.close()
 
-    return Site(connect, logs, events=flavour != "1.6")
+    return Site(connect, logs, lambda container_id: fakes[-1].leave_task(container_id), events=flavour != "1.6")
 
 
 class TestInTheSameProcess(RuntimeContract):

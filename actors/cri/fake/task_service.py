@@ -1,0 +1,36 @@
+"""What the fake has of containerd's own API for tasks: enough to end one that is left."""
+
+from __future__ import annotations
+
+from proto import containerd_tasks_pb2 as tasks
+
+from .world import Container, RpcFailure, World
+
+
+class TaskService:
+    """Each `do_<Method>` answers that method; RpcFailure for what containerd refuses."""
+
+    world: World
+
+    def leave_task(self, container_id: str) -> None:
+        """As when StartContainer is given up while the task is made."""
+        self.world.containers[container_id].task_left = True
+
+    def _left(self, container_id: str) -> Container:
+        found = self.world.containers.get(container_id)
+        if found is None or not found.task_left:
+            raise RpcFailure("NOT_FOUND", f"no running task found: task {container_id} not found: not found")
+        return found
+
+    async def do_KillTask(self, request: tasks.KillRequest) -> tasks.KillResponse:
+        self._left(request.container_id).ended.set()
+        return tasks.KillResponse()
+
+    async def do_DeleteTask(self, request: tasks.DeleteTaskRequest) -> tasks.DeleteResponse:
+        found = self._left(request.container_id)
+        if not found.ended.is_set():
+            raise RpcFailure(
+                "FAILED_PRECONDITION", "task must be stopped before deletion: running: failed precondition"
+            )
+        found.task_left = False
+        return tasks.DeleteResponse(id=found.id)

@@ -1,0 +1,83 @@
+"""Tasks of containerd's that its CRI plug-in has lost, and that keep a container from being removed.
+
+When whoever asked for StartContainer goes (the agent was killed) while containerd makes the task, the shim makes it all
+the same; the plug-in takes the container for one that could not start. From then on it fails to remove it until it is
+started anew itself, whatever becomes of the process (measured on 1.6.20: one start in ten that was given up early).
+Such a task is ended by containerd's own API, on the same socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+from typing import Any, Final
+
+from google.protobuf.message import Message
+
+from proto import containerd_tasks_pb2 as tasks
+
+from .adoption import Settling
+from .errors import CriError, NotFound
+from .methods import Method
+from .transport import Transport
+
+SERVICE: Final = "containerd.services.tasks.v1.Tasks"
+_HEADERS: Final = (("containerd-namespace", "k8s.io"),)
+"""Where containerd's CRI plug-in has all that is its."""
+KILL: Final = Method(
+    "KillTask", f"/{SERVICE}/Kill", tasks.KillRequest, tasks.KillResponse, streams=False, headers=_HEADERS
+)
+DELETE: Final = Method(
+    "DeleteTask", f"/{SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=_HEADERS
+)
+_IN_THE_WAY = re.compile(r"cannot delete running task ([0-9A-Za-z]+)")
+
+
+async def remove(
+    transport: Transport, method: Method[Any, Any], request: Message, seconds: float, settling: Settling
+) -> None:
+    """Carry out RemoveContainer or RemovePodSandbox; a task that is in its way is ended, then it is tried again.
+
+    Nothing is ended that was not to be removed: both kill what they find running. What is not there is removed.
+    `seconds`: deadline of each call. Raises CriError.
+    """
+    ended: set[str] = set()
+    while True:
+        try:
+            await transport.call(method, request, seconds)
+        except NotFound:
+            return
+        except CriError as error:
+            found = _IN_THE_WAY.search(error.details)
+            if found is None or found[1] in ended:
+                raise
+            try:
+                await _end(found[1], transport, seconds, settling)
+            except CriError as failure:
+                raise error from failure
+            ended.add(found[1])
+        else:
+            return
+
+
+async def _end(container_id: str, transport: Transport, seconds: float, settling: Settling) -> None:
+    """Kill it and have it forgotten, once it is dead."""
+    kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
+    delete = tasks.DeleteTaskRequest(container_id=container_id)
+    pause, waited = settling.first, 0.0
+    while True:
+        with contextlib.suppress(CriError):  # it may have ended already: Delete tells
+            await transport.call(KILL, kill, seconds)
+        try:
+            await transport.call(DELETE, delete, seconds)
+        except NotFound:
+            return
+        except CriError:
+            if waited >= settling.total:
+                raise
+        else:
+            return
+        await settling.sleep(pause)
+        waited += pause
+        pause = min(2 * pause, settling.longest)
