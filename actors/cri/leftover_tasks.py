@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 from proto import containerd_tasks_pb2 as tasks
 
 from .adoption import Settling
-from .errors import CriError, NotFound
+from .errors import CriError, NotFound, Other
 from .methods import Method
 from .transport import Transport
 
@@ -31,6 +31,8 @@ KILL: Final = Method(
 DELETE: Final = Method(
     "DeleteTask", f"/{SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=_HEADERS
 )
+_SECONDS: Final = 10.0
+"""A shim answers at once, or hangs."""
 _IN_THE_WAY = re.compile(r"cannot delete running task ([0-9A-Za-z]+)")
 
 
@@ -40,7 +42,7 @@ async def remove(
     """Carry out RemoveContainer or RemovePodSandbox; a task that is in its way is ended, then it is tried again.
 
     Nothing is ended that was not to be removed: both kill what they find running. What is not there is removed.
-    `seconds`: deadline of each call. Raises CriError.
+    `seconds`: deadline of the removal. Raises CriError.
     """
     ended: set[str] = set()
     while True:
@@ -53,7 +55,7 @@ async def remove(
             if found is None or found[1] in ended:
                 raise
             try:
-                await _end(found[1], transport, seconds, settling)
+                await _end(found[1], transport, settling)
             except CriError as failure:
                 raise error from failure
             ended.add(found[1])
@@ -61,19 +63,19 @@ async def remove(
             return
 
 
-async def _end(container_id: str, transport: Transport, seconds: float, settling: Settling) -> None:
+async def _end(container_id: str, transport: Transport, settling: Settling) -> None:
     """Kill it and have it forgotten, once it is dead."""
     kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
     delete = tasks.DeleteTaskRequest(container_id=container_id)
     pause, waited = settling.first, 0.0
     while True:
         with contextlib.suppress(CriError):  # it may have ended already: Delete tells
-            await transport.call(KILL, kill, seconds)
+            await transport.call(KILL, kill, _SECONDS)
         try:
-            await transport.call(DELETE, delete, seconds)
+            await transport.call(DELETE, delete, _SECONDS)
         except NotFound:
             return
-        except CriError:
+        except Other:  # it is not dead yet
             if waited >= settling.total:
                 raise
         else:
