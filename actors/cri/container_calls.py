@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from proto import cri_pb2 as cri
@@ -9,7 +10,7 @@ from proto import cri_pb2 as cri
 from . import leftover_tasks, methods, translate
 from .adoption import Found, Settling, create_or_adopt
 from .deadlines import Deadlines
-from .errors import NotFound
+from .errors import NotFound, Unimplemented
 from .model import Container, ContainerEvent, ContainerState, ExecResult
 from .transport import Transport
 
@@ -63,6 +64,11 @@ class ContainerCalls:
         await leftover_tasks.remove(
             self._runtime, methods.REMOVE_CONTAINER, request, self._deadlines.request, self._settling
         )
+
+    async def end_lost_task(self, container_id: str) -> None:
+        """What a start that counts as failed may have left: it takes memory of its pod. Only containerd leaves any."""
+        with contextlib.suppress(Unimplemented):
+            await leftover_tasks.end(container_id, self._runtime, self._settling)
 
     async def container_status(self, container_id: str, sandbox_id: str = "") -> Container:
         """Raises NotFound. The runtime does not say the sandbox here: it is set to `sandbox_id`."""

@@ -55,7 +55,7 @@ async def remove(
             if found is None or found[1] in ended:
                 raise
             try:
-                await _end(found[1], transport, settling)
+                await end(found[1], transport, settling)
             except CriError as failure:
                 raise error from failure
             ended.add(found[1])
@@ -63,8 +63,9 @@ async def remove(
             return
 
 
-async def _end(container_id: str, transport: Transport, settling: Settling) -> None:
-    """Kill it and have it forgotten, once it is dead."""
+async def end(container_id: str, transport: Transport, settling: Settling) -> None:
+    """Kill a container's task, if there is one, and have it forgotten once it is dead. Raises CriError: Unimplemented
+    by what is not containerd."""
     kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
     delete = tasks.DeleteTaskRequest(container_id=container_id)
     pause, waited = settling.first, 0.0

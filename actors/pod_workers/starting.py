@@ -15,7 +15,7 @@ from actors.config.agent import Agent
 from actors.cri.client import CriClient
 from actors.cri.errors import CriError
 from actors.cri.model import Container as Ran
-from actors.cri.model import PodRuntime
+from actors.cri.model import ContainerState, PodRuntime
 from actors.image_manager.messages import ImageReady
 from actors.kube.codec import encode
 from actors.kube.container import Container
@@ -46,6 +46,8 @@ from .swap import SwapFields, swap_fields
 
 ASK_SECONDS = 30.0
 TURN_SECONDS = 30.0
+START_ERROR = "StartError"
+"""The runtimes' reason for a container that could not be started."""
 
 
 class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,6 +160,7 @@ class Maker:
             whole = self.sandbox_config(pod, sandbox.attempt, place.cgroup_parent)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", str(error)) from None
+        await self._end_what_failed(runtime.newest(start.container.name))
         try:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
@@ -165,6 +168,15 @@ class Maker:
         self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
         await self.begin(pod, start.container, container_id, start.restart_count)
         return container_id
+
+    async def _end_what_failed(self, last: Ran | None) -> None:
+        """Of the instance before: its start failed, perhaps as whoever asked for it went away, and then its process may
+        be there, waiting to be begun."""
+        if last is not None and last.state is ContainerState.EXITED and last.reason == START_ERROR:
+            try:
+                await self._client.end_lost_task(last.id)
+            except CriError as error:
+                self._actor.log.warning("what the failed start of %s left is not ended: %s", last.name, error)
 
     async def begin(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""

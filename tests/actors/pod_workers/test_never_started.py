@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.cri.fake import Fault
 from actors.cri.model import ContainerState
 from actors.pod_workers.departure import UNBORN_TRIES
+from actors.pod_workers.starting import START_ERROR
 from tests.support.driven import Driven, pod
 
 
@@ -62,3 +65,37 @@ async def test_a_task_that_the_runtime_has_lost_does_not_keep_a_pod_from_ending(
         await node.remove()
         await node.until(lambda: node.stage() == "gone")
         assert not node.fake.world.containers
+
+
+async def failed_once(node: Driven) -> str:
+    """The id of a container that could not be started, but left a task; the next instance can be."""
+    await node.sources()
+    await node.first_look()
+    await node.want(pod())
+    await node.until(lambda: node.running("a"))
+    first = node.containers("a")[0].id
+    node.fake.finish(first, 128, START_ERROR)
+    node.fake.leave_task(first)
+    await node.relist()
+    return first
+
+
+async def test_what_a_failed_start_left_is_ended_before_the_next_one(tmp_path):
+    async with Driven(tmp_path) as node:
+        first = await failed_once(node)
+        await node.pass_time(30)
+        await node.until(lambda: node.running("a"))
+        assert node.attempts("a") == [0, 1]
+        assert [request.container_id for request in node.fake.asked("DeleteTask")] == [first]
+        assert not node.fake.world.containers[first].task_left
+
+
+@pytest.mark.parametrize("code", ["UNIMPLEMENTED", "DEADLINE_EXCEEDED"])
+async def test_a_runtime_that_keeps_no_such_tasks_or_does_not_answer_starts_the_next_one(tmp_path, code):
+    async with Driven(tmp_path) as node:
+        for method in ("KillTask", "DeleteTask"):
+            node.fake.faults.add(method, Fault(error=code))
+        await failed_once(node)
+        await node.pass_time(30)
+        await node.until(lambda: node.running("a"))
+        assert node.attempts("a") == [0, 1]
