@@ -35,10 +35,9 @@ from ..wire import Frame
 
 log = logging.getLogger("stage")
 NAME: Final = "rehearsal"
-_ROUNDS: Final = 10
+_ROUNDS: Final = 8
 """A function is specialised after it was called some eight times."""
 _SECONDS: Final = 2.0
-_ENGINE: Final = __package__.partition(".")[0] + "."
 
 
 def functions() -> list[FunctionType]:
@@ -57,7 +56,9 @@ def rehearse(
     wire.prepare()
     _forget_types()
     try:
-        seen = _profiled(names, board, prepare)
+        for function in prepare:  # not watched: what ran for it will not run again, and would only take room
+            function()
+        seen = _profiled(names, board)
         _bring_together(seen, [*loaded, *functions()])
         for _ in range(_ROUNDS):
             asyncio.run(_life(names, board))
@@ -71,8 +72,8 @@ def _forget_types() -> None:
     forget()
 
 
-def _profiled(names: Names, board: Board, prepare: Iterable[Callable[[], None]] = ()) -> dict[int, CodeType]:
-    """Live once, and prepare; the code that ran, in the order of its first call."""
+def _profiled(names: Names, board: Board) -> dict[int, CodeType]:
+    """Live once; the code that ran, in the order of its first call."""
     seen: dict[int, CodeType] = {}
 
     def called(frame: FrameType, event: str, argument: Any) -> None:
@@ -83,17 +84,12 @@ def _profiled(names: Names, board: Board, prepare: Iterable[Callable[[], None]] 
     sys.setprofile(called)
     try:
         asyncio.run(_life(names, board))
-        for function in prepare:
-            function()
     finally:
         sys.setprofile(before)
     return seen
 
 
 def _bring_together(seen: dict[int, CodeType], known: list[FunctionType]) -> None:
-    for function in known:
-        if str(function.__module__).startswith(_ENGINE):  # a stand-in does not do all that actors do
-            seen.setdefault(id(function.__code__), function.__code__)
     order = {key: number for number, key in enumerate(seen)}
     ran = [function for function in known if id(function.__code__) in order]
     ran.sort(key=lambda function: order[id(function.__code__)])
