@@ -8,7 +8,7 @@ the name sees to it that there are never two.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from .errors import DeadlineExceeded, NameReserved
@@ -34,6 +34,14 @@ class Settling:
     total: float = 15.0
     sleep: Sleep = asyncio.sleep
 
+    def pauses(self) -> Iterator[float]:
+        """Seconds to wait before each next try."""
+        pause, waited = self.first, 0.0
+        while waited < self.total:
+            yield pause
+            waited += pause
+            pause = min(2 * pause, self.longest)
+
 
 DEFAULT_SETTLING = Settling()
 
@@ -48,16 +56,15 @@ async def create_or_adopt(
         return await create()
     except (DeadlineExceeded, NameReserved) as error:
         failure: DeadlineExceeded | NameReserved = error
-    pause, waited = settling.first, 0.0
+    pauses = settling.pauses()
     while True:
         found = await find()
         if found is not None and found.usable:
             return found.id
-        if found is not None or waited >= settling.total:
+        pause = next(pauses, None)
+        if found is not None or pause is None:
             raise failure
         await settling.sleep(pause)
-        waited += pause
-        pause = min(2 * pause, settling.longest)
         if isinstance(failure, NameReserved):
             try:
                 return await create()  # answered at once while the name is reserved; succeeds when that try has failed

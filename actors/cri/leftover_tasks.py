@@ -22,14 +22,14 @@ from .errors import CriError, NotFound, Other
 from .methods import Method
 from .transport import Transport
 
-SERVICE: Final = "containerd.services.tasks.v1.Tasks"
+_SERVICE: Final = "containerd.services.tasks.v1.Tasks"
 _HEADERS: Final = (("containerd-namespace", "k8s.io"),)
 """Where containerd's CRI plug-in has all that is its."""
 KILL: Final = Method(
-    "KillTask", f"/{SERVICE}/Kill", tasks.KillRequest, tasks.KillResponse, streams=False, headers=_HEADERS
+    "KillTask", f"/{_SERVICE}/Kill", tasks.KillRequest, tasks.KillResponse, streams=False, headers=_HEADERS
 )
 DELETE: Final = Method(
-    "DeleteTask", f"/{SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=_HEADERS
+    "DeleteTask", f"/{_SERVICE}/Delete", tasks.DeleteTaskRequest, tasks.DeleteResponse, streams=False, headers=_HEADERS
 )
 _SECONDS: Final = 10.0
 """A shim answers at once, or hangs."""
@@ -68,7 +68,7 @@ async def end(container_id: str, transport: Transport, settling: Settling) -> No
     by what is not containerd."""
     kill = tasks.KillRequest(container_id=container_id, signal=signal.SIGKILL, all=True)
     delete = tasks.DeleteTaskRequest(container_id=container_id)
-    pause, waited = settling.first, 0.0
+    pauses = settling.pauses()
     while True:
         with contextlib.suppress(CriError):  # it may have ended already: Delete tells
             await transport.call(KILL, kill, _SECONDS)
@@ -77,10 +77,9 @@ async def end(container_id: str, transport: Transport, settling: Settling) -> No
         except NotFound:
             return
         except Other:  # it is not dead yet
-            if waited >= settling.total:
+            pause = next(pauses, None)
+            if pause is None:
                 raise
+            await settling.sleep(pause)
         else:
             return
-        await settling.sleep(pause)
-        waited += pause
-        pause = min(2 * pause, settling.longest)

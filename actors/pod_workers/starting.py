@@ -47,7 +47,7 @@ from .swap import SwapFields, swap_fields
 ASK_SECONDS = 30.0
 TURN_SECONDS = 30.0
 START_ERROR = "StartError"
-"""The runtimes' reason for a container that could not be started."""
+"""containerd's reason for a container that could not be started."""
 
 
 class PodPlace(msgspec.Struct, frozen=True, kw_only=True):

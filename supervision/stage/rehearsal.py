@@ -5,7 +5,7 @@ each function that it runs, each type it makes something of, into the caches of 
 (attributes looked up, bytecode specialised), so it is done here, for all. What is left is brought together: the code of
 the functions that were run, which lie among hundreds that never are, is made anew in one go, and fills a few pages.
 
-Measured with 22 actors: a tenth of the memory of the whole tree, for some hundredths of a second at the start.
+Measured with 22 actors and 10 pods: 10 MB of the 157 of the whole tree, for some hundredths of a second at the start.
 """
 
 from __future__ import annotations
