@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.config.agent import OPTIONAL_ACTORS, Agent
-from actors.config.shutdown_windows import windows
+from actors.shared.config.agent import OPTIONAL_ACTORS, Agent
+from actors.shared.config.shutdown_windows import windows
 from supervision.spec import ChildSpec
 
 PRELOAD: Final = (
@@ -20,7 +20,7 @@ PRELOAD: Final = (
     "msgspec.json",
     "msgspec.msgpack",
     "proto.cri_pb2",
-    "actors.cri.client",
+    "actors.shared.cri.client",
     "actors.config_controller.actor",
     "actors.cert_manager.actor",
     "actors.api_clients.kube_client",
@@ -48,22 +48,22 @@ PRELOAD_JOINED: Final = (
     "httpcore",
     "anyio._backends._asyncio",
     "anyio.streams.tls",
-    "actors.api.client",
-    "actors.api.kubeconfig",
-    "actors.api.reflector",
+    "actors.shared.api.client",
+    "actors.shared.api.kubeconfig",
+    "actors.shared.api.reflector",
     "actors.cert_manager.client_certificate",
 )
 """The same, for an agent that joins a cluster: three clients and the certificate manager use them."""
 
 PREPARE: Final = (
-    "actors.kube.codec:prepare",
+    "actors.shared.kube.codec:prepare",
     "actors.pod_config.manifest:prepare",
     "actors.pod_config.watching:prepare",
     "actors.config_controller.session:prepare",
     "actors.http_servers.node_server:prepare",
 )
 """Called once by the stage, for the same reason: what they make is shared."""
-PREPARE_JOINED: Final = ("actors.api.rehearsal:prepare",)
+PREPARE_JOINED: Final = ("actors.shared.api.rehearsal:prepare",)
 """The same, for an agent that joins a cluster."""
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.api.errors import (
+from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,
     NoCredentials,

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from actors.api.errors import ApiError, NotFound
 from actors.cert_manager.messages import NodeAddresses
-from actors.config.agent import Agent
-from actors.config.shutdown_windows import windows
-from actors.config.version import git_version
 from actors.pleg.messages import PodNetwork
+from actors.shared.api.errors import ApiError, NotFound
+from actors.shared.config.agent import Agent
+from actors.shared.config.shutdown_windows import windows
+from actors.shared.config.version import git_version
 from supervision.actor import Address, on
 from supervision.complaints import Complaints
 from supervision.protocol import Hello

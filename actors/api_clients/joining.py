@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
 
-from actors.api.errors import ApiError, NoCredentials
-from actors.config.agent import Agent
-from actors.tracing.start import begin
+from actors.shared.api.errors import ApiError, NoCredentials
+from actors.shared.config.agent import Agent
+from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
 from .messages import ClientState, CredentialsChanged, GetClientState
 
 if TYPE_CHECKING:
-    from actors.api.access import Access
-    from actors.api.client import Answer, ApiClient, Observation
+    from actors.shared.api.access import Access
+    from actors.shared.api.client import Answer, ApiClient, Observation
 
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
@@ -84,7 +84,7 @@ class ApiActor(Actor):
 
     async def _load(self) -> None:
         """Use the kubeconfig as it is now; one that cannot be used leaves the credentials that there are."""
-        from actors.api import kubeconfig
+        from actors.shared.api import kubeconfig
 
         path = self.agent.kubeconfig
         try:
@@ -102,7 +102,7 @@ class ApiActor(Actor):
             await self._use(access)
 
     async def _use(self, access: Access) -> None:
-        from actors.api.client import ApiClient
+        from actors.shared.api.client import ApiClient
 
         if self.client is None:
             self.client = ApiClient(access, **self.limits())

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from actors.api.errors import ApiError
+from actors.shared.api.errors import ApiError
 from supervision.errors import UNREADABLE
 
 from .pod_feed import Owner
 
 if TYPE_CHECKING:
-    from actors.api.reflector import Item
+    from actors.shared.api.reflector import Item
 
 
 class KeptCollection:

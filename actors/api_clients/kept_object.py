@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api.errors import ApiError, Forbidden, NotFound
+from actors.shared.api.errors import ApiError, Forbidden, NotFound
 from supervision.errors import UNREADABLE
 
 from .messages import ObjectRef, ObjectState
 
 if TYPE_CHECKING:
-    from actors.api.client import ApiClient
-    from actors.api.reflector import Item, Reflector
+    from actors.shared.api.client import ApiClient
+    from actors.shared.api.reflector import Item, Reflector
 
 IDLE_SECONDS: Final = 300.0
 """A watch of what nobody mounts or has asked for since is ended."""
@@ -91,7 +91,7 @@ class KeptObject:
     def follow(self) -> None:
         """Watch it, if it is not being watched; an immutable one need not be."""
         if self._task is None and self._owner.client is not None and not self.immutable:
-            from actors.api.reflector import Reflector
+            from actors.shared.api.reflector import Reflector
 
             query = {"fieldSelector": f"metadata.name={self.ref.name}"}
             self._news.clear()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from actors.api.errors import ApiError
 from actors.config_controller.messages import ConfigMapAssigned
-from actors.kube import codec
+from actors.shared.api.errors import ApiError
+from actors.shared.kube import codec
 from supervision.actor import Address, on
 from supervision.backoff import BackoffPolicy
 from supervision.errors import UNREADABLE
@@ -28,7 +28,7 @@ from .pod_feed import PodFeed
 from .references import references
 
 if TYPE_CHECKING:
-    from actors.api.reflector import Item, Reflector, Store
+    from actors.shared.api.reflector import Item, Reflector, Store
 
 TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 UPKEEP_SECONDS: Final = 10.0
@@ -86,7 +86,7 @@ class KubeClient(ApiActor):
 
     def _follow_collection(self, name: str, path: str, fields: str, store: Store, **more: Any) -> None:
         """Once; the reflector outlives credentials."""
-        from actors.api.reflector import Reflector
+        from actors.shared.api.reflector import Reflector
 
         if name not in self._reflectors and self.client is not None:
             query = {"fieldSelector": fields} if fields else {}

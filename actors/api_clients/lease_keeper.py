@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from actors.api.errors import ApiError, Conflict, NotFound
+from actors.shared.api.errors import ApiError, Conflict, NotFound
 
 from .calling import Caller, Json, Pause
 from .lease import COLLECTION, FIRST_PAUSE, LAST_PAUSE, QUICK_TRIES, renewed

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api.errors import AlreadyExists, ApiError, NotFound
+from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
 
 from .calling import Caller, Json
 from .node_patch import CONTENT_TYPE, node_patch

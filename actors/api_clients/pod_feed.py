@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from actors.api.errors import ApiError
-from actors.kube.names import SOURCE_API
 from actors.pod_config.messages import SourcePod, SourcePods
+from actors.shared.api.errors import ApiError
+from actors.shared.kube.names import SOURCE_API
 from supervision.message import Message
 
 CONSUMERS: Final = ("pod_config", "status_manager")
 
 if TYPE_CHECKING:
-    from actors.api.reflector import Item
+    from actors.shared.api.reflector import Item
 
 
 class Owner(Protocol):

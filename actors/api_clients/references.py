@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from actors.kube import pods
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.kube.volumes import Volume
+from actors.shared.kube import pods
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import Volume
 
 from .messages import ObjectRef
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision.actor import Actor, Address, on
 from supervision.protocol import GetMetrics, MetricsSnapshot
 

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from actors.api import kubeconfig
-from actors.api.access import Access
 from actors.api_clients.messages import CredentialsChanged
-from actors.config.agent import Agent
+from actors.shared.api import kubeconfig
+from actors.shared.api.access import Access
+from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 
 from . import signing_request

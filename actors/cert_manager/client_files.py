@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
-from actors.api import kubeconfig
-from actors.api.access import Access
-from actors.api.credentials import Certificate as Presented
-from actors.api.errors import NoCredentials
-from actors.api.tls import context
+from actors.shared.api import kubeconfig
+from actors.shared.api.access import Access
+from actors.shared.api.credentials import Certificate as Presented
+from actors.shared.api.errors import NoCredentials
+from actors.shared.api.tls import context
 
 from .certificate import BadCertificate, Certificate, read
 from .files import file_stamp

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from actors.linux.private_file import write_private
+from actors.shared.linux.private_file import write_private
 
 
 def request(

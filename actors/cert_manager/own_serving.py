@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 
 from .certificate import Certificate

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from actors.api.access import Access
-from actors.api.errors import AlreadyExists, ApiError, NotFound, Unreachable
+from actors.shared.api.access import Access
+from actors.shared.api.errors import AlreadyExists, ApiError, NotFound, Unreachable
 from supervision.actor import Actor, DisposableError, Timer
 
 from . import signing_request
@@ -26,7 +26,7 @@ from .signing_request import Seen, Standing
 from .store import Store
 
 if TYPE_CHECKING:
-    from actors.api.client import ApiClient
+    from actors.shared.api.client import ApiClient
 
 WORK_SECONDS: Final = 20.0
 ROUND_SECONDS: Final = 60.0
@@ -173,7 +173,7 @@ class Pursuit:
     # -- one round ------------------------------------------------------------------------------------------------
     async def _ask(self, order: Order) -> tuple[Seen, str]:
         """The request as it stands after it was sent, found or watched. Raises _Stop."""
-        from actors.api.client import ApiClient
+        from actors.shared.api.client import ApiClient
 
         made = await self._request(order)
         client = ApiClient(order.access)

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from actors.api.access import Access
-from actors.config.agent import Agent
+from actors.shared.api.access import Access
+from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 
 from . import signing_request

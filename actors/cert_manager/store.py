@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.api.kubeconfig import load, read_bounded
-from actors.linux.private_file import write_private
+from actors.shared.api.kubeconfig import load, read_bounded
+from actors.shared.linux.private_file import write_private
 
 from .certificate import BadCertificate, Certificate, read
 from .files import file_stamp

@@ -11,15 +11,15 @@ from typing import cast
 
 import msgspec
 
-from actors.config import feature_gates
-from actors.config.agent import Agent
-from actors.config.checkpoints import Store, hash_of, layers_of
-from actors.config.documents import Document
-from actors.config.effective import to_json, to_plain
-from actors.config.errors import ConfigErrors
-from actors.config.flagz import flags_in_force
-from actors.config.log_settings import set_logging
-from actors.config.version import git_version
+from actors.shared.config import feature_gates
+from actors.shared.config.agent import Agent
+from actors.shared.config.checkpoints import Store, hash_of, layers_of
+from actors.shared.config.documents import Document
+from actors.shared.config.effective import to_json, to_plain
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.flagz import flags_in_force
+from actors.shared.config.log_settings import set_logging
+from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.protocol import STAGE, Done, GetTree, Hello, Renew, Shutdown, Tree
 from supervision.spec import SetPolicies

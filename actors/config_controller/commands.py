@@ -15,12 +15,12 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from actors.config import commands
-from actors.config.agent import checkpoint_dir
-from actors.config.checkpoints import Entry, State, Store
-from actors.config.errors import ConfigErrors, Problem
-from actors.config.flags import parse_or_raise
-from actors.config.loading import standing_alone
+from actors.shared.config import commands
+from actors.shared.config.agent import checkpoint_dir
+from actors.shared.config.checkpoints import Entry, State, Store
+from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.flags import parse_or_raise
+from actors.shared.config.loading import standing_alone
 
 from .trial import entry_text
 

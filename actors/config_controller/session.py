@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from actors.config.agent import Agent
-from actors.config.effective import from_json, to_json
-from actors.config.errors import ConfigErrors
-from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.agent import Agent
+from actors.shared.config.effective import from_json, to_json
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from supervision.errors import UNREADABLE
 
 SESSION_FILE: Final = "session"

@@ -13,15 +13,15 @@ import time
 from typing import Final, Literal, cast
 
 from actors.api_clients.messages import node_event
-from actors.config.agent import Agent
-from actors.kube.codec import ObjectError, decode_pod
-from actors.kube.quantity import QuantityError
-from actors.linux import cgroup_tree, oom
-from actors.linux.cgroup_limits import UNLIMITED, Limits
-from actors.linux.cgroup_names import parse_root
-from actors.linux.cgroup_tree import CgroupError
-from actors.linux.command import Runner, run
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.linux import cgroup_tree, oom
+from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
+from actors.shared.linux.cgroup_names import parse_root
+from actors.shared.linux.cgroup_tree import CgroupError
+from actors.shared.linux.command import Runner, run
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, on
 from supervision.complaints import Complaints

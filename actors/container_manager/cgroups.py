@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from actors.linux.cgroup_limits import UNLIMITED, Limits
-from actors.linux.cgroup_names import CgroupName, join, path_of, unescaped
-from actors.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
+from actors.shared.linux.cgroup_names import CgroupName, join, path_of, unescaped
+from actors.shared.linux.cgroup_tree import CgroupTree
 
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED
 from .slices import Slices

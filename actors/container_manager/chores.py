@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.config.agent import Agent
-from actors.linux.cgroup_names import plain_path
-from actors.linux.command import Runner
+from actors.shared.config.agent import Agent
+from actors.shared.linux.cgroup_names import plain_path
+from actors.shared.linux.command import Runner
 from supervision.actor import Actor, DisposableError
 from supervision.complaints import Complaints
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Final, cast
 
-from actors.config.agent import Agent
 from actors.config_controller.messages import CgroupDriverLearnt
-from actors.linux.systemd import managed_driver
+from actors.shared.config.agent import Agent
+from actors.shared.linux.systemd import managed_driver
 from supervision.actor import Actor, DisposableError
 
 DRIVER_SECONDS: Final = 2.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from actors.config.agent import Agent
-from actors.config.shutdown_windows import windows
+from actors.shared.config.agent import Agent
+from actors.shared.config.shutdown_windows import windows
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor
 from supervision.protocol import Hello

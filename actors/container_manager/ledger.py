@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from actors.kube.pod import HostPort, Pod
-from actors.kube.pods import is_sidecar, pod_requests, qos_class
+from actors.shared.kube.pod import HostPort, Pod
+from actors.shared.kube.pods import is_sidecar, pod_requests, qos_class
 
 _ANY_ADDRESS = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port without an address means
 _COUNTED = ("cpu", "memory", "ephemeral-storage")

@@ -10,11 +10,11 @@ import re
 from pathlib import Path
 from typing import Final
 
-from actors.config.eviction import Amount, thresholds
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.config.resources import parse_cpu_list, parse_resource_list
-from actors.kube.quantity import ceil
-from actors.linux.memory import total_memory
+from actors.shared.config.eviction import Amount, thresholds
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.resources import parse_cpu_list, parse_resource_list
+from actors.shared.kube.quantity import ceil
+from actors.shared.linux.memory import total_memory
 
 STORAGE: Final = "ephemeral-storage"
 _HARD_SIGNALS: Final = {"memory.available": "memory", "nodefs.available": STORAGE}

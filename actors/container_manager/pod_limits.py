@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.kube.pods import amount as amount_of
-from actors.kube.pods import container_limits, is_sidecar, pod_requests, qos_class
-from actors.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, Limits
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import amount as amount_of
+from actors.shared.kube.pods import container_limits, is_sidecar, pod_requests, qos_class
+from actors.shared.linux.cgroup_limits import MAX_SHARES, MIN_SHARES, UNLIMITED, Limits
 
 GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 _MIN_QUOTA_US = 1000

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from actors.config.eviction import Threshold
-from actors.kube.pod import Pod, Toleration
-from actors.kube.pods import is_critical, qos_class
+from actors.shared.config.eviction import Threshold
+from actors.shared.kube.pod import Pod, Toleration
+from actors.shared.kube.pods import is_critical, qos_class
 
 from .ledger import Refusal
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.config.resources import parse_resource_list
-from actors.kube.quantity import ceil
-from actors.linux.cgroup_limits import Limits
-from actors.linux.cgroup_names import parse_root, path_of
-from actors.linux.cgroup_tree import CgroupError, CgroupTree
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.resources import parse_resource_list
+from actors.shared.kube.quantity import ceil
+from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_names import parse_root, path_of
+from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
 from supervision.complaints import Complaints
 
 from .pod_limits import milli_to_shares

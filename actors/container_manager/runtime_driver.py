@@ -15,8 +15,8 @@ def ask(endpoint: str, seconds: float) -> str | None:
 
 
 async def _ask(endpoint: str, seconds: float) -> str | None:
-    from actors.cri.client import CriClient
-    from actors.cri.errors import CriError
+    from actors.shared.cri.client import CriClient
+    from actors.shared.cri.errors import CriError
 
     end = time.monotonic() + seconds
     client = CriClient(endpoint, request_seconds=seconds)

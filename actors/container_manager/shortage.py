@@ -6,9 +6,9 @@ import time
 from typing import Final
 
 from actors.api_clients.messages import NodePressure
-from actors.config.agent import Agent
-from actors.config.eviction import thresholds
 from actors.image_manager.messages import GetImageFilesystem, ImageFilesystem
+from actors.shared.config.agent import Agent
+from actors.shared.config.eviction import thresholds
 from supervision.actor import Actor, AskError, DisposableError
 
 from .pressure import CONDITIONS, DISK, MEMORY, PIDS, Pressure, Seen

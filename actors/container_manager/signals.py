@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actors.linux.memory import read_memory
+from actors.shared.linux.memory import read_memory
 
 
 def read(disks: dict[str, str], host: str = "") -> dict[str, list[int]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.linux.cgroup_limits import Limits, unit_properties
-from actors.linux.cgroup_names import CgroupName, slice_of
-from actors.linux.command import Runner, run
+from actors.shared.linux.cgroup_limits import Limits, unit_properties
+from actors.shared.linux.cgroup_names import CgroupName, slice_of
+from actors.shared.linux.command import Runner, run
 
 BUSCTL: Final = "/usr/bin/busctl"
 _CALL: Final = ["call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"]

@@ -10,7 +10,7 @@ import errno
 import os
 from typing import Final
 
-from actors.linux.cgroup_tree import CgroupError, CgroupTree, find
+from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree, find
 
 PASSES: Final = 10
 """Processes fork while they are moved: it is looked again, so often at most."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from actors.config.resources import parse_percent
-from actors.linux.cgroup_limits import MIN_SHARES, UNLIMITED, Limits
+from actors.shared.config.resources import parse_percent
+from actors.shared.linux.cgroup_limits import MIN_SHARES, UNLIMITED, Limits
 
 from .ledger import Ledger
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares

@@ -12,7 +12,7 @@ import os
 import shutil
 from typing import Final, NamedTuple
 
-from actors.linux.command import Runner, run
+from actors.shared.linux.command import Runner, run
 
 CANARY: Final = "KUBE-KUBELET-CANARY"
 FIREWALL: Final = "KUBE-FIREWALL"

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from actors.linux import mountinfo, mounting
+from actors.shared.linux import mountinfo, mounting
 
 from . import processes
 from .instance import Instance

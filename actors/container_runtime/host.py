@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from actors.linux import mountinfo
+from actors.shared.linux import mountinfo
 
 from .errors import MissingPrograms, ProgramFailed
 from .images import BUSYBOX

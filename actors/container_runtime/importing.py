@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from actors.linux.tied import tied
+from actors.shared.linux.tied import tied
 from supervision.errors import UNREADABLE
 
 from . import images, program

@@ -9,7 +9,7 @@ import hashlib
 
 import msgspec
 
-from actors.linux.systemd import CgroupDriver
+from actors.shared.linux.systemd import CgroupDriver
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from actors.linux import mountinfo
+from actors.shared.linux import mountinfo
 
 from .instance import Instance
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final, cast
 
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision import accepting
 from supervision.actor import Actor
 

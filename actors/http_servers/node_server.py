@@ -15,10 +15,10 @@ from tornado.netutil import bind_sockets
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.cri.client import CriClient
-from actors.tracing.start import begin
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.client import CriClient
+from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on
 
 from . import pages

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.config.feature_gates import enabled
-from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.feature_gates import enabled
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
 from .lazy import lazily
 from .requests import DebuggingOff, Routes

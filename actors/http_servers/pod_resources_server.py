@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final, cast
 
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 
 from .relay import Relay, listen

@@ -15,12 +15,12 @@ from typing import Any, cast
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
 
-from actors.config.agent import Agent
 from actors.config_controller.messages import Configz, GetConfigz
-from actors.kube.codec import ObjectError, decode
-from actors.kube.pod import Pod, PodStatus
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.tracing.tracer import OFF, Tracer
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
-from actors.tracing.tracer import OFF, Tracer
 from supervision.actor import Actor, AskError
 from supervision.protocol import STAGE, GetMetrics, GetTree, MetricsSnapshot, Tree
 

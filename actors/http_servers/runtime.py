@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from actors.config.agent import Agent
-from actors.cri.client import CriClient
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
 
 from .requests import Handler
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from tornado.httputil import HTTPServerRequest
 
-from actors.tracing.propagation import TRACEPARENT, TRACESTATE, read
-from actors.tracing.span import Kind, Span, Value
-from actors.tracing.tracer import OFF, Tracer
+from actors.shared.tracing.propagation import TRACEPARENT, TRACESTATE, read
+from actors.shared.tracing.span import Kind, Span, Value
+from actors.shared.tracing.tracer import OFF, Tracer
 
 from .counting import OTHER
 

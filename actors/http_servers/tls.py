@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from actors.cert_manager.messages import ServingCertificate
-from actors.config import tls as names
-from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config import tls as names
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
 from .late_verdict import defer, passed
 

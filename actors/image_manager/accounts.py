@@ -9,8 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.config.credential_providers import Provider, TokenAttributes
-from actors.kube.meta import Api, ObjectMeta
+from actors.shared.config.credential_providers import Provider, TokenAttributes
+from actors.shared.kube.meta import Api, ObjectMeta
 from supervision.errors import UNREADABLE
 
 from .plugin_program import PluginFailed

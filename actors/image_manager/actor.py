@@ -13,12 +13,12 @@ from functools import partial
 from typing import cast
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.config.agent import Agent
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError, Unavailable
-from actors.cri.model import Container, Image
 from actors.pod_workers.messages import KnownPods
-from actors.tracing.start import begin
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unavailable
+from actors.shared.cri.model import Container, Image
+from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.backoff import Backoff, BackoffPolicy
 
@@ -89,7 +89,7 @@ class ImageManager(Actor):
         """They were judged before the agent was started."""
         path, bin_dir = agent.flags.get(CONFIG_FLAG, ""), agent.flags.get(BIN_DIR_FLAG, "")
         if path:
-            from actors.config import credential_providers
+            from actors.shared.config import credential_providers
 
             providers = credential_providers.load(path, bin_dir)
             self._plugins = Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning)
@@ -211,7 +211,7 @@ class ImageManager(Actor):
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """Backoffs of this worker's pods that are gone are forgotten."""
-        from actors.kube.pods import worker_of
+        from actors.shared.kube.pods import worker_of
 
         known = set(message.uids)
         for uid, image in list(self._backoffs):

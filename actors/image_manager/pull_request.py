@@ -24,7 +24,7 @@ def image_spec(asked: EnsureImage, image: str) -> cri.ImageSpec:
 
 def sandbox(asked: EnsureImage) -> cri.PodSandboxConfig:
     """As much of the pod's sandbox as bears on an image."""
-    from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
+    from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
     from proto import cri_pb2 as cri
 
     return cri.PodSandboxConfig(

@@ -11,14 +11,14 @@ import time
 from typing import cast
 
 from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
-from actors.config.agent import Agent
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError, Unimplemented
-from actors.cri.looking import look
-from actors.cri.model import PodRuntime, RuntimeStatus
-from actors.kube.pods import worker_of
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
-from actors.tracing.start import begin
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unimplemented
+from actors.shared.cri.looking import look
+from actors.shared.cri.model import PodRuntime, RuntimeStatus
+from actors.shared.kube.pods import worker_of
+from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
 from .events import World, events, world

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from actors.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.model import Container, ContainerState, Sandbox
 
 
 class EventType(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from actors.cri.model import PodRuntime
+from actors.shared.cri.model import PodRuntime
 from supervision.message import Message
 
 

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from actors.api_clients.messages import RecordEvent
-from actors.config.agent import Agent
-from actors.kube import codec
-from actors.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
-from actors.kube.pods import grace_period, worker_of
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, WantedPod
+from actors.shared.config.agent import Agent
+from actors.shared.kube import codec
+from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
+from actors.shared.kube.pods import grace_period, worker_of
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.protocol import Hello
 

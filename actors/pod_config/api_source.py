@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from actors.kube import codec
-from actors.kube.feed import FeedOrder
-from actors.kube.names import SOURCE_API
-from actors.kube.pods import is_mirror
+from actors.shared.kube import codec
+from actors.shared.kube.feed import FeedOrder
+from actors.shared.kube.names import SOURCE_API
+from actors.shared.kube.pods import is_mirror
 from supervision.errors import UNREADABLE
 
 from .merge import Candidate

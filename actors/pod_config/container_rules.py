@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from actors.kube.container import Container, ContainerPort, EnvVar, Lifecycle, ResourceRequirements, SecurityContext
-from actors.kube.quantity import QuantityError, parse
-from actors.kube.volumes import Volume
+from actors.shared.kube.container import (
+    Container,
+    ContainerPort,
+    EnvVar,
+    Lifecycle,
+    ResourceRequirements,
+    SecurityContext,
+)
+from actors.shared.kube.quantity import QuantityError, parse
+from actors.shared.kube.volumes import Volume
 
 from . import formats
 from .check import Check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from actors.kube.names import CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE, SOURCE_FILE
+from actors.shared.kube.names import CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE, SOURCE_FILE
 
 _OFFSET: Final = 0x6C62272E07BB014262B821756295C58D
 _PRIME: Final = 0x0000000001000000000000000000013B

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from actors.kube import codec
-from actors.kube.names import CONFIG_HASH, SOURCE_FILE, SOURCE_HTTP
-from actors.kube.pod import Pod
+from actors.shared.kube import codec
+from actors.shared.kube.names import CONFIG_HASH, SOURCE_FILE, SOURCE_HTTP
+from actors.shared.kube.pod import Pod
 
 from .defaults import fill
 from .document import MAX_BYTES, read_document

@@ -16,7 +16,7 @@ class SourcePods(Message, frozen=True):
     source: str
     pods: list[bytes]
     revision: int = 0
-    """Counts up over both kinds of message, as a small one may overtake a large one: see actors.kube.feed."""
+    """Counts up over both kinds of message, as a small one may overtake a large one: see actors.shared.kube.feed."""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
 
 

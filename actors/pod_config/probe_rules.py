@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.kube.container import Container, HTTPGetAction, LifecycleHandler, Probe, TCPSocketAction
+from actors.shared.kube.container import Container, HTTPGetAction, LifecycleHandler, Probe, TCPSocketAction
 
 from . import formats
 from .check import Check

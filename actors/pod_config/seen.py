@@ -10,8 +10,8 @@ from collections.abc import Collection
 
 import msgspec
 
-from actors.kube import codec
-from actors.kube.names import CONFIG_SOURCE, SOURCE_API
+from actors.shared.kube import codec
+from actors.shared.kube.names import CONFIG_SOURCE, SOURCE_API
 
 from .identity import mark_seen
 

@@ -1,6 +1,6 @@
 """Does plain data have the shape of an API type? Every unknown field and wrong type is reported, not only the first.
 
-The types of `actors.kube` are the schema. Raw fields are known by name only.
+The types of `actors.shared.kube` are the schema. Raw fields are known by name only.
 """
 
 from __future__ import annotations

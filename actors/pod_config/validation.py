@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.kube.container import Container
-from actors.kube.pod import Pod, PodSpec
-from actors.kube.volumes import Volume
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod, PodSpec
+from actors.shared.kube.volumes import Volume
 
 from . import formats
 from .check import Check

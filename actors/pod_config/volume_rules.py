@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.kube.quantity import QuantityError, parse
-from actors.kube.volumes import EmptyDirVolumeSource, HostPathVolumeSource, NFSVolumeSource, Volume
+from actors.shared.kube.quantity import QuantityError, parse
+from actors.shared.kube.volumes import EmptyDirVolumeSource, HostPathVolumeSource, NFSVolumeSource, Volume
 
 from . import formats
 from .check import Check

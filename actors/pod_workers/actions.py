@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime, Sandbox
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.kube.pods import find_container, is_sidecar
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container, is_sidecar
 
 from .ending import alive
 from .hashing import container_hash

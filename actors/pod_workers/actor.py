@@ -13,17 +13,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from actors.config.agent import Agent
 from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources
-from actors.cri.client import CriClient
-from actors.cri.looking import look, look_at
-from actors.cri.model import PodRuntime
-from actors.kube.codec import ObjectError, decode_pod
-from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
-from actors.kube.pod import Pod
 from actors.pod_config.messages import PodPoisons
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.looking import look, look_at
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
+from actors.shared.kube.pod import Pod
+from actors.shared.tracing.start import begin
 from actors.status_manager.messages import PodObserved, Waiting
-from actors.tracing.start import begin
 from actors.volume_manager.messages import VolumesFailed, VolumesMounted
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
@@ -329,7 +329,7 @@ class Worker(Actor):
         if name:
             files.remove_pod_logs(agent.container_logs_dir, agent.pod_logs_dir, namespace, name, uid)
         path = {"path": agent.pod_dir(uid)}
-        await self.disposable("actors.linux.removal:remove_tree", path, deadline=TRACE_SECONDS)
+        await self.disposable("actors.shared.linux.removal:remove_tree", path, deadline=TRACE_SECONDS)
 
     def event(self, driver: PodDriver, kind: str, reason: str, text: str, container: str = "") -> None:
         """Tell users of the pod."""

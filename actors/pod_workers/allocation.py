@@ -11,12 +11,12 @@ from typing import Final
 
 import msgspec
 
-from actors.cri.model import Container as Ran
-from actors.kube.container import Container, ResourceRequirements
-from actors.kube.names import CONTAINER_RESOURCES
-from actors.kube.pod import Pod
-from actors.kube.quantity import QuantityError, milli
-from actors.linux.directories import make_path
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.names import CONTAINER_RESOURCES
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError, milli
+from actors.shared.linux.directories import make_path
 from supervision.errors import UNREADABLE
 
 FILE: Final = "allocated-resources"

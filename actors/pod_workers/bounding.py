@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from actors.cri.errors import CriError
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
+from actors.shared.cri.errors import CriError
 from supervision.actor import AskError
 
 from . import files, garbage

@@ -6,10 +6,10 @@ import json
 
 import msgspec
 
-from actors.kube import names as known
-from actors.kube.codec import encode
-from actors.kube.pod import Pod
-from actors.kube.pods import grace_period
+from actors.shared.kube import names as known
+from actors.shared.kube.codec import encode
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import grace_period
 from proto import cri_pb2 as cri
 
 from . import allocation

@@ -6,10 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from actors.container_manager.messages import PodReleased, ReleasePod, StopCounting
-from actors.cri.errors import CriError
-from actors.cri.model import Container as Ran
-from actors.cri.model import PodRuntime
-from actors.kube.pod import Pod
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.pod import Pod
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
 
 from . import files, garbage, spans

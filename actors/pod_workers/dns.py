@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from actors.kube.pod import HostAlias, Pod
+from actors.shared.kube.pod import HostAlias, Pod
 
 from .names import label
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from actors.cri.errors import CriError
-from actors.cri.model import PodRuntime, is_running
-from actors.kube.pod import Pod
-from actors.kube.pods import grace_period
 from actors.prober.messages import ProbedPod
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import PodRuntime, is_running
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import grace_period
 from actors.status_manager.messages import PodObserved, Waiting
 from actors.volume_manager.messages import MountVolumes
 from supervision.actor import AskError, DisposableError

@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError, Unavailable
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime
-from actors.kube import names as known
-from actors.kube.codec import ObjectError, decode
-from actors.kube.container import ContainerPort, LifecycleHandler
-from actors.kube.pod import Pod
-from actors.kube.pods import find_container, is_sidecar
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unavailable
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.kube import names as known
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.container import ContainerPort, LifecycleHandler
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container, is_sidecar
 from supervision.errors import UNREADABLE
 
 from .hooks import HookFailed, run_hook

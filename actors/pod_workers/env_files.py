@@ -11,8 +11,8 @@ import re
 import stat
 from collections.abc import Iterable, Mapping
 
-from actors.kube.container import Container, FileKeySelector
-from actors.linux.beneath import open_beneath, path_of
+from actors.shared.kube.container import Container, FileKeySelector
+from actors.shared.linux.beneath import open_beneath, path_of
 
 from .errors import ConfigError
 

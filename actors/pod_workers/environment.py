@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from actors.api_clients.messages import ObjectRef
-from actors.kube.container import Container, EnvVar, EnvVarSource
-from actors.kube.meta import ResourceFieldSelector
-from actors.kube.pod import Pod
-from actors.kube.pods import find_container
-from actors.kube.quantity import QuantityError
-from actors.kube.resource_fields import ResourceFieldError, resource_field
+from actors.shared.kube.container import Container, EnvVar, EnvVarSource
+from actors.shared.kube.meta import ResourceFieldSelector
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.kube.resource_fields import ResourceFieldError, resource_field
 
 from . import env_files
 from .errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from actors.api_clients.messages import RecordEvent
-from actors.kube.pod import Pod
+from actors.shared.kube.pod import Pod
 
 EVENT_CLIENT = "api_clients/event_client"
 MAX_TEXT = 1024

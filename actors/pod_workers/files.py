@@ -12,11 +12,11 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from actors.cri.model import Container as Ran
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.linux.directories import make_path
-from actors.linux.removal import remove_tree
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.linux.directories import make_path
+from actors.shared.linux.removal import remove_tree
 
 from .names import log_directory, log_link, pod_log_directory
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from actors.kube.container import Container
+from actors.shared.kube.container import Container
 
 
 def fnv1a_32(data: bytes) -> int:

@@ -6,10 +6,10 @@ import asyncio
 import re
 import ssl
 
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError, Unavailable
-from actors.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
-from actors.kube.host_port import joined
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unavailable
+from actors.shared.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
+from actors.shared.kube.host_port import joined
 
 REQUEST_SECONDS = 60.0
 MAX_HEAD_BYTES = 10 * 1024

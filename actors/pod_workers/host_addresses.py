@@ -6,11 +6,11 @@ import ipaddress
 import socket
 
 from actors.api_clients.messages import ObjectRef
-from actors.config.agent import Agent
-from actors.kube import node_addresses
-from actors.kube.container import Container
-from actors.kube.node_addresses import one_of_each_family
-from actors.kube.pod import Pod
+from actors.shared.config.agent import Agent
+from actors.shared.kube import node_addresses
+from actors.shared.kube.container import Container
+from actors.shared.kube.node_addresses import one_of_each_family
+from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
 from .objects import state_of

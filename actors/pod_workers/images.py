@@ -6,12 +6,12 @@ import asyncio
 
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
-from actors.kube.codec import ObjectError
-from actors.kube.container import Container
-from actors.kube.contents import pull_secret
-from actors.kube.pod import Pod
-from actors.kube.pods import is_static
-from actors.tracing.tracer import traceparent_of_current
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.container import Container
+from actors.shared.kube.contents import pull_secret
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_static
+from actors.shared.tracing.tracer import traceparent_of_current
 from supervision.actor import Actor, AskError
 from supervision.message import Message
 

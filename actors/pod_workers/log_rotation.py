@@ -18,12 +18,12 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime
-from actors.kube.quantity import whole
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.kube.quantity import whole
 
 COMPRESS_SECONDS = 120.0
 SUFFIX, TEMPORARY = ".gz", ".tmp"

@@ -6,7 +6,7 @@ import os
 from glob import glob
 from pathlib import Path
 
-from actors.linux.memory import read_memory
+from actors.shared.linux.memory import read_memory
 
 from .resources import Machine
 

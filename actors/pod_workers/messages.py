@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from actors.cri.model import PodRuntime
+from actors.shared.cri.model import PodRuntime
 from supervision.message import Message
 
 

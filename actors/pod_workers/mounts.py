@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from actors.kube.container import Container, VolumeMount
-from actors.kube.pod import Pod
-from actors.kube.volumes import Volume
+from actors.shared.kube.container import Container, VolumeMount
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import Volume
 from proto import cri_pb2 as cri
 
 from .errors import ConfigError

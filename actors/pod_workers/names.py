@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.kube.pod import Pod
+from actors.shared.kube.pod import Pod
 
 from .errors import ConfigError
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kube.pod import Pod, Toleration
-from actors.kube.pods import is_static
+from actors.shared.kube.pod import Pod, Toleration
+from actors.shared.kube.pods import is_static
 from supervision.errors import UNREADABLE
 
 OS_LABEL = "kubernetes.io/os"

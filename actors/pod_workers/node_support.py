@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kube.container import SecurityContext
-from actors.kube.pod import Pod
-from actors.kube.pods import all_containers
+from actors.shared.kube.container import SecurityContext
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import all_containers
 
 APPARMOR_FILE = "/sys/module/apparmor/parameters/enabled"
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import msgspec
 
 from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
-from actors.kube.codec import ObjectError
-from actors.kube.contents import config_map_texts, secret_data
-from actors.kube.pod import Pod
-from actors.kube.pods import is_static
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.contents import config_map_texts, secret_data
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_static
 from supervision.actor import Actor, AskError
 from supervision.errors import UNREADABLE
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from actors.cri.model import ContainerState, is_running
-from actors.kube.pod import Pod
-from actors.kube.pods import all_containers
 from actors.prober.messages import ProbedContainer, ProbedPod
+from actors.shared.cri.model import ContainerState, is_running
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import all_containers
 from actors.status_manager.messages import Departing, PodObserved, Waiting
 from actors.status_manager.messages import Stage as Told
 
@@ -20,7 +20,7 @@ from .resizing import transitional
 from .table import Stage
 
 if TYPE_CHECKING:
-    from actors.cri.model import PodRuntime
+    from actors.shared.cri.model import PodRuntime
 
     from .driver import PodDriver
 

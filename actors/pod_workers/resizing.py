@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected, ResizePod
-from actors.cri.errors import CriError
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState
-from actors.kube.codec import encode
-from actors.kube.container import Container, ResourceRequirements
-from actors.kube.pod import Pod
-from actors.kube.pods import container_limits, is_sidecar
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState
+from actors.shared.kube.codec import encode
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_limits, is_sidecar
 from actors.status_manager.messages import Resize
 from supervision.actor import AskError
 from supervision.message import Message

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kube.container import Container
-from actors.kube.names import NODE_CRITICAL_CLASS
-from actors.kube.pod import Pod
-from actors.kube.pods import container_limits, container_requests, is_sidecar, qos_class
+from actors.shared.kube.container import Container
+from actors.shared.kube.names import NODE_CRITICAL_CLASS
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_limits, container_requests, is_sidecar, qos_class
 
 MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_QUOTA_US = 1000

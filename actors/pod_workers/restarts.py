@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState
-from actors.kube.container import Container
-from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
-from actors.kube.pod import Pod
-from actors.kube.pods import is_sidecar
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState
+from actors.shared.kube.container import Container
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_sidecar
 
 _ROW = re.compile("[0-9]{1,9}")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from actors.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
-from actors.kube.pod import Pod
-from actors.kube.pods import amount, container_limits, pod_requests
+from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import amount, container_limits, pod_requests
 from proto import cri_pb2 as cri
 
 from .dns import Dns

@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import Any, Final
 
-from actors.kube.container import Container, SeccompProfile, SecurityContext
-from actors.kube.pod import Pod
+from actors.shared.kube.container import Container, SeccompProfile, SecurityContext
+from actors.shared.kube.pod import Pod
 from proto import cri_pb2 as cri
 
 from .errors import ConfigError

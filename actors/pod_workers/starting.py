@@ -11,16 +11,16 @@ from pathlib import Path
 
 import msgspec
 
-from actors.config.agent import Agent
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime
 from actors.image_manager.messages import ImageReady
-from actors.kube.codec import encode
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.kube.pods import find_container
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.kube.codec import encode
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
 from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError, Timer

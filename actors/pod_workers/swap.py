@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.kube.pods import container_limits, container_requests, is_critical, qos_class
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_limits, container_requests, is_critical, qos_class
 
 from .resources import Machine
 

@@ -10,9 +10,9 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from actors.config.agent import Agent
-from actors.config.places import DEFAULT_ROOT_DIR
-from actors.kube.pods import worker_of
+from actors.shared.config.agent import Agent
+from actors.shared.config.places import DEFAULT_ROOT_DIR
+from actors.shared.kube.pods import worker_of
 
 from . import files
 

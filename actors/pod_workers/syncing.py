@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from actors.cri.model import Container, PodRuntime, is_running
 from actors.image_manager.messages import ImageReady
-from actors.kube.container import Container as Specified
-from actors.kube.pod import Pod
-from actors.kube.pods import find_container
+from actors.shared.cri.model import Container, PodRuntime, is_running
+from actors.shared.kube.container import Container as Specified
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
 from actors.status_manager.messages import Waiting
 
 from . import files, resizing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from actors.kube.pod import Pod
+from actors.shared.kube.pod import Pod
 
 SAFE: Final = frozenset(
     {

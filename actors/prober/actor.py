@@ -11,14 +11,14 @@ import time
 from typing import TypedDict, cast
 
 from actors.api_clients.messages import RecordEvent
-from actors.config.agent import Agent
-from actors.cri.client import CriClient
-from actors.kube import codec
-from actors.kube.pod import Pod
-from actors.kube.pods import worker_of
 from actors.pod_workers.messages import KnownPods, ProbeVerdict
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.kube import codec
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import worker_of
+from actors.shared.tracing.start import begin
 from actors.status_manager.messages import ProbeResult
-from actors.tracing.start import begin
 from supervision.actor import Actor, Address, on
 from supervision.protocol import Hello
 

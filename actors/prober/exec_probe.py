@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final, Protocol
 
-from actors.cri.errors import CriError, DeadlineExceeded
-from actors.cri.model import ExecResult, RuntimeVersion
+from actors.shared.cri.errors import CriError, DeadlineExceeded
+from actors.shared.cri.model import ExecResult, RuntimeVersion
 
 from .outcome import Outcome, error, failure, kept, success, timed_out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from actors.kube.host_port import joined
+from actors.shared.kube.host_port import joined
 
 from .outcome import USER_AGENT, Outcome, failure, success, timed_out
 

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import msgspec
 
-from actors.kube.host_port import joined
+from actors.shared.kube.host_port import joined
 
 from .outcome import OUTPUT_BYTES, USER_AGENT, Outcome, failure, kept, network_text, success, timed_out, warning
 

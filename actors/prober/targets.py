@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from actors.kube.container import Container, HTTPGetAction, Probe
-from actors.kube.meta import IntOrString
-from actors.kube.pod import Pod
-from actors.kube.pods import sidecars
+from actors.shared.kube.container import Container, HTTPGetAction, Probe
+from actors.shared.kube.meta import IntOrString
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import sidecars
 
 from .http_probe import HttpTarget
 from .thresholds import Kind

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.kube.host_port import joined
+from actors.shared.kube.host_port import joined
 
 from .outcome import Outcome, failure, network_text, success, timed_out
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from actors.kube.container import Probe
+from actors.shared.kube.container import Probe
 
 from .outcome import Outcome
 

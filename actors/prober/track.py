@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from actors.kube.container import Container, Probe
+from actors.shared.kube.container import Container, Probe
 from supervision.actor import Timer
 
 from .messages import ProbedContainer

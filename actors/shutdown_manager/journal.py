@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from actors.linux.private_file import write_private
+from actors.shared.linux.private_file import write_private
 from supervision.errors import UNREADABLE
 
 FILE: Final = "graceful_node_shutdown_state"

@@ -15,15 +15,15 @@ from typing import Any, cast
 import msgspec
 
 from actors.api_clients.messages import GetObject, ObjectRef, ObjectState
-from actors.config.agent import Agent
-from actors.cri.model import Container as Runtime
-from actors.kube import codec
-from actors.kube.container import Container
-from actors.kube.node_addresses import host_ips
-from actors.kube.pod import PodStatus
-from actors.kube.pods import worker_of
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.kube import codec
+from actors.shared.kube.container import Container
+from actors.shared.kube.node_addresses import host_ips
+from actors.shared.kube.pod import PodStatus
+from actors.shared.kube.pods import worker_of
 from supervision.actor import Actor, Address, AskError, on
 from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from actors.kube import codec
-from actors.kube.meta import Api
-from actors.kube.names import CONFIG_MIRROR
-from actors.kube.pod import PodStatus
+from actors.shared.kube import codec
+from actors.shared.kube.meta import Api
+from actors.shared.kube.names import CONFIG_MIRROR
+from actors.shared.kube.pod import PodStatus
 
 
 class ApiMeta(Api, frozen=True):

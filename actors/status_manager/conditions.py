@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.container import Container
-from actors.kube.pod import ContainerStatus, Pod, PodCondition
-from actors.kube.pods import is_sidecar, sidecars
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition
+from actors.shared.kube.pods import is_sidecar, sidecars
 
 OWNED: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 

@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
-from actors.cri.model import Container as Runtime
-from actors.cri.model import ContainerState as RuntimeState
-from actors.cri.model import PodRuntime
-from actors.kube.container import Container, ResourceRequirements
-from actors.kube.pod import (
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import ContainerState as RuntimeState
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.pod import (
     ContainerState,
     ContainerStateRunning,
     ContainerStateTerminated,
@@ -25,7 +25,7 @@ from actors.kube.pod import (
     Pod,
     VolumeMountStatus,
 )
-from actors.kube.pods import is_sidecar
+from actors.shared.kube.pods import is_sidecar
 
 from .messages import Waiting
 from .resizing import resources_of

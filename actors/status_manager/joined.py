@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from actors.api_clients.messages import RecordEvent
-from actors.config.agent import Agent
-from actors.kube.codec import ObjectError
-from actors.kube.feed import FeedOrder
 from actors.pod_config.messages import SourcePod, SourcePods
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.feed import FeedOrder
 
 from . import api_pods
 from .api_pods import ApiPod

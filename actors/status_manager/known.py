@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.kube.pod import Pod, PodStatus
-from actors.kube.pods import full_name, is_static
+from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.kube.pods import full_name, is_static
 
 from .api_pods import ApiPod, ApiPods
 from .backlog import CHANGE, TRANSITION

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from actors.cri.model import ContainerState
-from actors.kube.names import SYSTEM_CRITICAL_PRIORITY
-from actors.kube.pod import Pod
-from actors.kube.pods import grace_period
+from actors.shared.cri.model import ContainerState
+from actors.shared.kube.names import SYSTEM_CRITICAL_PRIORITY
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import grace_period
 
 from .known import Known, PodTable
 from .messages import LivePod

@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from actors.cri.model import PodRuntime
-from actors.kube.container import ResourceRequirements
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.container import ResourceRequirements
 from supervision.message import Message
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from actors.kube import codec
-from actors.kube.names import CONFIG_HASH, CONFIG_MIRROR
-from actors.kube.pod import Pod
+from actors.shared.kube import codec
+from actors.shared.kube.names import CONFIG_HASH, CONFIG_MIRROR
+from actors.shared.kube.pod import Pod
 
 from .api_pods import ApiPod
 

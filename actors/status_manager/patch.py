@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.kube import codec
-from actors.kube.pod import PodCondition, PodIP, PodStatus
+from actors.shared.kube import codec
+from actors.shared.kube.pod import PodCondition, PodIP, PodStatus
 
 from .api_pods import ApiPod
 from .phase import TERMINAL

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from actors.kube.container import Container
-from actors.kube.pod import ContainerStatus, Pod
-from actors.kube.pods import is_sidecar, is_static
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import ContainerStatus, Pod
+from actors.shared.kube.pods import is_sidecar, is_static
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 TERMINAL: Final = ("Succeeded", "Failed")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from actors.kube.pod import ContainerStatus, PodStatus
+from actors.shared.kube.pod import ContainerStatus, PodStatus
 from supervision.metrics import Metrics
 
 from .known import Known, PodTable

@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from actors.cri.model import Container as Runtime
-from actors.cri.model import ContainerState as RuntimeState
-from actors.cri.model import PodRuntime
-from actors.kube.container import Container
-from actors.kube.names import CONFIG_SEEN
-from actors.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
-from actors.kube.pods import is_sidecar, is_static, qos_class
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import ContainerState as RuntimeState
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.container import Container
+from actors.shared.kube.names import CONFIG_SEEN
+from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
+from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 
 from . import resizing
 from .conditions import OWNED, Facts, conditions, with_times

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from actors.cri.model import Container as Runtime
-from actors.kube.container import Container, ResourceRequirements
-from actors.kube.pod import PodCondition
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.pod import PodCondition
 
 from .messages import Resize
 

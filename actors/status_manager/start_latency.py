@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from actors.kube.names import CONFIG_SEEN
-from actors.kube.pod import Pod
+from actors.shared.kube.names import CONFIG_SEEN
+from actors.shared.kube.pod import Pod
 from supervision.metrics import Metrics
 
 from .api_pods import ApiPod

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
-from actors.kube.pods import is_sidecar
+from actors.shared.kube.pod import ContainerState, ContainerStateTerminated, ContainerStatus, Pod
+from actors.shared.kube.pods import is_sidecar
 
 UNKNOWN_EXIT: Final = 137
 LOST: Final = "ContainerStatusUnknown"

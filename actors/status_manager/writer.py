@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
-from actors.kube import codec
-from actors.kube.codec import ObjectError
-from actors.kube.pod import PodStatus
+from actors.shared.kube import codec
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.pod import PodStatus
 from supervision.actor import AskError, Timer
 
 from . import api_pods, patch

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any, cast
 
 from actors.api_clients.messages import ObjectState
-from actors.config.agent import Agent
-from actors.kube.codec import ObjectError, decode_pod
-from actors.kube.pod import Pod
-from actors.kube.pods import full_name, worker_of
 from actors.pod_workers.messages import KnownPods, VolumesMayWork
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import full_name, worker_of
 from supervision.actor import Actor, Address, DisposableError, DisposableTimeout, on
 from supervision.protocol import Hello
 

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Iterable
 from typing import Final
 
-from actors.linux.beneath import UnsafePathError, clean_relative
-from actors.linux.removal import remove_tree
+from actors.shared.linux.beneath import UnsafePathError, clean_relative
+from actors.shared.linux.removal import remove_tree
 
 from .downward import File
 

@@ -10,10 +10,10 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.kube.codec import ObjectError, decode
-from actors.kube.meta import Api
-from actors.kube.pod import Pod
-from actors.kube.volumes import Volume
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.meta import Api
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import Volume
 from supervision.actor import Actor, AskError
 from supervision.errors import UNREADABLE
 

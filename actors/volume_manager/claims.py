@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.meta import Api, ObjectMeta
-from actors.kube.pod import Pod
-from actors.kube.volumes import HostPathVolumeSource, NFSVolumeSource, Volume
+from actors.shared.kube.meta import Api, ObjectMeta
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import HostPathVolumeSource, NFSVolumeSource, Volume
 
 from .csi.model import CsiVolume, SecretName
 from .csi.steps import DRIVER_NAME

@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from actors.api_clients.messages import ObjectRef, ObjectState
-from actors.kube.meta import KeyToPath
-from actors.kube.pod import Pod
-from actors.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
+from actors.shared.kube.meta import KeyToPath
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
 from supervision.errors import UNREADABLE
 
 from . import downward

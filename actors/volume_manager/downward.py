@@ -11,11 +11,11 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.meta import ObjectFieldSelector, ResourceFieldSelector
-from actors.kube.pod import Pod
-from actors.kube.pods import find_container
-from actors.kube.resource_fields import ResourceFieldError, resource_field
-from actors.kube.volumes import DownwardAPIVolumeSource
+from actors.shared.kube.meta import ObjectFieldSelector, ResourceFieldSelector
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
+from actors.shared.kube.resource_fields import ResourceFieldError, resource_field
+from actors.shared.kube.volumes import DownwardAPIVolumeSource
 
 DEFAULT_MODE: Final = 0o644
 _KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]\Z")

@@ -9,9 +9,9 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from actors.linux import mountinfo, mounting
-from actors.linux.beneath import path_of
-from actors.linux.directories import make_path
+from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux.beneath import path_of
+from actors.shared.linux.directories import make_path
 
 _DIRECTORY_MODE: Final = 0o750
 _HUGE_PAGE_SIZES: Final = "/sys/kernel/mm/hugepages"

@@ -10,7 +10,7 @@ import signal
 import subprocess
 from typing import Final
 
-from actors.linux import mountinfo
+from actors.shared.linux import mountinfo
 
 PROGRAM: Final = "mount"
 _DIRECTORY_MODE: Final = 0o750

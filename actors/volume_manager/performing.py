@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from actors.api_clients.messages import RecordEvent
-from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.kube.pod import Pod
-from actors.kube.quantity import QuantityError
-from actors.linux.memory import total_memory
+from actors.shared.config.agent import Agent
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.linux.memory import total_memory
 from supervision.actor import Actor, AskError, DisposableError, DisposableTimeout
 
 from . import atomic, downward, making, nfs, plan

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.container import Container
-from actors.kube.pod import Pod
-from actors.kube.pods import container_limits, container_requests
-from actors.kube.quantity import whole
-from actors.kube.volumes import (
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_limits, container_requests
+from actors.shared.kube.quantity import whole
+from actors.shared.kube.volumes import (
     DownwardAPIVolumeSource,
     EmptyDirVolumeSource,
     HostPathVolumeSource,

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
-from actors.kube.pod import Pod
-from actors.kube.quantity import QuantityError
-from actors.linux.beneath import UnsafePathError
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.linux.beneath import UnsafePathError
 from supervision.actor import Actor, AskError
 
 from . import atomic, content, making, plan

@@ -7,8 +7,8 @@ import errno
 import os
 from typing import Final
 
-from actors.linux import mountinfo, mounting
-from actors.linux.removal import remove_tree
+from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux.removal import remove_tree
 
 from .layout import OURS
 

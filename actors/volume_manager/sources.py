@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.volumes import Volume
+from actors.shared.kube.volumes import Volume
 
 CSI_DRIVERS: Final = {
     "awsElasticBlockStore": "ebs.csi.aws.com",

@@ -10,9 +10,9 @@ import os
 import stat
 from typing import Any, Final
 
-from actors.linux import mountinfo, mounting
-from actors.linux.beneath import make_directories
-from actors.linux.directories import make_path
+from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux.beneath import make_directories
+from actors.shared.linux.directories import make_path
 
 from .making import bind_open, same_file
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod
-from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.pod_config.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
 from actors.prober.messages import ProbedContainer, ProbedPod
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved
 from actors.volume_manager import making

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 from typing import Final
 
-from actors.config.loading import load
-from actors.config.rule_kinds import Situation
-from actors.config.surroundings import Surroundings
+from actors.shared.config.loading import load
+from actors.shared.config.rule_kinds import Situation
+from actors.shared.config.surroundings import Surroundings
 from tests.support.stage_process import ROOT_DIR
 
 from .report import Figure
 
-SAMPLE: Final = ROOT_DIR / "tests/unit/config/samples/everything.yaml"
+SAMPLE: Final = ROOT_DIR / "tests/unit/shared/config/samples/everything.yaml"
 DROP_IN: Final = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 50\n"
 TIMES: Final = 30
 AROUND: Final = Surroundings(hostname="n", directory="/", situation=Situation(cgroup_v2=True))

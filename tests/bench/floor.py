@@ -8,9 +8,9 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.cri.client import CriClient
-from actors.linux.cgroup_limits import Limits
-from actors.linux.cgroup_tree import find
+from actors.shared.cri.client import CriClient
+from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_tree import find
 from tests.support.runtime import RealRuntime
 
 from .pods import bare_container, bare_sandbox

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from actors.cri.client import CriClient
+from actors.shared.cri.client import CriClient
 
 from .floor import Times
 from .node import Node, NotInTime

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from actors.config.places import default_policy_file, run_dir_of
-from actors.linux.cgroup_tree import find
-from actors.linux.tied import tied
+from actors.shared.config.places import default_policy_file, run_dir_of
+from actors.shared.linux.cgroup_tree import find
+from actors.shared.linux.tied import tied
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree
@@ -79,7 +79,9 @@ class Node:
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                tied([sys.executable, "-m", "actors.command", "start", *flags]),  # a killed test run leaves no agent
+                tied(
+                    [sys.executable, "-m", "actors.agent.command", "start", *flags]
+                ),  # a killed test run leaves no agent
                 cwd=ROOT_DIR,
                 env=environment,
                 stdin=subprocess.DEVNULL,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from actors.container_runtime import cleanup
-from actors.cri.model import ContainerState
-from actors.linux import mountinfo
+from actors.shared.cri.model import ContainerState
+from actors.shared.linux import mountinfo
 from tests.support.api_connection import Obj
 from tests.support.joined import condition, is_ready, status
 

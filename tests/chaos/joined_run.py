@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import msgspec
 import psutil
 
-from actors.api.errors import AlreadyExists, ApiError, NotFound
-from actors.cri.errors import CriError
-from actors.cri.model import Container, ContainerState
+from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container, ContainerState
 from supervision.errors import AskError
 from supervision.incidents import Incident
 from tests.support.api_process import ApiProcess

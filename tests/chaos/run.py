@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from actors.tree import tree
 from supervision.errors import AskError
 from supervision.spec import walk

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 
-from actors.api.errors import ApiError
-from actors.cri.errors import CriError
-from actors.cri.model import ContainerState
+from actors.shared.api.errors import ApiError
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import ContainerState
 from tests.support.api_connection import Told
 from tests.support.joined import NODE, Joined
 

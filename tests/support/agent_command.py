@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from actors.config.places import run_dir_of
+from actors.shared.config.places import run_dir_of
 from supervision.actor import AskError
 from supervision.client import Client
 from supervision.message import Message
@@ -20,7 +20,7 @@ from supervision.protocol import STAGE, ActorState, GetTree, Tree
 
 R = TypeVar("R", bound=Message)
 SOURCES = Path(__file__).parents[2]
-START: tuple[str, ...] = (sys.executable, "-m", "actors.command", "start")
+START: tuple[str, ...] = (sys.executable, "-m", "actors.agent.command", "start")
 HARMLESS: tuple[str, ...] = (
     "--fail-swap-on=false", "--fail-cgroupv1=false", "--cgroups-per-qos=false", "--enforce-node-allocatable=",
     "--oom-score-adj=0", "--set-kernel-tunables=false",

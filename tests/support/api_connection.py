@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from actors.api import kubeconfig
-from actors.api.client import ApiClient
-from actors.api.errors import ApiError, Gone, NotFound
+from actors.shared.api import kubeconfig
+from actors.shared.api.client import ApiClient
+from actors.shared.api.errors import ApiError, Gone, NotFound
 
 Obj = dict[str, Any]
 CALL_SECONDS = 30.0

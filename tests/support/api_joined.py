@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from actors.config.agent import Agent
-from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.config.agent import Agent
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import PodObserved
 from supervision.harness import Harness

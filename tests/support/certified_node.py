@@ -10,14 +10,14 @@ import stat
 import time
 from pathlib import Path
 
-from actors.api import kubeconfig
-from actors.api.access import Access
-from actors.api.client import ApiClient
-from actors.api.errors import NotFound
 from actors.api_clients.messages import CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.api import kubeconfig
+from actors.shared.api.access import Access
+from actors.shared.api.client import ApiClient
+from actors.shared.api.errors import NotFound
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics
 from tests.support.apiserver import signing

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from actors.config.effective import from_json
-from actors.config.loading import load
 from actors.config_controller.messages import ConfigChanged
+from actors.shared.config.effective import from_json
+from actors.shared.config.loading import load
 from supervision.actor import Actor, Address, on
 from supervision.application import Application
 from supervision.message import Message

@@ -4,12 +4,12 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-from actors.config.checkpoints import Store
-from actors.config.loading import load
-from actors.config.rule_kinds import Situation
-from actors.config.surroundings import Surroundings
 from actors.config_controller.actor import ConfigController
 from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
+from actors.shared.config.checkpoints import Store
+from actors.shared.config.loading import load
+from actors.shared.config.rule_kinds import Situation
+from actors.shared.config.surroundings import Surroundings
 from supervision.harness import Harness, VirtualClock
 from supervision.protocol import STAGE, ActorState, Done, GetTree, Hello, Renew, Tree
 

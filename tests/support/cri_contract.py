@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError, DeadlineExceeded, NameReserved, NotFound, Unimplemented
-from actors.cri.model import Container, ContainerEvent, ContainerState, EventKind
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, DeadlineExceeded, NameReserved, NotFound, Unimplemented
+from actors.shared.cri.model import Container, ContainerEvent, ContainerState, EventKind
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import BUSYBOX, container_config, sandbox_config
 

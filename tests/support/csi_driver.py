@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 from google.protobuf.message import Message
 
-from actors.linux import mounting
+from actors.shared.linux import mounting
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
 from proto import plugin_registration_pb2 as registration

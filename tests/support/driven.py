@@ -17,8 +17,6 @@ from typing import Any
 import msgspec
 
 from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, RecordEvent, Services
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.messages import (
     AdmitPod,
     GetNodeResources,
@@ -27,12 +25,7 @@ from actors.container_manager.messages import (
     PodReleased,
     ReleasePod,
 )
-from actors.cri.fake import FakeRuntime
-from actors.cri.fake.world import Container as FakeContainer
-from actors.cri.looking import look
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.kube.codec import decode_pod, encode
-from actors.kube.pod import Pod
 from actors.pod_workers.actor import Worker
 from actors.pod_workers.messages import (
     DesiredPods,
@@ -42,10 +35,17 @@ from actors.pod_workers.messages import (
     RuntimePods,
     WantedPod,
 )
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.looking import look
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesMounted, VolumesUnmounted
 from proto import cri_pb2 as cri
 from supervision.harness import Harness, VirtualClock
+from tests.support.fake_cri import FakeRuntime
+from tests.support.fake_cri.world import Container as FakeContainer
 
 NAME = "pod_workers/worker/0"
 BEGAN = 1_700_000_000.0

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from actors.container_runtime.processes import commands
-from actors.cri.client import CriClient
-from actors.cri.errors import Unavailable
-from actors.cri.model import Container, ContainerState
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import Unavailable
+from actors.shared.cri.model import Container, ContainerState
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
 from tests.bench.node import Node, NotInTime

@@ -10,10 +10,10 @@ from typing import Any
 from actors.api_clients.heartbeat_client import HeartbeatClient
 from actors.api_clients.messages import RecordEvent, RuntimeReport
 from actors.api_clients.node_addresses import Host
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImage, NodeImages
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness, VirtualClock
 from tests.support.apiserver import ApiServer
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from actors.api.errors import AlreadyExists, Unreachable
-from actors.cri.model import ContainerState
+from actors.shared.api.errors import AlreadyExists, Unreachable
+from actors.shared.cri.model import ContainerState
 from tests.support.api_connection import ApiConnection, Obj, Told, Watched
 from tests.support.api_process import ApiProcess
 from tests.support.faulty_node import FaultyNode

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.agent import MANAGED
 from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import Host, look
+from actors.shared.config.agent import MANAGED
 from tests.support.remains import managed
 from tests.support.runtime import PREFIX, SEARCH, RealRuntime, sweep
 

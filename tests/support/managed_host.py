@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 
 ASK = "actors.container_manager.runtime_driver:ask"

@@ -7,12 +7,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from actors.config.agent import CONTAINER_LOGS_DIR
-from actors.config.places import run_dir_of, state_dir_of
 from actors.container_runtime import cleanup
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.processes import commands
-from actors.linux import mountinfo
+from actors.shared.config.agent import CONTAINER_LOGS_DIR
+from actors.shared.config.places import run_dir_of, state_dir_of
+from actors.shared.linux import mountinfo
 
 
 def root_dirs(base: Path) -> list[str]:

@@ -19,14 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.places import run_dir_of
 from actors.container_runtime import cleanup, images, importing
 from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import Host, look
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.prepare import prepare
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError
+from actors.shared.config.places import run_dir_of
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
 from tests.support import remains
 
 SANDBOX_IMAGE = images.SANDBOX_IMAGE

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.checkpoints import State, Store, hash_of, layers_of
-from actors.config.layers import read_layers
-from actors.config.policy_layer import read_policy
 from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
+from actors.shared.config.checkpoints import State, Store, hash_of, layers_of
+from actors.shared.config.layers import read_layers
+from actors.shared.config.policy_layer import read_policy
 from supervision.actor import AskError
 from tests.support.config_tree import HERE, Break, GetMaxPods, MaxPods
 from tests.support.stage_process import stage_running

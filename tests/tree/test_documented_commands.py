@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.places import run_dir_of
+from actors.shared.config.places import run_dir_of
 from tests.support.tcp_ports import free_port
 
 pytestmark = pytest.mark.tree
 ROOT = Path(__file__).parents[2]
-SUPERVISE = [sys.executable, "-m", "actors.command"]
+SUPERVISE = [sys.executable, "-m", "actors.agent.command"]
 DOCUMENTS = ("README.md", "docs/running.md", "docs/supervision.md", "docs/architecture.md")
 GO_ON_SECONDS = 4.0
 TUNABLES = "--set-kernel-tunables=false"

@@ -22,7 +22,7 @@ from tests.support.tcp_ports import free_port
 from tests.support.unit_file import command_of
 
 pytestmark = pytest.mark.tree
-SAMPLES = SOURCES / "tests/unit/config/samples"
+SAMPLES = SOURCES / "tests/unit/shared/config/samples"
 DROP_IN = SOURCES / "etc/systemd/kubelet.service.d/10-kubeadm.conf"
 OURS = ("/etc/kubernetes", "/etc/default", "/etc/sysconfig", "/var/lib/kubelet", "/usr/bin/kubelet", "/run/containerd")
 FLAGS = {

@@ -191,8 +191,8 @@ def test_all_that_stands_against_it_on_this_host_comes_at_once_in_the_order_of_t
 
 
 def test_a_runtime_that_does_not_listen_is_a_warning_only(directory: Path) -> None:
-    from actors.config.loading import load
-    from actors.start_checks import doubts
+    from actors.agent.start_checks import doubts
+    from actors.shared.config.loading import load
 
     path = directory / "runtime.sock"
     with socket.socket(socket.AF_UNIX) as sock:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from actors.config_controller.messages import ConfigStatus, Configz, Flagz, GetConfigStatus, GetConfigz, GetFlagz
-from actors.linux.cgroup_tree import find
+from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
 from supervision.protocol import GetMetrics, MetricsSnapshot

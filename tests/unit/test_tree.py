@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.agent import Agent
-from actors.config.duration import Duration
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.config.places import default_policy_file
+from actors.shared.config.agent import Agent
+from actors.shared.config.duration import Duration
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.places import default_policy_file
 from actors.tree import OPTIONAL, PRELOAD, PREPARE, PREPARE_JOINED, tree
 from supervision.actor import Actor
 from supervision.policy import load

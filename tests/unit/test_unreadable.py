@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from actors.api.errors import Unreachable
-from actors.api.exchange import Answer, event_of
-from actors.api.reflector import read_item, read_list
 from actors.api_clients.kube_client import annotations_of
 from actors.cert_manager.signing_request import Standing
 from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller.session import recall
 from actors.image_manager.keyring import read_docker_config
-from actors.kube.codec import ObjectError, decode_pod
-from actors.kube.feed import uid_of
-from actors.kube.node_addresses import host_ips
 from actors.pod_config.kept import KeptPods
 from actors.pod_workers import allocation
+from actors.shared.api.errors import Unreachable
+from actors.shared.api.exchange import Answer, event_of
+from actors.shared.api.reflector import read_item, read_list
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.feed import uid_of
+from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.journal import FILE, Journal
 from actors.status_manager.memory import ProbeMemory
 from actors.volume_manager.csi import records

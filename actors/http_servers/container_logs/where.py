@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.pod import ContainerStatus, Pod, PodStatus
-from actors.kube.pods import find_container
+from actors.shared.kube.pod import ContainerStatus, Pod, PodStatus
+from actors.shared.kube.pods import find_container
 
 _PULLS: Final = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
 """Of the reasons for waiting those that the reference says in other words: people and programs look for them."""

@@ -9,12 +9,12 @@ from typing import cast
 
 import msgspec
 
-from actors.config.agent import Agent
-from actors.cri.errors import CriError
 from actors.http_servers.container_logs.where import LogRefused
 from actors.http_servers.requests import Handler, find_pod
 from actors.http_servers.runtime import client_of
-from actors.kube.pod import PodStatus
+from actors.shared.config.agent import Agent
+from actors.shared.cri.errors import CriError
+from actors.shared.kube.pod import PodStatus
 from supervision.actor import AskError
 
 _SECONDS = re.compile(r"[0-9]{1,9}")

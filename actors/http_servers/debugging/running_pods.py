@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from actors.cri.errors import CriError
-from actors.cri.model import Container, ContainerState, Sandbox
 from actors.http_servers.requests import Handler
 from actors.http_servers.runtime import client_of
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container, ContainerState, Sandbox
 
 
 async def page(handler: Handler) -> None:

@@ -6,9 +6,9 @@ from typing import cast
 
 import msgspec
 
-from actors.config.agent import Agent
-from actors.config.log_settings import set_logging
 from actors.http_servers.requests import ASK_SECONDS, Handler
+from actors.shared.config.agent import Agent
+from actors.shared.config.log_settings import set_logging
 from supervision.actor import AskError
 from supervision.protocol import STAGE, Done
 

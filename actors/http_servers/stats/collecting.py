@@ -11,14 +11,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from actors.config.agent import Agent
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError
-from actors.cri.model import Container, ContainerState, Sandbox
-from actors.cri.stats import ContainerStats, FileSystem
-from actors.linux.cgroup_names import plain_path
-from actors.linux.cgroup_tree import CgroupTree
-from actors.linux.cgroup_tree import find as find_cgroups
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.stats import ContainerStats, FileSystem
+from actors.shared.linux.cgroup_names import plain_path
+from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.cgroup_tree import find as find_cgroups
 from supervision.actor import DisposableError, DisposableTimeout
 
 from . import host, places

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from actors.linux.memory import parse_meminfo
+from actors.shared.linux.memory import parse_meminfo
 
 from .usage import Psi, psi_of
 

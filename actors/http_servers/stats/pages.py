@@ -6,11 +6,11 @@ from typing import cast
 
 import msgspec
 
-from actors.config.agent import Agent
-from actors.cri.errors import CriError
 from actors.http_servers.prometheus_text import CONTENT_TYPE, Row, simple
 from actors.http_servers.requests import Handler
 from actors.http_servers.runtime import client_of
+from actors.shared.config.agent import Agent
+from actors.shared.cri.errors import CriError
 
 from . import cadvisor_metrics, host, resource_metrics, volume_metrics
 from .collecting import KEPT_SECONDS, Collector

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from actors.linux.cgroup_names import CgroupNameError, join, parse_root, path_of
-from actors.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.cgroup_names import CgroupNameError, join, parse_root, path_of
+from actors.shared.linux.cgroup_tree import CgroupTree
 
 PODS: Final = "kubepods"
 _POD: Final = re.compile(r"(?:.*-)?pod([^/]+?)(?:\.slice)?")

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from actors.cri.model import Container, Sandbox
-from actors.cri.stats import ContainerStats, FileSystem
+from actors.shared.cri.model import Container, Sandbox
+from actors.shared.cri.stats import ContainerStats, FileSystem
 
 from .host import Host, Interface
 from .usage import Usage

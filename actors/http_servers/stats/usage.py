@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from actors.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.cgroup_tree import CgroupTree
 
 _NO_LIMIT: Final = 1 << 62
 """v1 writes the largest multiple of a page for no limit."""

@@ -12,13 +12,13 @@ from typing import Final
 import msgspec
 from tornado.iostream import StreamClosedError
 
-from actors.cri.client import CriClient
-from actors.cri.errors import CriError, DeadlineExceeded, NotFound
 from actors.http_servers.requests import ASK_SECONDS, Handler
-from actors.kube.codec import ObjectError, decode
-from actors.kube.names import POD_UID_LABEL
-from actors.kube.pod import ContainerStatus, Pod, PodStatus
-from actors.kube.pods import find_container
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, DeadlineExceeded, NotFound
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.names import POD_UID_LABEL
+from actors.shared.kube.pod import ContainerStatus, Pod, PodStatus
+from actors.shared.kube.pods import find_container
 from actors.status_manager.messages import GetPodStatus, PodStatusFound
 from proto import cri_pb2 as cri
 from supervision.actor import AskError

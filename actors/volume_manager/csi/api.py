@@ -8,9 +8,9 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.kube.codec import ObjectError, decode
-from actors.kube.contents import secret_data
-from actors.kube.meta import Api, ObjectMeta
+from actors.shared.kube.codec import ObjectError, decode
+from actors.shared.kube.contents import secret_data
+from actors.shared.kube.meta import Api, ObjectMeta
 from supervision.actor import Actor, AskError
 
 from .errors import CsiError

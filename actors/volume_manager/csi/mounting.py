@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from actors.api_clients.messages import VolumesInUse
-from actors.kube.pod import Pod
+from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
 from ..content import ContentError

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from actors.kube.pod import Pod
+from actors.shared.kube.pod import Pod
 
 from ..content import DEFAULT_TOKEN_SECONDS, TokenWanted
 from .api import DriverSpec

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from actors.linux import mountinfo
+from actors.shared.linux import mountinfo
 from supervision.errors import UNREADABLE
 
 from .model import DATA, PLUGIN, Published, stage_dir, unique_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from actors.kube.pod import Pod
-from actors.kube.volumes import CSIVolumeSource, Volume
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import CSIVolumeSource, Volume
 
 from .model import CsiMount, CsiVolume, SecretName, inline_handle, volume_dir
 

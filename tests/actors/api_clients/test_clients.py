@@ -11,7 +11,7 @@ from actors.api_clients.event_client import EventClient
 from actors.api_clients.heartbeat_client import HeartbeatClient
 from actors.api_clients.kube_client import KubeClient
 from actors.api_clients.messages import ApiCall, ClientState, GetClientState, RecordEvent
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision.harness import Harness
 from tests.support.scripted_server import Asked, ScriptedServer, answer
 

@@ -13,7 +13,7 @@ import pytest
 
 from actors.api_clients.event_client import EventClient
 from actors.api_clients.messages import RecordEvent
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision.harness import Harness
 from tests.support.apiserver import ApiServer
 

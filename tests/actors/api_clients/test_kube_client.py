@@ -24,12 +24,12 @@ from actors.api_clients.messages import (
     ObjectState,
     Services,
 )
-from actors.config.agent import Agent
-from actors.config.groups import Tracing
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.messages import ConfigMapAssigned
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.tracing.exporting import EVERY_SECONDS
+from actors.shared.config.agent import Agent
+from actors.shared.config.groups import Tracing
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.collector import Collector

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from actors.api_clients.joining import ApiActor
 from actors.api_clients.messages import CredentialsChanged
-from actors.config.agent import Agent
+from actors.shared.config.agent import Agent
 from supervision.harness import Harness
 from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.api import kubeconfig
 from actors.api_clients.messages import CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS
+from actors.shared.api import kubeconfig
 from supervision.protocol import Hello
 from tests.support.apiserver import kubeconfigs
 from tests.support.apiserver.server import ApiServer

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from actors.config.duration import Duration
 from actors.container_manager import cgroups
 from actors.container_manager.actor import HOLD_SECONDS, RETRY_SECONDS
 from actors.container_manager.leaving import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
@@ -23,8 +22,9 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
-from actors.linux.cgroup_tree import CgroupTree
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.duration import Duration
+from actors.shared.linux.cgroup_tree import CgroupTree
 from supervision.actor import Address
 from supervision.harness import Harness
 from supervision.message import Message

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.http_servers.healthz_server import RETRY_SECONDS, HealthzServer
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 from tests.support.tcp_ports import free_port
 

@@ -15,13 +15,13 @@ import pytest
 
 from actors.cert_manager import selfsigned
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
-from actors.config.agent import Agent
-from actors.config.groups import Tracing, X509Authentication
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
+from actors.shared.config.agent import Agent
+from actors.shared.config.groups import Tracing, X509Authentication
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
-from actors.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import ActorState, Done, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
 from tests.support.certificates import Authority

@@ -17,9 +17,9 @@ import grpc
 import grpc.aio
 import pytest
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from actors.status_manager.messages import GetPods, Pods
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs

@@ -15,9 +15,9 @@ from actors.config_controller.messages import Configz
 from actors.http_servers.access.gates import Anybody, Gate, Refusal
 from actors.http_servers.bounded import BoundedServer
 from actors.http_servers.requests import Handler, application
-from actors.tracing.sampling import MILLION, bound_of
-from actors.tracing.span import Kind, Span
-from actors.tracing.tracer import OFF, RecordingTracer, Tracer, traceparent_of_current
+from actors.shared.tracing.sampling import MILLION, bound_of
+from actors.shared.tracing.span import Kind, Span
+from actors.shared.tracing.tracer import OFF, RecordingTracer, Tracer, traceparent_of_current
 from supervision.actor import AskError
 from supervision.metrics import Metrics
 

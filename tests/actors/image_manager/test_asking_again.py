@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.cri.fake import FakeRuntime, Fault
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.keyring import Credential
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from supervision.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
+from tests.support.fake_cri import FakeRuntime, Fault
 
 PLUGIN, ANSWER, PULL = 0.1, 0.2, 0.25
 """Seconds: a pull ends after its caller was told to ask again, and before a plug-in could have answered anew."""

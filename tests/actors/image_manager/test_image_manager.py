@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from actors.api_clients.messages import RecordEvent
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.cri.fake import FakeRuntime, Fault
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
+from tests.support.fake_cri import FakeRuntime, Fault
 
 IMAGE = "registry.test/app:1"
 Story = Callable[[Harness, FakeRuntime], Awaitable[None]]

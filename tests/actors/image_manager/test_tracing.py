@@ -6,16 +6,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from actors.config.agent import Agent
-from actors.config.groups import Tracing
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.cri.fake import FakeRuntime, Fault, serve
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
-from actors.tracing.exporting import EVERY_SECONDS
+from actors.shared.config.agent import Agent
+from actors.shared.config.groups import Tracing
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics
 from tests.support.collector import Collector, Received
+from tests.support.fake_cri import FakeRuntime, Fault, serve
 
 IMAGE = "registry.test/app:1"
 TRACE, SYNC = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

@@ -8,18 +8,18 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from actors.api_clients.messages import RuntimeReport
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.cri.fake import FakeRuntime, Fault
-from actors.cri.model import ContainerState
-from actors.kube.pods import worker_of
 from actors.pleg import actor as module
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.messages import GetRuntimePods, PodNetwork, RelistPod
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.model import ContainerState
+from actors.shared.kube.pods import worker_of
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.cri_configs import container_config, sandbox_config
+from tests.support.fake_cri import FakeRuntime, Fault
 
 Story = Callable[[Harness, FakeRuntime], Awaitable[None]]
 WORKERS = ["pod_workers/worker/0", "pod_workers/worker/1"]

@@ -11,13 +11,13 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.cri.fake import FakeRuntime, Fault
-from actors.cri.looking import look
-from actors.cri.model import PodRuntime
 from actors.pod_workers.messages import PodRuntimeChanged, ProbeVerdict, RuntimePods
+from actors.shared.cri.looking import look
+from actors.shared.cri.model import PodRuntime
 from proto import cri_pb2 as cri
 from supervision.harness import VirtualClock
 from tests.support.driven import Driven, container, pod
+from tests.support.fake_cri import FakeRuntime, Fault
 
 METHODS = [
     *("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox"),

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from actors.cri.looking import look
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
 from actors.pod_workers.bounding import BOUND_SECONDS
+from actors.shared.cri.looking import look
 from tests.support.driven import Driven, container, pod
 
 

@@ -6,14 +6,14 @@ import asyncio
 import os
 
 from actors.container_manager.messages import ReleasePod, StopCounting
-from actors.cri.fake import FakeRuntime, Fault
 from actors.image_manager.messages import EnsureImage
-from actors.kube.names import CONFIG_SOURCE
 from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
+from actors.shared.kube.names import CONFIG_SOURCE
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
 from supervision.harness import VirtualClock
 from tests.support.driven import BEGAN, Driven, container, pod
+from tests.support.fake_cri import FakeRuntime, Fault
 
 STATIC = {"annotations": {CONFIG_SOURCE: "file"}}
 

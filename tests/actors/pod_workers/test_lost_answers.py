@@ -8,12 +8,7 @@ import time
 from typing import Any
 
 from actors.container_manager.messages import PodAdmitted, ResizePod
-from actors.cri.fake import Fault
-from actors.cri.looking import look
-from actors.cri.model import PodRuntime
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.kube.codec import decode_pod, encode
-from actors.kube.pod import PodStatus
 from actors.pod_workers.ending import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import (
     DesiredPods,
@@ -26,12 +21,17 @@ from actors.pod_workers.messages import (
 )
 from actors.pod_workers.restarts import RESTARTING_ALL
 from actors.pod_workers.starting import TURN_SECONDS
+from actors.shared.cri.looking import look
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.pod import PodStatus
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_status import Node, Observation, compute
 from proto import cri_pb2 as cri
 from supervision.actor import Address
 from tests.support.driven import Driven, container, pod
+from tests.support.fake_cri import Fault
 
 ENDED_WELL = {"restartPolicy": "OnFailure"}
 

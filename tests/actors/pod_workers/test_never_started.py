@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from actors.container_manager.messages import PodReleased, ReleasePod
-from actors.cri.fake import Fault
-from actors.cri.model import ContainerState
 from actors.pod_workers.departure import UNBORN_TRIES
 from actors.pod_workers.starting import START_ERROR
+from actors.shared.cri.model import ContainerState
 from tests.support.driven import Driven, pod
+from tests.support.fake_cri import Fault
 
 
 async def made(node: Driven) -> str:

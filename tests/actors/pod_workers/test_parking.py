@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from actors.cri.fake import FakeRuntime
 from actors.pod_config.messages import PodPoisons
 from actors.pod_workers import syncing
 from actors.pod_workers.actor import QUARANTINE
@@ -12,6 +11,7 @@ from actors.pod_workers.messages import KnownPods
 from supervision.harness import VirtualClock
 from supervision.protocol import Hello
 from tests.support.driven import BEGAN, Driven, container, pod
+from tests.support.fake_cri import FakeRuntime
 
 BAD, GOOD = pod("bad", "bad"), pod("good", "good", containers=[container("g")])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from actors.container_manager.messages import PodAdmitted, PodRejected, ResizePod
-from actors.cri.fake import Fault
-from actors.kube.pod import Pod
+from actors.shared.kube.pod import Pod
 from tests.support.driven import Driven, container, pod
+from tests.support.fake_cri import Fault
 
 UPDATE = "UpdateContainerResources"
 

@@ -6,11 +6,11 @@ import pytest
 
 from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import AdmitPod, PodRejected
-from actors.cri.fake import Fault
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from tests.support.driven import Driven, container, pod
+from tests.support.fake_cri import Fault
 
 
 async def test_a_pod_comes_up_in_its_cgroup_with_its_labels(tmp_path):

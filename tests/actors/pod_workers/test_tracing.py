@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.cri.fake import Fault
 from actors.image_manager.messages import EnsureImage
-from actors.tracing.propagation import read
-from actors.tracing.sampling import MILLION, bound_of
-from actors.tracing.span import Span
-from actors.tracing.tracer import RecordingTracer
+from actors.shared.tracing.propagation import read
+from actors.shared.tracing.sampling import MILLION, bound_of
+from actors.shared.tracing.span import Span
+from actors.shared.tracing.tracer import RecordingTracer
 from tests.support.driven import Driven, container, pod
+from tests.support.fake_cri import Fault
 
 
 def traced(node: Driven) -> list[Span]:

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from actors.api_clients.messages import NodeProblem, RecordEvent
-from actors.config.agent import Agent
-from actors.config.duration import Duration
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.kube.pods import worker_of
 from actors.pod_workers.messages import KillPod
+from actors.shared.config.agent import Agent
+from actors.shared.config.duration import Duration
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.pods import worker_of
 from actors.shutdown_manager.actor import (
     LOOK_SECONDS,
     MESSAGE,

@@ -12,8 +12,8 @@ import pytest
 
 from actors.api_clients.kube_client import KubeClient
 from actors.api_clients.messages import ApiCall, GetObject
-from actors.config.agent import Agent
 from actors.pod_config.messages import SourcePod, SourcePods
+from actors.shared.config.agent import Agent
 from actors.status_manager.messages import PodObserved
 from supervision.harness import Harness
 from tests.support.api_joined import joined, seen

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.config.agent import Agent
-from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.config.agent import Agent
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult
 from supervision.harness import Harness

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.shared.config.agent import Agent
 from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from actors.api_clients.messages import VolumesInUse
-from actors.config.agent import Agent
-from actors.kube.codec import decode_pod, encode
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import decode_pod, encode
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api import DriverSpec
 from actors.volume_manager.csi.errors import CsiError

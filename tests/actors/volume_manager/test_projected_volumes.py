@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState, RecordEvent
-from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import VolumesMayWork
+from actors.shared.config.agent import Agent
 from actors.volume_manager import making
 from actors.volume_manager.actor import RENEW_AGAIN_SECONDS, TOKEN_SECONDS, VolumeManager
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted

@@ -8,10 +8,10 @@ import stat
 
 import pytest
 
-from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.kube.pods import worker_of
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.kube.pods import worker_of
 from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.messages import (

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodReleased, ReleasePod
-from actors.linux.cgroup_tree import find
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.linux.cgroup_tree import find
 from supervision.harness import Harness
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="cgroups need root")]

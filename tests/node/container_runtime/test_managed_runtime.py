@@ -11,9 +11,9 @@ import pytest
 
 from actors.container_runtime import cleanup, importing, processes
 from actors.container_runtime.prepare import prepare
-from actors.cri.client import CriClient
-from actors.cri.model import ContainerState
-from actors.linux import mountinfo
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.model import ContainerState
+from actors.shared.linux import mountinfo
 from proto import cri_pb2 as cri
 from tests.support.runtime import BUSYBOX_IMAGE, SANDBOX_IMAGE, RealRuntime, runtime_running
 

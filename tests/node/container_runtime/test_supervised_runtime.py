@@ -16,8 +16,8 @@ from actors.container_runtime.host import look
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.prepare import prepare
 from actors.container_runtime.program import NAME, child_spec
-from actors.cri.client import CriClient
-from actors.cri.model import ContainerState
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.model import ContainerState
 from supervision.application import Application
 from supervision.spec import ChildSpec, Policy
 from tests.support.cri_configs import container_config, sandbox_config

@@ -58,7 +58,7 @@ def refused(node: FaultyNode, *flags: str) -> str:
     own = [f"--root-dir={node.home}/refused", f"--config={node.home}/config.json", "--set-kernel-tunables=false"]
     arguments = [*own, *flags]
     done = subprocess.run(
-        [sys.executable, "-m", "actors.command", "start", *arguments], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "actors.agent.command", "start", *arguments], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -204,7 +204,7 @@ def test_a_pod_that_was_withdrawn_while_the_agent_was_down_is_ended(node):
 def test_a_second_agent_on_the_same_directory_is_refused_and_the_first_goes_on(node):
     arguments = [f"--root-dir={node.home}/root", f"--config={node.home}/config.json", "--set-kernel-tunables=false"]
     second = subprocess.run(
-        [sys.executable, "-m", "actors.command", "start", *arguments], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "actors.agent.command", "start", *arguments], capture_output=True, text=True, timeout=60
     )
     assert second.returncode == 1
     assert str(node.stage_pid) in second.stderr

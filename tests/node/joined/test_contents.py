@@ -7,7 +7,7 @@ import itertools
 import json
 import time
 
-from actors.api.errors import NotFound
+from actors.shared.api.errors import NotFound
 from tests.support.joined import Joined, container, pod, status
 from tests.support.waiting import in_time, wait_for
 

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 
-from actors.api.errors import Forbidden
+from actors.shared.api.errors import Forbidden
 from tests.support.api_connection import ApiConnection
 from tests.support.joined import NODE, NODES, Joined, condition, is_ready, status
 

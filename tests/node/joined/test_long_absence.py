@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from actors.cri.model import ContainerState
+from actors.shared.cri.model import ContainerState
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.api_process import ApiProcess
 from tests.support.joined import NODE, PODS, Joined, condition, container, is_ready, pod, status

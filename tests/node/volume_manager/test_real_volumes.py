@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.agent import Agent
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.linux import mountinfo, mounting
 from actors.pod_workers.messages import KnownPods
+from actors.shared.config.agent import Agent
+from actors.shared.linux import mountinfo, mounting
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.messages import (
     BindSubPaths,

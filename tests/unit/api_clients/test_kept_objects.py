@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from actors.api.client import Answer, Event
-from actors.api.errors import ApiError, NotFound, Unreachable
 from actors.api_clients import kept_objects
 from actors.api_clients.kept_object import IDLE_SECONDS
 from actors.api_clients.kept_objects import KeptObjects
 from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.shared.api.client import Answer, Event
+from actors.shared.api.errors import ApiError, NotFound, Unreachable
 
 
 def body(name: str, version: int = 1) -> dict[str, Any]:

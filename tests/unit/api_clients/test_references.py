@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.api_clients.messages import ObjectRef
 from actors.api_clients.references import references
-from actors.kube.codec import decode_pod
+from actors.shared.kube.codec import decode_pod
 
 
 def found(spec: dict[str, Any], phase: str = "") -> dict[str, bool]:

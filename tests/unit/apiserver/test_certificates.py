@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from actors.api import kubeconfig
-from actors.api.client import ApiClient
-from actors.api.errors import Unauthorized
+from actors.shared.api import kubeconfig
+from actors.shared.api.client import ApiClient
+from actors.shared.api.errors import Unauthorized
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.objects import Obj
 

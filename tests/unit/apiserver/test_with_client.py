@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api import kubeconfig
-from actors.api.client import ApiClient
-from actors.api.errors import ApiError
+from actors.shared.api import kubeconfig
+from actors.shared.api.client import ApiClient
+from actors.shared.api.errors import ApiError
 from tests.support.apiserver import ApiServer
 from tests.support.apiserver.authorizer import Grant
 from tests.support.apiserver.request import User

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from actors.config.checkpoints import Entry, State, Store, hash_of, layers_of
-from actors.config.documents import Document
 from actors.config_controller.commands import register
+from actors.shared.config.checkpoints import Entry, State, Store, hash_of, layers_of
+from actors.shared.config.documents import Document
 
 FIRST, SECOND = ([Document("f", {"maxPods": pods}, {})] for pods in (1, 2))
 

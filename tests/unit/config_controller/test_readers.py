@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import actors
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.config_controller.readers import ENGINE, READERS, RESTART, UNREAD
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from tests.support.source_files import parsed
 
 FIELDS = set(KubeletConfiguration.__struct_fields__)
-BELOW = {"api", "config", "config_controller", "cri", "demo", "kube", "linux"}
+BELOW = {"config_controller"}
 SOURCES = Path(actors.__file__).parent
 
 

@@ -3,7 +3,6 @@
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.config.checkpoints import State, instead_of
 from actors.config_controller.trial import (
     TRIAL_SECONDS,
     Back,
@@ -15,6 +14,7 @@ from actors.config_controller.trial import (
     Tick,
     decide,
 )
+from actors.shared.config.checkpoints import State, instead_of
 
 
 def after(*events, state=None):

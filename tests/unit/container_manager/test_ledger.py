@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.ledger import Entry, Ledger, conflict, entry_of, host_ports
-from actors.kube.container import Container, ContainerPort, ResourceRequirements
-from actors.kube.pod import Pod, PodSpec
+from actors.shared.kube.container import Container, ContainerPort, ResourceRequirements
+from actors.shared.kube.pod import Pod, PodSpec
 
 NODE = {"cpu": 1000, "memory": 1000, "ephemeral-storage": 1000, "pods": 3, "hugepages-2Mi": 4}
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.pod_limits import Rules, larger, milli_to_quota, milli_to_shares, pod_limits, size_name
-from actors.kube.container import Container, ResourceRequirements
-from actors.kube.pod import Pod, PodSpec
-from actors.linux.cgroup_limits import Limits
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.pod import Pod, PodSpec
+from actors.shared.linux.cgroup_limits import Limits
 
 RULES = Rules()
 

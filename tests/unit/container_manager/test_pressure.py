@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.eviction import Amount, Threshold
 from actors.container_manager.pressure import DISK, MEMORY, PIDS, Pressure, Seen, refuse
-from actors.kube.codec import decode_pod, encode
+from actors.shared.config.eviction import Amount, Threshold
+from actors.shared.kube.codec import decode_pod, encode
 
 MEMORY_LEFT = Threshold("memory.available", Amount(absolute=100))
 DISK_LEFT = Threshold("nodefs.available", Amount(percent=10.0), reclaim=Amount(absolute=50))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.container_manager.reserved_cgroups import reserved_cgroups
-from actors.linux.cgroup_limits import Limits
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.linux.cgroup_limits import Limits
 
 RESERVED = {
     "systemReserved": {"cpu": "500m", "memory": "1Gi", "pid": "1000", "ephemeral-storage": "1Gi"},

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.container_manager.slices import SliceError, Slices
-from actors.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_limits import Limits
 
 POD = ("kubepods", "pod1")
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from actors.container_manager.ledger import Entry, Ledger
 from actors.container_manager.tiers import tier_limits
-from actors.linux.cgroup_limits import UNLIMITED
+from actors.shared.linux.cgroup_limits import UNLIMITED
 
 AMOUNTS = st.lists(st.integers(0, 1000), max_size=5)
 

@@ -9,7 +9,7 @@ import pytest
 from actors.container_runtime import host as looking
 from actors.container_runtime.errors import MissingPrograms, ProgramFailed
 from actors.container_runtime.host import can_overlay, has_hugetlb, look, parse_version, routed_networks
-from actors.linux.mountinfo import parse
+from actors.shared.linux.mountinfo import parse
 
 ROUTES = """Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT
 eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.config.agent import Agent
-from actors.config.duration import Duration
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.pod_workers.table import TRANSITIONS
+from actors.shared.config.agent import Agent
+from actors.shared.config.duration import Duration
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from actors.tree import tree
 from supervision.spec import ChildSpec, walk
 from tests.support.source_files import parsed
@@ -20,7 +20,11 @@ ROOT = Path(__file__).parents[3]
 MOST_LINES = 400
 MOST_LINES_OF_A_TEST = 500
 MOST_LINES_OF_A_FUNCTION = 60
-TABLES = {"actors/config/flag_table.py", "actors/config/kubelet_configuration.py", "actors/config/feature_gates.py"}
+TABLES = {
+    "actors/shared/config/flag_table.py",
+    "actors/shared/config/kubelet_configuration.py",
+    "actors/shared/config/feature_gates.py",
+}
 SOURCES = sorted(path for top in ("supervision", "actors") for path in (ROOT / top).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
@@ -101,4 +105,5 @@ def test_what_cannot_be_read_is_caught_by_one_name():
     """The parser raises three kinds of errors for it; who names one of them forgets the others."""
     naming = re.compile(r"^ *except .*\bmsgspec\.\w+Error", re.MULTILINE)
     found = {relative(path) for path in SOURCES if naming.search(path.read_text())}
-    assert found == {"actors/kube/codec.py"}, "catch supervision.errors.UNREADABLE"  # it reads such objects once more
+    # the codec reads such objects once more
+    assert found == {"actors/shared/kube/codec.py"}, "catch supervision.errors.UNREADABLE"

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actors.cert_manager.messages import ServingCertificate
-from actors.config import tls as names
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.http_servers import late_verdict
 from actors.http_servers.tls import BadCertificate, identity_on, server_context
+from actors.shared.config import tls as names
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
 NOW = datetime.datetime.now(datetime.UTC)
 HOUR = datetime.timedelta(hours=1)

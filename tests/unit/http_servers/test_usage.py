@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.http_servers.stats import disk, host, places
 from actors.http_servers.stats.collecting import Collector
 from actors.http_servers.stats.usage import Pressure, psi_of, read
-from actors.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 
 PSI = "some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12"
 V2 = {

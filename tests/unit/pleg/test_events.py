@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cri.model import ContainerState
 from actors.pleg.events import Event, EventType, Listed, events
+from actors.shared.cri.model import ContainerState
 
 S, E = ContainerState, EventType
 

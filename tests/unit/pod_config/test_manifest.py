@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube import codec
 from actors.pod_config.defaults import default_pull_policy
 from actors.pod_config.errors import ManifestError
 from actors.pod_config.identity import fnv128a
 from actors.pod_config.manifest import Origin, from_process, read_in_process, read_manifest
+from actors.shared.kube import codec
 
 ORIGIN = Origin("file", "/etc/kubernetes/manifests/web.yaml", "Node-1")
 WEB = """

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime, Sandbox
-from actors.kube.container import Container, ContainerRestartRule, ExitCodes, Probe
-from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
-from actors.kube.pod import Pod, PodSpec
 from actors.pod_workers.actions import Actions, Verdicts, compute
 from actors.pod_workers.hashing import container_hash
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.shared.kube.pod import Pod, PodSpec
 
 NOW = 1_000_000.0
 NONE = Verdicts()

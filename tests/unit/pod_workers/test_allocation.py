@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from actors.cri.model import Container as Ran
-from actors.kube import codec
-from actors.kube.container import ResourceRequirements
-from actors.kube.names import CONTAINER_RESOURCES
-from actors.kube.pod import Pod
 from actors.pod_workers import allocation
 from actors.pod_workers.actions import Start
 from actors.pod_workers.container_config import container_annotations
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube import codec
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.names import CONTAINER_RESOURCES
+from actors.shared.kube.pod import Pod
 
 
 def pod_of(**resources: dict) -> Pod:

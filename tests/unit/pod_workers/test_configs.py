@@ -7,9 +7,6 @@ import json
 import msgspec
 import pytest
 
-from actors.kube.codec import decode_pod, encode
-from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
-from actors.kube.pod import Pod
 from actors.pod_workers.actions import Start
 from actors.pod_workers.container_config import Parts, container_config, stop_signal
 from actors.pod_workers.dns import Dns
@@ -20,6 +17,9 @@ from actors.pod_workers.mounts import Sources, expanded_subpath, read_only_volum
 from actors.pod_workers.names import kernel_hostname
 from actors.pod_workers.resources import Limits, Machine, limits, oom_score, quota, shares
 from actors.pod_workers.sandbox_config import Surroundings, sandbox_config
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.shared.kube.pod import Pod
 from proto import cri_pb2 as cri
 from tests.support.driven import container, pod
 

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube.meta import ObjectMeta
-from actors.kube.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec
 from actors.pod_workers.dns import (
     MAX_SEARCH_CHARACTERS,
     MAX_SEARCHES,
@@ -19,6 +17,8 @@ from actors.pod_workers.dns import (
     parse_resolv_conf,
     pod_dns,
 )
+from actors.shared.kube.meta import ObjectMeta
+from actors.shared.kube.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec
 
 HOST = Dns(servers=["192.0.2.53"], searches=["example.org"], options=["timeout:1"])
 CLUSTER = Dns(

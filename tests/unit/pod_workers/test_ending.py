@@ -8,14 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cri.model import Container as Ran
-from actors.cri.model import ContainerState, PodRuntime
-from actors.kube.container import Container, ContainerPort, ExecAction, Lifecycle, LifecycleHandler, Probe, SleepAction
-from actors.kube.meta import ObjectMeta
-from actors.kube.pod import Pod, PodSpec
 from actors.pod_workers.actions import Start
 from actors.pod_workers.container_config import container_annotations
 from actors.pod_workers.ending import Ending, alive, end_all, grace_of, plan, unborn, waves
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.kube.container import (
+    Container,
+    ContainerPort,
+    ExecAction,
+    Lifecycle,
+    LifecycleHandler,
+    Probe,
+    SleepAction,
+)
+from actors.shared.kube.meta import ObjectMeta
+from actors.shared.kube.pod import Pod, PodSpec
 
 HOOK = LifecycleHandler(exec=ExecAction(command=["bye"]))
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube.codec import decode_pod, encode
-from actors.kube.container import FileKeySelector
 from actors.pod_workers.env_files import parse, read, selectors, value
 from actors.pod_workers.environment import Place, environment
 from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.container import FileKeySelector
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import os
 
 import pytest
 
-from actors.cri.model import Container as Ran
-from actors.kube.container import Container
-from actors.kube.meta import ObjectMeta
-from actors.kube.pod import Pod
 from actors.pod_workers import files
 from actors.pod_workers.names import hostname, log_link, pod_log_directory
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube.container import Container
+from actors.shared.kube.meta import ObjectMeta
+from actors.shared.kube.pod import Pod
 
 POD = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="u"))
 

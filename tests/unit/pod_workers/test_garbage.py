@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.pod_workers.garbage import Policy, dead_containers, dead_sandboxes, policy_of, surplus
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 
 S = ContainerState
 NOW = 1000.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.kube.container import Container
 from actors.pod_workers.hashing import container_hash, fnv1a_32
+from actors.shared.kube.container import Container
 
 
 def test_the_hash_is_the_one_that_the_reference_guards_against_change():

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from actors.kube.container import HTTPGetAction, LifecycleHandler
 from actors.pod_workers.hooks import HookFailed, run_hook
+from actors.shared.kube.container import HTTPGetAction, LifecycleHandler
 
 
 @asynccontextmanager

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.config.kubelet_configuration import KubeletConfiguration
-from actors.cri.errors import Unavailable
-from actors.cri.model import Container, ContainerState, PodRuntime
 from actors.pod_workers.log_rotation import Limits, LogRotation, compress, limits_of, rotated_name, tidy
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.errors import Unavailable
+from actors.shared.cri.model import Container, ContainerState, PodRuntime
 
 NOW = 1_780_000_000.0
 OLD = [f"0.log.2026010{day}-000000" for day in range(1, 7)]

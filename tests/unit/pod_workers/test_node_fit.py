@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.kube.codec import decode_pod
-from actors.kube.pod import Pod
 from actors.pod_workers.node_fit import NodeFacts, read_node, unfit
+from actors.shared.kube.codec import decode_pod
+from actors.shared.kube.pod import Pod
 
 LABELS = {"zone": "a", "size": "8", "kubernetes.io/os": "linux"}
 

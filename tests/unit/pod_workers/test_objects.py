@@ -8,13 +8,13 @@ import json
 import pytest
 
 from actors.api_clients.messages import ObjectRef, ObjectState
-from actors.kube.codec import decode_pod, encode
 from actors.pod_workers.container_config import expand_all
 from actors.pod_workers.environment import Environment, Place, environment, references
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.host_addresses import wanted
 from actors.pod_workers.objects import Objects
 from actors.pod_workers.service_links import service_environment
+from actors.shared.kube.codec import decode_pod, encode
 
 PLACE = Place(node_name="n")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from actors.cri.model import PodRuntime, Sandbox
 from actors.pod_workers.observing import with_addresses
+from actors.shared.cri.model import PodRuntime, Sandbox
 
 
 def runtime(*boxes: tuple[str, bool, list[str]]) -> PodRuntime:

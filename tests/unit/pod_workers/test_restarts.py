@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cri.model import Container, ContainerState
-from actors.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.pod_workers.restarts import next_row, pause_after, start_not_before
+from actors.shared.cri.model import Container, ContainerState
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 
 NOW = 1500.0
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from actors.kube.codec import decode_pod, encode
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.security import container_context, namespaces, sandbox_context
+from actors.shared.kube.codec import decode_pod, encode
 from proto import cri_pb2 as cri
 
 

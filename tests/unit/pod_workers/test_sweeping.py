@@ -6,9 +6,9 @@ import os
 import time
 from pathlib import Path
 
-from actors.config.agent import Agent
-from actors.config.kubelet_configuration import KubeletConfiguration
 from actors.pod_workers.sweeping import MIN_AGE_SECONDS, orphans, ours, sweep
+from actors.shared.config.agent import Agent
+from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
 WORKER = "pod_workers/worker/0"
 

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Callable
 import grpc
 import pytest
 
-from actors.cri.errors import DeadlineExceeded, Unavailable
-from actors.cri.model import ExecResult
 from actors.prober.exec_probe import ExecProbes
 from actors.prober.grpc_probe import METHOD, probe_grpc
 from actors.prober.http_probe import HttpTarget, probe_http
 from actors.prober.outcome import OUTPUT_BYTES
 from actors.prober.tcp_probe import probe_tcp
+from actors.shared.cri.errors import DeadlineExceeded, Unavailable
+from actors.shared.cri.model import ExecResult
 
 Answer = bytes | Callable[[str], bytes] | None
 

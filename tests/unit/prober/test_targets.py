@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube.container import Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, HTTPHeader
 from actors.prober.grpc_probe import encoded, status_of, varint
 from actors.prober.http_probe import request
 from actors.prober.targets import TargetError, command_of, http_target, port_of
+from actors.shared.kube.container import Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, HTTPHeader
 
 WEB = Container(name="c", ports=[ContainerPort(containerPort=8080, name="http")])
 

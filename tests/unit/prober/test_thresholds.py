@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube.container import Probe
 from actors.prober.outcome import Outcome
 from actors.prober.thresholds import Streak, decide
+from actors.shared.kube.container import Probe
 
 GOOD, BAD, ERROR = Outcome("success"), Outcome("failure"), Outcome("error")
 outcomes = st.lists(st.sampled_from([GOOD, BAD, ERROR]), max_size=40)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube import codec
-from actors.kube.pod import PodStatus
+from actors.shared.kube import codec
+from actors.shared.kube.pod import PodStatus
 from actors.status_manager.api_pods import ApiPods, read
 from actors.status_manager.patch import OWNED_CONDITIONS, body, is_transition, status_patch
 from tests.support.pods_of_api import ApiPodStore

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.cri.model import Container as Runtime
-from actors.cri.model import ContainerState, PodRuntime, Sandbox, User
-from actors.kube import codec
-from actors.kube.container import ResourceRequirements
-from actors.kube.pod import Pod, PodStatus
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox, User
+from actors.shared.kube import codec
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.pod import Pod, PodStatus
 from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube import codec
+from actors.shared.kube import codec
 from actors.status_manager.api_pods import ApiPod
 from actors.status_manager.known import Known
 from actors.status_manager.messages import PodObserved

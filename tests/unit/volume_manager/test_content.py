@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
-from actors.kube.codec import decode_pod
-from actors.kube.pod import Pod
+from actors.shared.kube.codec import decode_pod
+from actors.shared.kube.pod import Pod
 from actors.volume_manager import plan
 from actors.volume_manager.content import ContentError, Given, TokenWanted, files, only_user, tokens_wanted
 from actors.volume_manager.downward import File

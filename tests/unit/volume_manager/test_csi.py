@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from actors.kube.codec import decode_pod, encode
+from actors.shared.kube.codec import decode_pod, encode
 from actors.volume_manager import plan
 from actors.volume_manager.claims import Found
 from actors.volume_manager.content import TokenWanted

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kube.container import Container, ResourceRequirements
-from actors.kube.meta import ObjectFieldSelector, ObjectMeta, ResourceFieldSelector
-from actors.kube.pod import Pod, PodSpec
-from actors.kube.volumes import DownwardAPIVolumeFile, DownwardAPIVolumeSource
-from actors.linux.beneath import UnsafePathError
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.meta import ObjectFieldSelector, ObjectMeta, ResourceFieldSelector
+from actors.shared.kube.pod import Pod, PodSpec
+from actors.shared.kube.volumes import DownwardAPIVolumeFile, DownwardAPIVolumeSource
+from actors.shared.linux.beneath import UnsafePathError
 from actors.volume_manager.atomic import write
 from actors.volume_manager.downward import DownwardError, File, field, files, lines, resource
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from actors.kube.codec import decode_pod, encode
-from actors.kube.volumes import Volume
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.volumes import Volume
 from actors.volume_manager import plan
 from actors.volume_manager.layout import is_name, is_uid
 from actors.volume_manager.mount_program import command

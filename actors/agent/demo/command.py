@@ -1,0 +1,178 @@
+"""The demo's story, told while it happens: start, a pod runs, the tree and the pod's log, the end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from actors.container_runtime.errors import RuntimeSetupError
+from actors.shared.config.errors import ConfigErrors
+
+from .layout import DEFAULT_ROOT_DIR, MANAGED, POD, Layout, log_lines
+from .node import DemoRefused, Node, supervise
+
+RUNNING_SECONDS: Final = 60.0
+"""Until the sample runs; on a slow disk the first start takes longest, as images are made."""
+GONE_SECONDS: Final = 30.0
+POLL_SECONDS: Final = 0.1
+
+HINTS: Final = """\
+Break something, in another terminal, and watch the pod's log go on:
+  {supervise} inject pleg crash {root}
+  {supervise} inject pod_workers/worker/0 hang {root}
+  {supervise} incidents {root}
+  {supervise} top {root}
+Other pods: put manifests into {manifests}. The agent's log: {log}
+Ctrl-C stops everything and removes it."""
+
+
+def register(subparsers: Any) -> argparse.ArgumentParser:
+    """Add `demo` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "demo",
+        help="a node on this machine with a sample pod, until Ctrl-C",
+        description="Start an agent with a containerd of its own in a directory of its own, run a sample pod, show the "
+        "tree and the pod's log. Ctrl-C stops and removes all of it. Needs root, and the packages that `make deps` "
+        "installs.",
+    )
+    parser.add_argument("--root-dir", default=DEFAULT_ROOT_DIR, help="directory for all of it (default: %(default)s)")
+    parser.add_argument(
+        "--container-runtime-endpoint", default=MANAGED, help="a runtime that is there, unix:///... (default: its own)"
+    )
+    parser.add_argument("--once", action="store_true", help="do not wait for Ctrl-C: stop once the pod has spoken")
+    parser.set_defaults(run=run, execute=run)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0 when the pod ran and everything was removed."""
+    layout = Layout(os.path.abspath(arguments.root_dir))
+    node = Node(layout, arguments.container_runtime_endpoint, sample())
+    story = Story(node, sys.stdout)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, story.on_signal)
+    return story.tell(once=arguments.once)
+
+
+def sample() -> Path:
+    """The manifest that came with the agent: beside the sources, else where the wheel puts what an operator reads."""
+    beside = Path(__file__).parents[3] / "etc" / "pods" / "hello.yaml"
+    return beside if beside.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "pods" / "hello.yaml"
+
+
+class Story:
+    """One run of the demo."""
+
+    def __init__(self, node: Node, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._node, self._out, self._clock = node, out, clock
+        self._stopped = False
+        self._told = 0
+        self._log: Path | None = None
+        self._position = 0
+
+    def on_signal(self, number: int, frame: object) -> None:
+        self._stopped = True
+
+    def tell(self, *, once: bool) -> int:
+        try:
+            self._node.check()
+            self._say(f"starting an agent with its own containerd in {self._node.layout.root}")
+            self._node.start()
+        except (DemoRefused, RuntimeSetupError, ConfigErrors, OSError) as error:
+            sys.stderr.write(f"error: {error}\n")
+            return 1
+        try:
+            code = self._show(once=once)
+        finally:
+            left = self._end()
+        if left:
+            sys.stderr.write(f"error: could not be removed: {', '.join(left)}\n")
+        return 1 if left else code
+
+    # -- its parts --------------------------------------------------------------------------------------------------
+    def _show(self, *, once: bool) -> int:
+        start = self._clock()
+        if not self._until(self._pod_runs, RUNNING_SECONDS):
+            return 0 if self._stopped else self._fail("the sample pod does not run")
+        self._say(f"pod {POD} is Running after {self._clock() - start:.1f} s")
+        if moved := self._node.moved_ports():
+            self._say(moved)
+        root = f"--root-dir={self._node.layout.root}"
+        command = supervise("tree", root)
+        self._say(f"\n$ {' '.join(command)}")
+        subprocess.run(command, check=False, timeout=10)
+        layout = self._node.layout
+        self._say(
+            "\n"
+            + HINTS.format(supervise=command[0], root=root, manifests=layout.manifests, log=layout.agent_log)
+            + "\n"
+        )
+        self._until(self._pod_speaks if once else self._follow, RUNNING_SECONDS if once else float("inf"))
+        if self._node.ended() and not self._stopped:
+            return self._fail("the agent ended")
+        return 0 if self._told or self._stopped else self._fail("the sample pod says nothing")
+
+    def _end(self) -> list[str]:
+        """Stop in order: the pod, the agent, what is left of both."""
+        self._say("\nstopping the pod and the agent, removing everything")
+        if not self._node.ended():
+            self._node.retire_pod()
+            self._stopped = False
+            self._until(lambda: self._node.phases() == {}, GONE_SECONDS)
+        self._node.stop()
+        left = self._node.remove()
+        self._say("nothing is left" if not left else "")
+        return left
+
+    def _pod_runs(self) -> bool:
+        return (self._node.phases() or {}).get(POD) == "Running"
+
+    def _pod_speaks(self) -> bool:
+        return not self._follow() and self._told > 0
+
+    def _follow(self) -> bool:
+        """Pass on what the pod has said since the last time. Never done."""
+        newest = self._node.container_log()
+        if newest != self._log:
+            self._log, self._position = newest, 0
+        for line in log_lines(self._read_on()):
+            self._told += 1
+            self._say(f"{POD} | {line}")
+        return False
+
+    def _read_on(self) -> str:
+        """The whole lines that are new in the log."""
+        if self._log is None:
+            return ""
+        try:
+            with self._log.open("rb") as file:
+                file.seek(self._position)
+                whole, end, _ = file.read().rpartition(b"\n")
+        except FileNotFoundError:  # rotated away since it was found
+            return ""
+        self._position += len(whole) + len(end)
+        return whole.decode(errors="replace")
+
+    def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Whether it came true before the time was up, the agent ended or a signal came."""
+        end = self._clock() + seconds
+        while not self._stopped and not self._node.ended() and self._clock() < end:
+            if condition():
+                return True
+            time.sleep(POLL_SECONDS)
+        return False
+
+    def _fail(self, what: str) -> int:
+        sys.stderr.write(f"error: {what}; the last words of the agent:\n{self._node.last_words()}\n")
+        return 1
+
+    def _say(self, text: str) -> None:
+        self._out.write(f"{text}\n")
+        self._out.flush()

@@ -1,0 +1,245 @@
+"""The demo's node: made, started, looked at, stopped, and removed with all that it left on the host."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.container_runtime import cleanup
+from actors.container_runtime.errors import NotRoot
+from actors.container_runtime.host import look
+from actors.container_runtime.instance import Instance
+from actors.shared.config.agent import Agent
+from actors.shared.config.loading import load
+from actors.shared.linux import mountinfo
+from actors.status_manager.messages import GetPods, Pods
+from supervision.client import Client
+from supervision.errors import AskError
+from supervision.protocol import GetTree, Tree
+from supervision.stage.lock import AlreadyRunning, Lock
+
+from .layout import MANAGED, NODE_PORT, POD, Layout, configuration, flags, rendered
+
+ANSWER_SECONDS: Final = 2.0
+STOP_SECONDS: Final = 60.0
+
+
+class DemoRefused(Exception):
+    """Why it is not started; the text says what to do."""
+
+
+class Node:
+    """One, in one root directory. `start` first."""
+
+    def __init__(self, layout: Layout, endpoint: str, sample: Path) -> None:
+        self.layout, self._endpoint, self._sample = layout, endpoint, sample
+        self.agent: Agent | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    # -- before ---------------------------------------------------------------------------------------------------
+    def check(self) -> None:
+        """Raises DemoRefused, RuntimeSetupError when it cannot be started here."""
+        if os.geteuid() != 0:
+            raise NotRoot
+        if self._endpoint == MANAGED:
+            look(self.layout.root)
+        root = Path(self.layout.root)
+        if root.exists() and any(root.iterdir()) and not Path(self.layout.mark).exists():
+            raise DemoRefused(
+                f"{root} holds something that is not the demo's: give another --root-dir (make: ROOT_DIR=)"
+            )
+
+    def start(self) -> None:
+        """Make the directory and start the agent. Raises DemoRefused, ConfigErrors, OSError."""
+        layout = self.layout
+        self._make()
+        self.agent = load(flags(layout, self._endpoint))
+        if self._answers():
+            root = f"--root-dir={layout.root}"
+            raise DemoRefused(f"an agent runs in {layout.root} already; stop it with: supervise stop {root}")
+        if Path(layout.agent_log).exists():
+            self._begin_again()
+        shutil.copy(self._sample, layout.manifest)
+        with open(layout.agent_log, "ab") as log:
+            self.process = subprocess.Popen(
+                supervise("start", *flags(layout, self._endpoint)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the demo, which stops it in order
+            )
+
+    def _make(self) -> None:
+        layout = self.layout
+        for directory in (layout.root, layout.manifests, layout.pod_logs):
+            os.makedirs(directory, mode=0o750, exist_ok=True)
+        Path(layout.mark).touch()
+        Path(layout.config).write_text(rendered(configuration(layout, _is_free, _any_port)))
+
+    def _begin_again(self) -> None:
+        """One was killed before it could remove what it made."""
+        if left := self._remove_traces():
+            raise DemoRefused(f"an earlier demo left what cannot be removed: {', '.join(left)}")
+        self._make()
+
+    # -- while it runs ----------------------------------------------------------------------------------------------
+    def ended(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def phases(self) -> dict[str, str] | None:
+        """Phase of each pod by name; None while nobody answers."""
+        answer = self._ask_pods()
+        if answer is None:
+            return None
+        return {pod.metadata.name: pod.status.phase for pod in msgspec.json.decode(answer.data, type=_PodList).items}
+
+    def container_log(self) -> Path | None:
+        """The newest log of the sample's container."""
+        found = Path(self.layout.pod_logs).glob(f"default_{POD}_*/*/*.log")
+        return max(found, key=_changed, default=None)
+
+    def moved_ports(self) -> str:
+        """What to say when the usual ports were taken."""
+        config = self.agent.config if self.agent else None
+        if config is None or config.port == NODE_PORT:
+            return ""
+        return f"ports of another agent were met: this one serves on {config.port} and {config.healthzPort}"
+
+    def last_words(self, lines: int = 15) -> str:
+        try:
+            return "\n".join(Path(self.layout.agent_log).read_text(errors="replace").splitlines()[-lines:])
+        except OSError:
+            return ""
+
+    # -- after ------------------------------------------------------------------------------------------------------
+    def retire_pod(self) -> None:
+        Path(self.layout.manifest).unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Stop the agent; its pods go on."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def remove(self) -> list[str]:
+        """Take everything away that is left. Answers what could not be removed."""
+        return self._remove_traces() if self.agent is not None else []
+
+    def _remove_traces(self) -> list[str]:
+        agent, left = self.agent, []
+        if agent is None:
+            return []
+        if agent.managed_runtime:
+            instance = Instance(root=agent.managed_runtime_dir, state=agent.managed_state_dir)
+            left += cleanup.purge(instance, (f"{self.layout.cgroup}/kubepods", self.layout.cgroup))
+        left += cleanup.unmount_below(self.layout.root)
+        _unlink_links(agent.container_logs_dir, self.layout.root)
+        left += _remove_run_dir(Path(agent.run_dir))
+        if any(_mounts_below(self.layout.root)):
+            return [*left, self.layout.root]  # never delete what lies on the other side of a mount
+        shutil.rmtree(self.layout.root, ignore_errors=True)
+        return [*left, self.layout.root] if os.path.exists(self.layout.root) else left
+
+    # -- asked from outside -----------------------------------------------------------------------------------------
+    def _answers(self) -> bool:
+        try:
+            self._client().ask(GetTree(), Tree, timeout=ANSWER_SECONDS)
+        except (AskError, OSError):
+            return False
+        return True
+
+    def _ask_pods(self) -> Pods | None:
+        try:
+            return self._client().ask(GetPods(), Pods, name="status_manager", timeout=ANSWER_SECONDS)
+        except (AskError, OSError):
+            return None
+
+    def _client(self) -> Client:
+        if self.agent is None:
+            raise AskError("not started")
+        return Client(Path(self.agent.run_dir))
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+
+
+class _Status(msgspec.Struct):
+    phase: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+class _PodList(msgspec.Struct):
+    items: list[_Pod] = []
+
+
+def supervise(*words: str) -> list[str]:
+    """The command line of `supervise`, of the environment that this runs in."""
+    script = Path(sys.executable).with_name("supervise")
+    return [str(script) if script.exists() else "supervise", *words]
+
+
+def _remove_run_dir(directory: Path) -> list[str]:
+    """Under its lock: a stage that was killed has a janitor, who is at work there for a moment yet."""
+    if not directory.exists():
+        return []
+    try:
+        lock = Lock(directory)
+    except AlreadyRunning as error:
+        return [f"{directory} ({error})"]
+    shutil.rmtree(directory, ignore_errors=True)
+    lock.release()
+    return []
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # removed since it was found
+        return 0.0
+
+
+def _unlink_links(directory: str, target: str) -> None:
+    """Remove the links there that lead to something below `target`."""
+    for link in Path(directory).glob("*.log"):
+        if link.is_symlink() and os.readlink(link).startswith(f"{target}/"):
+            link.unlink(missing_ok=True)
+
+
+def _mounts_below(directory: str) -> Iterator[str]:
+    real = os.path.realpath(directory)
+    return (one.point for one in mountinfo.read() if one.point == real or one.point.startswith(f"{real}/"))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("", port))
+        except OSError:
+            return False
+        return True
+
+
+def _any_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("", 0))
+        return int(sock.getsockname()[1])

@@ -1,0 +1,180 @@
+"""`supervise run-once`: start the pods of the sources, print what became of each, and end; the pods go on.
+
+The agent runs meanwhile, as `supervise start` with the same flags does, but without its servers.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from actors.pod_config.messages import GetSources, Sources
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.loading import load
+from actors.shared.kube.pod import ContainerStatus, Pod
+from actors.shared.linux.tied import tied
+from actors.status_manager.messages import GetPods, Pods
+from supervision.client import Client
+from supervision.errors import AskError
+
+TIMEOUT_SECONDS: Final = 300.0
+POLL_SECONDS: Final = 0.1
+STOP_SECONDS: Final = 60.0
+HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
+"""Reasons for waiting that only a change of the pod ends."""
+_ABOUT: Final = """\
+Usage: supervise run-once [--timeout=SECONDS] [-o json] [flags of start]
+
+Starts the static pods of staticPodPath and staticPodURL, prints what became of each, and ends. The pods go on. Exit
+code 0: every pod was started; 1: one was not (within 300 s, or --timeout), a manifest is wrong, or the agent failed.
+"""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What became of one pod, or of a source (`pod` is then what is wrong with which file)."""
+
+    pod: str
+    outcome: Literal["started", "waiting", "failed"]
+    detail: str = ""
+
+
+def outcome_of(pod: Pod) -> Outcome:
+    """Started is a pod whose containers have all begun to run, or have ended well. Pure."""
+    name, status = f"{pod.metadata.namespace}/{pod.metadata.name}", pod.status
+    if status.phase == "Succeeded":
+        return Outcome(name, "started", "ended well")
+    if status.phase == "Failed":
+        return Outcome(name, "failed", ": ".join(filter(None, (status.reason, status.message))) or _ends(pod))
+    said = [(one.name, one.state.waiting) for one in (*status.initContainerStatuses, *status.containerStatuses)]
+    hopeless = [f"{which}: {why.reason}: {why.message}" for which, why in said if why and why.reason in HOPELESS]
+    if hopeless:
+        return Outcome(name, "failed", "; ".join(hopeless))
+    begun = [_begun(one) for one in status.containerStatuses]
+    if status.phase == "Running" and len(begun) == len(pod.spec.containers) and all(begun):
+        return Outcome(name, "started")
+    waiting = [f"{which}: {why.reason}" for which, why in said if why and why.reason]
+    return Outcome(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not looked at yet")
+
+
+def _begun(one: ContainerStatus) -> bool:
+    ended = one.state.terminated
+    return one.state.running is not None or (ended is not None and ended.exitCode == 0)
+
+
+def _ends(pod: Pod) -> str:
+    status = pod.status
+    ended = [(one.name, one.state.terminated) for one in (*status.initContainerStatuses, *status.containerStatuses)]
+    return "; ".join(f"{name}: exit code {end.exitCode}" for name, end in ended if end and end.exitCode)
+
+
+def run(words: Sequence[str]) -> int:
+    """The exit code."""
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(_ABOUT)
+        return 0
+    try:
+        seconds, as_json, flags = _options(words)
+        agent = load([*flags, "--runonce=false"])
+        if not agent.standalone:
+            raise ConfigErrors([Problem("--kubeconfig", agent.kubeconfig, "run-once is for pods of files and URLs")])
+    except ConfigErrors as error:
+        sys.stderr.writelines(f"error: {problem}\n" for problem in error.problems)
+        return 1
+    process = _started([*flags, "--runonce=false", "--enable-server=false"])
+    try:
+        outcomes, failed = _watch(agent, process, seconds)
+    except KeyboardInterrupt:
+        process.wait(STOP_SECONDS)  # the signal went to it as well
+        return 128 + signal.SIGINT
+    finally:
+        _stop(process)
+    _show(outcomes, as_json)
+    return 1 if failed or any(one.outcome != "started" for one in outcomes) else 0
+
+
+def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
+    """Timeout, whether JSON is asked for, and the rest. Raises ConfigErrors."""
+    rest, seconds, as_json = list(words), TIMEOUT_SECONDS, False
+    for word in words:
+        if word in ("-ojson", "-o=json", "--output=json"):
+            as_json = True
+            rest.remove(word)
+        elif word.startswith("--timeout="):
+            try:
+                seconds = float(word.removeprefix("--timeout="))
+            except ValueError:
+                raise ConfigErrors([Problem("--timeout", word, "must be a number of seconds")]) from None
+            rest.remove(word)
+    if "-o" in rest:
+        place = rest.index("-o")
+        as_json = rest[place + 1 : place + 2] == ["json"]
+        del rest[place : place + 2]
+    return seconds, as_json, rest
+
+
+def _started(flags: Sequence[str]) -> subprocess.Popen[bytes]:
+    """The agent, which ends when this process does, however that is."""
+    command = [sys.executable, "-m", "actors.agent.command", "start", *flags]
+    return subprocess.Popen(tied(command), stdin=subprocess.DEVNULL)
+
+
+def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tuple[list[Outcome], bool]:
+    """Look until every pod was started or has failed; what was seen last, and whether the agent is gone."""
+    outcomes: list[Outcome] = []
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        found = _look(agent)
+        if found is not None:
+            outcomes, whole = found
+            if whole and all(one.outcome != "waiting" for one in outcomes):
+                return outcomes, False
+        time.sleep(POLL_SECONDS)
+    return outcomes, process.poll() is not None or not outcomes
+
+
+def _look(agent: Agent) -> tuple[list[Outcome], bool] | None:
+    """What became of each pod so far, and whether these are all there are; None while nobody answers."""
+    try:
+        with closing(Client(Path(agent.run_dir))) as client:
+            sources = client.ask(GetSources(), Sources, name="pod_config", timeout=2.0)
+            answer = client.ask(GetPods(), Pods, name="status_manager", timeout=2.0)
+    except (AskError, OSError):
+        return None
+    pods = msgspec.json.decode(answer.data, type=_PodList).items
+    wrong = [Outcome(said, "failed") for source in sources.sources for said in source.errors]
+    outcomes = sorted((outcome_of(pod) for pod in pods), key=lambda one: one.pod)
+    whole = sources.ready and len(pods) >= sum(source.pods for source in sources.sources)
+    return [*outcomes, *wrong], whole
+
+
+class _PodList(msgspec.Struct):
+    items: list[Pod] = []
+
+
+def _stop(process: subprocess.Popen[Any]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _show(outcomes: Sequence[Outcome], as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(outcomes)).decode() + "\n")
+        return
+    for one in outcomes:
+        sys.stdout.write(f"{one.pod}: {one.outcome}{f' ({one.detail})' if one.detail else ''}\n")
+    started = sum(one.outcome == "started" for one in outcomes)
+    sys.stdout.write(f"{started} of {len(outcomes)} started\n")

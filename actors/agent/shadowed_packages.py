@@ -1,0 +1,49 @@
+"""Finds out that another project's package stands where ours should: before anything of ours is imported.
+
+PyPI has a `supervision` and a `proto-plus` (imported as `proto`) that have nothing to do with this agent. In the same
+environment they hide our packages, or overwrite their files, and what fails then is some import deep down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from typing import Final
+
+PACKAGES: Final = ("supervision", "actors", "proto")
+MARK: Final = '__project__ = "troupelet"'
+"""A line of the `__init__.py` of each."""
+
+
+def shadowed(
+    find: Callable[[str], ModuleSpec | None] = PathFinder.find_spec, home: Path = Path(__file__).parents[2]
+) -> str:
+    """What is wrong and what to do, or nothing. `home`: the directory that holds our packages."""
+    wrong = [text for name in PACKAGES if (text := _judge(name, find(name), home / name))]
+    if not wrong:
+        return ""
+    return (
+        "; ".join(wrong)
+        + ". Other projects have packages of these names: install troupelet into a virtual environment "
+        "of its own (python3 -m venv DIRECTORY), and do not set PYTHONPATH"
+    )
+
+
+def _judge(name: str, found: ModuleSpec | None, ours: Path) -> str:
+    if found is None:
+        return f"package {name} is missing: it should be {ours}"
+    origin = Path(found.origin) if found.origin else None
+    if origin is None or origin.parent.resolve() != ours.resolve():
+        at = origin or ", ".join(found.submodule_search_locations or ())
+        return f"package {name} is another project's: {at} comes before {ours}"
+    if MARK not in _text(origin):
+        return f"package {name} was overwritten by another project's: {origin}"
+    return ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,122 @@
+"""`supervise start`: from the command line to a running tree. Every step is somebody else's; here is their order."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.commands import early_text
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.log_settings import set_logging
+from actors.shared.config.places import default_policy_file
+from actors.shared.config.startup import announced, prepare
+from actors.tree import PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
+from supervision import logs
+from supervision.application import Application, run
+from supervision.incidents import Incidents
+from supervision.spec import ChildSpec, Policy
+
+from . import start_checks
+from .validation import load_with_all, policies
+
+EXIT_REFUSED: Final = 1
+"""The flags, the configuration, the policy or the host do not allow a start; the text says why."""
+
+log = logging.getLogger("stage")
+
+
+def start(argv: Sequence[str], program: str = "supervise start") -> int:
+    """Run the agent until it is told to stop; `program` is what --help calls it. Returns the exit code."""
+    try:
+        text = early_text(argv, program)
+        if text is not None:
+            sys.stdout.write(text)
+            return 0
+        agent = load_with_all(argv)
+        _configure_logs(agent)
+        for verbosity, line in announced(agent):
+            log.log(logs.V(verbosity), "%s", line)
+        wrong = list(start_checks.problems(agent))
+        found = policies(agent, wrong)
+        for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):
+            log.warning("%s", warning)
+        for warning in start_checks.doubts(agent):
+            log.warning("%s", warning)
+        for warning in start_checks.enter_cgroup(agent):
+            log.warning("%s", warning)
+        application = _application(agent, _container_runtime(agent), found)
+    except ConfigErrors as errors:
+        return _refuse([str(problem) for problem in errors.problems])
+    except _Refused as error:
+        return _refuse([str(error)])
+    return run(application)
+
+
+class _Refused(Exception):
+    """Something that is not the configuration's fault stands in the way of a start."""
+
+
+def _refuse(problems: list[str]) -> int:
+    for problem in problems:
+        sys.stderr.write(f"error: {problem}\n")
+    sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}\n")
+    return EXIT_REFUSED
+
+
+def _configure_logs(agent: Agent) -> None:
+    wanted = set_logging(agent.config.logging)
+    try:
+        logs.configure(
+            verbosity=wanted.verbosity,
+            form=wanted.form,
+            log_file=agent.log_file,
+            vmodule=wanted.vmodule,
+            split=wanted.split,
+        )
+    except OSError as error:
+        raise _Refused(f"--log-file: {agent.log_file}: {error.strerror}") from None
+
+
+def _container_runtime(agent: Agent) -> ChildSpec | None:
+    """The program of our own containerd, its files and images in place; None when the runtime is somebody else's."""
+    if not agent.managed_runtime:
+        return None
+    from actors.container_runtime.errors import RuntimeSetupError
+    from actors.container_runtime.host import look
+    from actors.container_runtime.importing import ensure_images
+    from actors.container_runtime.instance import Instance
+    from actors.container_runtime.prepare import prepare as prepare_runtime
+    from actors.container_runtime.program import child_spec
+    from actors.shared.linux.systemd import managed_driver
+
+    driver = managed_driver(agent.config.cgroupDriver)
+    instance = Instance(root=agent.managed_runtime_dir, state=agent.managed_state_dir, cgroup_driver=driver)
+    try:
+        host = look(agent.root_dir)
+        prepare_runtime(instance, host)
+        ensure_images(instance, host)
+    except (RuntimeSetupError, OSError) as error:
+        raise _Refused(str(error)) from None
+    return child_spec(instance, host)
+
+
+def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: dict[str, Policy]) -> Application:
+    incident_file = Path(agent.state_dir) / "incidents.jsonl"
+    return Application(
+        name="troupelet",
+        tree=tree(agent, container_runtime),
+        policies=supervised,
+        preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
+        prepare=PREPARE if agent.standalone else PREPARE + PREPARE_JOINED,
+        context=agent,
+        refresh=REFRESH,
+        run_dir=Path(agent.run_dir),
+        incidents=Incidents(incident_file),
+        log_file=agent.log_file,
+        incident_file=str(incident_file),
+        policy_file=agent.policy_file or default_policy_file(),
+    )

@@ -1,0 +1,88 @@
+"""What only an actor can judge of this host: reservations, cgroups, the runtime. What judges files is in judging."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import Problem
+
+from .validation import kubeconfigs
+
+
+def problems(agent: Agent) -> Iterator[Problem]:
+    """What forbids a start, in the order in which the kubelet would come upon it."""
+    yield from kubeconfigs(agent)
+    yield from _reserved_cgroups(agent)
+    yield from _reservations(agent)
+
+
+def doubts(agent: Agent) -> Iterator[str]:
+    """What deserves a warning: nothing runs without a runtime, but one may well be started later."""
+    if not agent.managed_runtime:
+        from actors.container_runtime.presence import doubt
+
+        said = doubt(agent.runtime_endpoint)
+        if said:
+            yield f"containerRuntimeEndpoint: {said}"
+
+
+def enter_cgroup(agent: Agent) -> Iterator[str]:
+    """Put this process, and so all that it will fork, into kubeletCgroups. A warning when that is refused."""
+    if not agent.config.kubeletCgroups:
+        return
+    from actors.shared.linux.cgroup_names import plain_path
+    from actors.shared.linux.cgroup_tree import find
+
+    path = plain_path(agent.config.kubeletCgroups)
+    try:
+        cgroups = find()
+        cgroups.create(path)
+        cgroups.enter(path, os.getpid())
+    except OSError as error:
+        yield f"kubeletCgroups: the agent is not in {path}: {error.strerror or error}"
+
+
+def _reservations(agent: Agent) -> Iterator[Problem]:
+    """No more may be kept from pods than there is."""
+    from actors.container_manager import node
+
+    config = agent.config
+    if not (config.kubeReserved or config.systemReserved or config.reservedSystemCPUs):
+        return
+    try:
+        capacity = node.capacity(config, _existing(agent.root_dir))
+    except OSError as error:
+        yield Problem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
+        return
+    for name, amount in node.reserved(config).items():
+        if name in capacity and amount > capacity[name]:
+            rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
+            yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
+
+
+def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
+    """A cgroup that is to be held to a reservation must be there: whoever made it has put the processes into it."""
+    if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
+        return
+    from actors.container_manager.reserved_cgroups import reserved_cgroups
+    from actors.shared.linux.cgroup_tree import find
+
+    try:
+        cgroups = find()
+    except OSError as error:
+        yield Problem("enforceNodeAllocatable", "", f"{error.strerror}")
+        return
+    for field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
+        if not cgroups.anywhere(path):
+            yield Problem(field, path, "there is no such cgroup: it must be there before it can be held to anything")
+
+
+def _existing(path: str) -> str:
+    """The directory itself, or the nearest above it that is there."""
+    found = Path(path)
+    while not found.is_dir() and found != found.parent:
+        found = found.parent
+    return os.fspath(found)

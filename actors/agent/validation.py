@@ -1,0 +1,103 @@
+"""Judges what `supervise start` would be given: flags and files, the kubeconfigs and the supervision policy they name.
+
+Nothing is started, and nothing of the host is judged: a configuration may well be for another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from actors.shared.config import flags
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.loading import load, standing_alone
+from actors.shared.config.places import default_policy_file
+from actors.shared.config.policy_layer import apart, read_policy
+from actors.tree import OPTIONAL, tree
+from supervision.policy import load as load_policy
+from supervision.policy import load_text
+from supervision.policy_file import PolicyError
+from supervision.spec import ChildSpec, Policy
+
+_SOME_PROGRAM: Final = ChildSpec(name="container_runtime", program=("containerd",))
+"""Stands for the one that is made later: to a policy only the name matters."""
+
+
+def judge(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+    """Warnings and problems: a start is refused with the same, and may be with more, about the host."""
+    try:
+        agent = load_with_all(argv, recover=False)
+    except ConfigErrors as error:
+        return (), error.problems
+    wrong = list(kubeconfigs(agent))
+    policies(agent, wrong)
+    return agent.warnings, tuple(wrong)
+
+
+def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
+    """As load; what it raises names also what is wrong with the kubeconfigs and the policy."""
+    try:
+        return load(argv, recover=recover)
+    except ConfigErrors as error:
+        named = _as_far_as_flags_go(argv)
+        wrong = list(kubeconfigs(named))
+        policies(named, wrong)
+        raise ConfigErrors([*error.problems, *wrong]) from None
+
+
+def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
+    """What names files, where the rest cannot be read."""
+    alone = standing_alone(flags.parse(argv).values, os.getcwd())
+    try:
+        _, policy = apart(read_policy(alone["policy"]))
+        policy_file = alone["policy"]
+    except ConfigErrors:
+        policy, policy_file = "", ""  # that it cannot be read is said already
+    return Agent(
+        policy=policy,
+        policy_file=policy_file,
+        standalone=not alone["kubeconfig"],
+        kubeconfig=alone["kubeconfig"],
+        bootstrap_kubeconfig=alone["bootstrap-kubeconfig"],
+        cert_dir=alone["cert-dir"],
+        flags=alone,
+    )
+
+
+def policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
+    """How each actor is supervised; what is wrong with the policy is added to `wrong`."""
+    spec = tree(agent, _SOME_PROGRAM if agent.managed_runtime else None)
+    file = agent.policy_file or default_policy_file()
+    try:
+        return (
+            load_text(agent.policy, file, spec, OPTIONAL) if agent.policy else load_policy(Path(file), spec, OPTIONAL)
+        )
+    except PolicyError as error:
+        wrong += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
+        return {}
+
+
+def kubeconfigs(agent: Agent) -> Iterator[Problem]:
+    """The kubeconfig, or else the one to obtain it with, must be of use."""
+    if agent.standalone:
+        return
+    wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig)
+    # a pair of our own that is damaged is cert_manager's affair, which has others, or says what is to be done
+    wrong = [problem for problem in wrong if f"{agent.cert_dir}/" not in problem.rule]
+    if wrong and agent.bootstrap_kubeconfig:
+        also = _wrong_kubeconfig("--bootstrap-kubeconfig", agent.bootstrap_kubeconfig)
+        wrong = [*wrong, *also] if also else []
+    yield from wrong
+
+
+def _wrong_kubeconfig(flag: str, path: str) -> list[Problem]:
+    from actors.shared.api.kubeconfig import KubeconfigError, load
+
+    try:
+        load(path)
+    except KubeconfigError as error:
+        return [Problem(flag, "", problem, path) for problem in error.problems]
+    return []

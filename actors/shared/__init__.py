@@ -1,0 +1,11 @@
+"""What the actors have in common; nothing here imports an actor.
+
+| package | what is in it |
+|---|---|
+| `kube` | types of the Kubernetes API, quantities, selectors, names of labels |
+| `config` | KubeletConfiguration, flags, drop-ins, validation, the `Agent` that each actor is given |
+| `linux` | cgroups, mounts, files of other users, D-Bus and systemd |
+| `tracing` | spans and their export |
+| `cri` | client of the container runtime |
+| `api` | client of the API server, kubeconfigs |
+"""

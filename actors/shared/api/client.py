@@ -1,0 +1,301 @@
+"""Requests to an API server and watches of it.
+
+    client = ApiClient(kubeconfig.load(path))
+    answer = await client.call("GET", "/api/v1/nodes/n1")
+    async for event in client.watch("/api/v1/pods", {"resourceVersion": "7"}): ...
+
+A request whose connection turns out dead is sent once more on a fresh one, if it was never written whole or does not
+change anything; nothing else is repeated here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+import httpcore
+
+from actors.shared.tracing import tracer as tracing
+from actors.shared.tracing.span import Kind, Span
+from actors.shared.tracing.tracer import OFF, Tracer
+
+from .access import Access
+from .connections import Connections
+from .credentials import Certificate, Credentials
+from .errors import ApiError, Unauthorized, Unreachable, error_of
+from .exchange import (
+    NO_ANSWER,
+    Answer,
+    Event,
+    Observation,
+    Observer,
+    Request,
+    bounded_body,
+    event_of,
+    headers_of,
+    unreachable,
+    warnings_of,
+)
+from .limit import TokenBucket
+from .lines import Lines, LineTooLong
+
+USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"
+QUIET_SECONDS: Final = 150.0
+"""A watch on which nothing came for so long (there is a bookmark a minute) is broken off."""
+CONNECT_SECONDS: Final = 10.0
+STATUS_CODE: Final = "http.response.status_code"
+FAILED: Final = 400
+"""Statuses from here on are failures of the span."""
+_FAILURES: Final = (
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    OSError,
+)
+
+
+class ApiClient:
+    """One server, one set of credentials, own connections."""
+
+    def __init__(
+        self, access: Access, *, qps: float = 0.0, burst: int = 0, timeout: float = 10.0, user_agent: str = USER_AGENT
+    ) -> None:
+        self._timeout, self._agent = timeout, user_agent
+        self._limit = TokenBucket(qps, burst)
+        self._connections: Connections | None = None
+        self._connecting = asyncio.Lock()
+        self.observe: Observer = lambda observation: None
+        self.warned: Callable[[str], None] = lambda text: None
+        """Called with each warning that comes with an answer."""
+        self.tracer: Tracer = OFF
+        self._use(access)
+
+    def _use(self, access: Access) -> None:
+        self.access, self._credentials = access, Credentials(access)
+        self._base = urlsplit(access.server)
+
+    @property
+    def host(self) -> str:
+        """`host:port` of the server, as metrics label it."""
+        return self._base.netloc.rpartition("@")[2]
+
+    # -- life -----------------------------------------------------------------------------------------------------
+    async def renew(self, access: Access) -> None:
+        """Go on with other credentials, on new connections: watches end, calls under way are answered still."""
+        self._use(access)
+        old, self._connections = self._connections, None
+        if old is not None:
+            await old.retire()
+
+    async def drop(self) -> None:
+        """Close connections that are not in use."""
+        if self._connections is not None:
+            await self._connections.drop_idle()
+
+    async def close(self) -> None:
+        old, self._connections = self._connections, None
+        if old is not None:
+            await old.close()
+
+    async def _connected(self) -> Connections:
+        """The connections for the certificate as it is now. Raises NoCredentials."""
+        async with self._connecting:
+            certificate = await self._certificate()
+            old = self._connections
+            if old is not None and old.certificate == certificate:
+                return old
+            self._connections = Connections(self.access, certificate)
+            if old is not None:
+                await old.retire()
+            return self._connections
+
+    async def _certificate(self) -> Certificate:
+        """Of the credentials that count when it has come: a plugin takes its time."""
+        while True:
+            credentials = self._credentials
+            certificate = await credentials.certificate()
+            if credentials is self._credentials:
+                return certificate
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        """One request. `path` has its parts percent-encoded; `timeout` is in seconds, waiting for our limit included.
+
+        Raises an ApiError for anything but 2xx.
+        """
+        seconds = self._timeout if timeout is None else timeout
+        headers = [("Accept", "application/json")]
+        if body:
+            headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
+        request = Request(method, self._target(path, query or {}), headers, body)
+        try:
+            async with asyncio.timeout(seconds):
+                request.waited = await self._turn()
+                return await self._once_more(request)
+        except TimeoutError:
+            await self.drop()
+            raise Unreachable(0, "Unreachable", f"{method} {path}: no answer within {seconds:g} s") from None
+
+    async def _turn(self) -> float:
+        """Wait for our own limit; how long."""
+        wait = self._limit.reserve(time.monotonic())
+        try:
+            await asyncio.sleep(wait)
+        except asyncio.CancelledError:
+            self._limit.give_back()
+            raise
+        return wait
+
+    async def _once_more(self, request: Request) -> Answer:
+        """At most twice: with fresh credentials after 401, on a fresh connection after a dead one."""
+        try:
+            return await self._exchange(request)
+        except Unauthorized:
+            if not self._credentials.refused():
+                raise
+        except Unreachable:
+            await self.drop()
+            if not request.may_repeat:
+                raise
+        return await self._exchange(request.again())
+
+    async def _exchange(self, request: Request) -> Answer:
+        connections = await self._connected()
+        connections.in_flight += 1
+        began, code, received = time.monotonic(), NO_ANSWER, 0
+        try:
+            async with self._stream(connections.calls, request, self._timeout) as response:
+                answer = Answer(response.status, await bounded_body(response), headers_of(response))
+                for text in warnings_of(response):
+                    self.warned(text)
+            code, received = str(answer.status), len(answer.body)
+        except _FAILURES as error:
+            raise unreachable(request, error) from None
+        finally:
+            connections.in_flight -= 1
+            await connections.closed_if_done()
+            self.observe(request.observation(code, time.monotonic() - began, received))
+        if not 200 <= answer.status < 300:
+            raise error_of(answer.status, answer.body, answer.headers)
+        return answer
+
+    # -- watches --------------------------------------------------------------------------------------------------
+    async def watch(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        quiet: float = QUIET_SECONDS,
+        opened: Callable[[], None] = lambda: None,
+    ) -> AsyncGenerator[Event, None]:
+        """The events of a collection; `query` says from which resourceVersion. Close it (contextlib.aclosing).
+
+        Ends when the server ends it. Raises Gone when the version is too old, else the ApiError that broke it off;
+        after `quiet` seconds without a byte that is Unreachable.
+        """
+        request = Request("GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b"")
+        connections = await self._connected()
+        try:
+            async with AsyncExitStack() as stack:
+                response = await self._begin_watch(stack, connections, request, quiet)
+                if response.status != 200:
+                    raise await self._watch_refused(response)
+                request.opened = True
+                opened()
+                lines = Lines()
+                async for chunk in response.aiter_stream():
+                    for line in lines.feed(chunk):
+                        yield event_of(line)
+        except LineTooLong as error:
+            raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
+        except _FAILURES as error:
+            if connections.retired or (request.opened and isinstance(error, httpcore.ReadTimeout)):
+                # ended by us, for other credentials or for its silence: as if the server had ended it
+                return
+            await self.drop()
+            raise unreachable(request, error) from None
+
+    async def _begin_watch(
+        self, stack: AsyncExitStack, connections: Connections, request: Request, quiet: float
+    ) -> httpcore.Response:
+        """The head of the answer, within the time of a call."""
+        began, code = time.monotonic(), NO_ANSWER
+        try:
+            async with asyncio.timeout(self._timeout):
+                request.waited = await self._turn()
+                began = time.monotonic()
+                response = await stack.enter_async_context(self._stream(connections.watches, request, quiet))
+            code = str(response.status)
+        except TimeoutError:
+            raise Unreachable(0, "Unreachable", f"watch: no answer within {self._timeout:g} s") from None
+        finally:
+            self.observe(request.observation(code, time.monotonic() - began, 0))
+        return response
+
+    async def _watch_refused(self, response: httpcore.Response) -> ApiError:
+        async with asyncio.timeout(self._timeout):
+            error = error_of(response.status, await bounded_body(response), headers_of(response))
+        if isinstance(error, Unauthorized):
+            self._credentials.refused()
+        return error
+
+    # -- one exchange ---------------------------------------------------------------------------------------------
+    def _target(self, path: str, query: Mapping[str, str]) -> str:
+        asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
+        return f"{self._base.scheme}://{self.host}{self._base.path}{path}{asked}"
+
+    @asynccontextmanager
+    async def _stream(
+        self, pool: httpcore.AsyncConnectionPool, request: Request, read_seconds: float
+    ) -> AsyncIterator[httpcore.Response]:
+        credentials = await self._credentials.headers()
+        own = [("Host", self.host), ("User-Agent", self._agent)]
+        limits = {"connect": CONNECT_SECONDS, "read": read_seconds, "write": CONNECT_SECONDS, "pool": CONNECT_SECONDS}
+        extensions: dict[str, Any] = {"timeout": limits, "trace": request.trace}
+        if self.access.server_name:
+            extensions["sni_hostname"] = self.access.server_name
+        span = self._span(request)
+        try:
+            async with pool.stream(
+                request.method,
+                request.url,
+                headers=[*own, *request.headers, *credentials, *tracing.headers_of(span)],
+                content=request.body or None,
+                extensions=extensions,
+            ) as response:
+                span.set(STATUS_CODE, response.status)
+                if response.status >= FAILED:
+                    span.fail(f"HTTP {response.status}")
+                yield response
+        except _FAILURES as error:
+            span.raised(error)
+            raise
+        except asyncio.CancelledError:
+            if STATUS_CODE not in span.attributes:  # else it is the end of a watch
+                span.fail("given up without an answer")
+            raise
+        finally:
+            span.end()
+
+    def _span(self, request: Request) -> Span:
+        """Of one attempt; of a watch until its end."""
+        name, path = f"HTTP {request.method}", urlsplit(request.url).path
+        about = {"http.request.method": request.method, "server.address": self.host, "url.path": path}
+        return self.tracer.start(name, about, kind=Kind.CLIENT)
+
+
+__all__ = ["USER_AGENT", "Answer", "ApiClient", "Event", "Observation"]

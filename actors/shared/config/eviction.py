@@ -1,0 +1,100 @@
+"""Eviction thresholds, read from the maps of the configuration: signal, amount, grace period, what to reclaim.
+
+A threshold's operator is always "less than". 0% and 100% switch a threshold off.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube import quantity
+
+from .duration import Duration
+from .kubelet_configuration import KubeletConfiguration
+from .resources import parse_percent
+
+SIGNALS: Final = (
+    "memory.available",
+    "nodefs.available",
+    "nodefs.inodesFree",
+    "imagefs.available",
+    "imagefs.inodesFree",
+    "containerfs.available",
+    "containerfs.inodesFree",
+    "pid.available",
+)
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """Either is given."""
+
+    absolute: int | None = None
+    """Bytes, inodes or process IDs."""
+    percent: float | None = None
+    """Of the capacity."""
+
+    def of(self, capacity: int) -> int:
+        """Bytes, inodes or process IDs."""
+        return self.absolute if self.absolute is not None else int(capacity * (self.percent or 0.0) / 100)
+
+
+class Threshold(msgspec.Struct, frozen=True):
+    """Crossed while less than `amount` is available."""
+
+    signal: str
+    amount: Amount
+    grace_seconds: float = 0.0
+    """How long it must be crossed; 0 for a hard threshold."""
+    reclaim: Amount | None = None
+    """What must be free beyond `amount` before it counts as no longer crossed."""
+
+
+def parse_amount(text: str) -> Amount | None:
+    """A threshold's amount; None when it switches the threshold off. Raises ValueError with the rule."""
+    percent = parse_percent(text)
+    if percent is not None:
+        if percent > 100:
+            raise ValueError("must be at most 100%")
+        return None if percent in {0, 100} else Amount(percent=float(percent))
+    value = quantity.parse(text)
+    if value <= 0:
+        raise ValueError("must be more than 0")
+    return Amount(absolute=quantity.ceil(value))
+
+
+def parse_reclaim(text: str) -> Amount:
+    """An amount to reclaim; 0 is allowed. Raises ValueError with the rule."""
+    percent = parse_percent(text)
+    if percent is not None:
+        if percent > 100:
+            raise ValueError("must be at most 100%")
+        return Amount(percent=float(percent))
+    value: Fraction = quantity.parse(text)
+    if value < 0:
+        raise ValueError("must not be negative")
+    return Amount(absolute=quantity.ceil(value))
+
+
+def parse_grace(text: str) -> Duration:
+    """A grace period. Raises ValueError with the rule."""
+    grace = Duration.parse(text)
+    if grace <= 0:
+        raise ValueError("must be more than 0s")
+    return grace
+
+
+def thresholds(config: KubeletConfiguration) -> tuple[Threshold, ...]:
+    """Every threshold of a valid configuration, the memory ones first, as they are to be handled first."""
+    reclaim = {signal: parse_reclaim(text) for signal, text in config.evictionMinimumReclaim.items()}
+    grace = {signal: float(parse_grace(text)) for signal, text in config.evictionSoftGracePeriod.items()}
+    found = [_threshold(signal, text, 0.0, reclaim) for signal, text in config.evictionHard.items()]
+    found += [_threshold(signal, text, grace[signal], reclaim) for signal, text in config.evictionSoft.items()]
+    return tuple(sorted(filter(None, found), key=lambda threshold: not threshold.signal.startswith("memory.")))
+
+
+def _threshold(signal: str, text: str, grace: float, reclaim: dict[str, Amount]) -> Threshold | None:
+    amount = parse_amount(text)
+    return None if amount is None else Threshold(signal, amount, grace, reclaim.get(signal))

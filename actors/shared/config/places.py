@@ -1,0 +1,33 @@
+"""Where an agent keeps what, by its root directory alone. Cheap to import: the command line needs it in every call."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from typing import Final
+
+DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
+
+
+def state_dir_of(root_dir: str) -> str:
+    """Files that only this agent reads (configuration checkpoints, incident records), 0700."""
+    return f"{root_dir}/troupelet"
+
+
+def default_policy_file() -> str:
+    """The policy that came with the agent: beside the sources, else where the wheel puts what an operator reads."""
+    beside = os.path.abspath(f"{os.path.dirname(__file__)}/../../../etc/supervision.yaml")
+    return beside if os.path.exists(beside) else f"{sys.prefix}/share/troupelet/etc/supervision.yaml"
+
+
+def run_dir_of(root_dir: str) -> str:
+    """The directory of sockets of the agent with this root directory: a name of its own for each, and short enough.
+
+    A Unix socket's path has at most 107 bytes, so the root directory is only a hash in it.
+    """
+    base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/troupelet-{os.geteuid()}"  # noqa: S108
+    real = os.path.abspath(root_dir)
+    if real == DEFAULT_ROOT_DIR:
+        return f"{base}/troupelet"
+    return f"{base}/troupelet-{hashlib.sha256(real.encode()).hexdigest()[:8]}"

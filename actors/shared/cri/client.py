@@ -1,0 +1,101 @@
+"""The CRI client: one typed coroutine for each call, a deadline for each, and CriErrors for what goes wrong.
+
+    client = CriClient("unix:///run/containerd/containerd.sock")
+    version = await client.version()                # connects; raises IncompatibleVersion
+    sandbox_id = await client.run_pod_sandbox(config)
+
+Nothing is opened before the first call, so a client may be made before a fork and used after it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from actors.shared.tracing.tracer import OFF, Tracer
+from proto import cri_pb2 as cri
+
+from . import methods, translate
+from .adoption import DEFAULT_SETTLING, Settling
+from .container_calls import ContainerCalls
+from .deadlines import DEFAULT_DEADLINES, DEFAULT_REQUEST_SECONDS, Deadlines
+from .endpoint import IMAGE_FLAG, RUNTIME_FLAG, socket_path
+from .errors import IncompatibleVersion, Unimplemented
+from .image_calls import ImageCalls
+from .model import RuntimeStatus, RuntimeVersion
+from .sandbox_calls import SandboxCalls
+from .stats_calls import StatsCalls
+from .transport import GrpcTransport, Transport
+
+API_VERSION: Final = "0.1.0"
+"""What Version asks for and must be answered."""
+
+CgroupDriver = Literal["systemd", "cgroupfs"]
+
+
+class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
+    """A runtime and its image service, usually one and the same."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        image_endpoint: str = "",
+        request_seconds: float = DEFAULT_REQUEST_SECONDS,
+        tracer: Tracer = OFF,
+    ) -> None:
+        """`request_seconds` is runtimeRequestTimeout. Raises EndpointError."""
+        path = socket_path(endpoint, RUNTIME_FLAG)
+        image_path = socket_path(image_endpoint, IMAGE_FLAG) if image_endpoint else path
+        self._runtime: Transport = GrpcTransport(path, tracer)
+        self._images: Transport = self._runtime if image_path == path else GrpcTransport(image_path, tracer)
+        self._deadlines = Deadlines(request_seconds)
+        self._settling = DEFAULT_SETTLING
+
+    @classmethod
+    def over(
+        cls, transport: Transport, deadlines: Deadlines = DEFAULT_DEADLINES, settling: Settling = DEFAULT_SETTLING
+    ) -> CriClient:
+        """A client of what `transport` leads to, for a fake in the same process."""
+        client = cls.__new__(cls)
+        client._runtime = client._images = transport
+        client._deadlines, client._settling = deadlines, settling
+        return client
+
+    async def version(self) -> RuntimeVersion:
+        """The handshake. Raises IncompatibleVersion when the runtime does not answer with API_VERSION."""
+        request = cri.VersionRequest(version=API_VERSION)
+        answer = await self._runtime.call(methods.VERSION, request, self._deadlines.request)
+        if answer.version != API_VERSION:
+            text = f"the runtime {answer.runtime_name or '?'} answers {answer.version!r}, not {API_VERSION!r}"
+            raise IncompatibleVersion("Version", "FAILED_PRECONDITION", text)
+        return RuntimeVersion(
+            name=answer.runtime_name, version=answer.runtime_version, api_version=answer.runtime_api_version
+        )
+
+    async def status(self) -> RuntimeStatus:
+        """Whether the runtime and its network are ready."""
+        answer = await self._runtime.call(methods.STATUS, cri.StatusRequest(), self._deadlines.request)
+        return translate.runtime_status(answer)
+
+    async def cgroup_driver(self) -> CgroupDriver | None:
+        """What RuntimeConfig says; None where the runtime does not tell (containerd before 2.0)."""
+        try:
+            answer = await self._runtime.call(
+                methods.RUNTIME_CONFIG, cri.RuntimeConfigRequest(), self._deadlines.request
+            )
+        except Unimplemented:
+            return None
+        if not answer.HasField("linux"):
+            return None
+        return "systemd" if answer.linux.cgroup_driver == cri.SYSTEMD else "cgroupfs"
+
+    async def update_runtime_config(self, pod_cidr: str) -> None:
+        """Tells the runtime the pods' network range, which it hands to CNI."""
+        config = cri.RuntimeConfig(network_config=cri.NetworkConfig(pod_cidr=pod_cidr))
+        request = cri.UpdateRuntimeConfigRequest(runtime_config=config)
+        await self._runtime.call(methods.UPDATE_RUNTIME_CONFIG, request, self._deadlines.request)
+
+    async def close(self) -> None:
+        """Drops the connections; calls under way fail."""
+        await self._runtime.close()
+        if self._images is not self._runtime:
+            await self._images.close()

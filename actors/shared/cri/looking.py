@@ -1,0 +1,71 @@
+"""All that the runtime has of one pod."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from actors.shared.kube.names import POD_UID_LABEL
+
+from .client import CriClient
+from .errors import NotFound
+from .model import Container, PodRuntime, Sandbox
+
+
+async def look(client: CriClient, uid: str, clock: Callable[[], float] = time.monotonic) -> PodRuntime:
+    """Lists, then asks for the status of each sandbox and container; what goes meanwhile is left out. Raises CriError.
+
+    `at` is when it began, by `clock`: what is newer than that may be missing.
+    """
+    at, labels = clock(), {POD_UID_LABEL: uid}
+    sandboxes, containers = await asyncio.gather(client.list_pod_sandboxes(labels), client.list_containers(labels))
+    places = {container.id: container.sandbox_id for container in containers}
+    return await _ask(client, uid, [sandbox.id for sandbox in sandboxes], places, at)
+
+
+async def look_at(
+    client: CriClient,
+    uid: str,
+    sandboxes: Iterable[str],
+    containers: Mapping[str, str],
+    clock: Callable[[], float] = time.monotonic,
+) -> PodRuntime:
+    """The same for who knows all ids: no lists. `containers`: the sandbox's id by the container's. Raises CriError."""
+    return await _ask(client, uid, sandboxes, containers, clock())
+
+
+async def _ask(
+    client: CriClient, uid: str, sandboxes: Iterable[str], containers: Mapping[str, str], at: float
+) -> PodRuntime:
+    boxes, ran = await asyncio.gather(
+        asyncio.gather(*(_sandbox(client, sandbox) for sandbox in sandboxes)),
+        asyncio.gather(*(_container(client, container, sandbox) for container, sandbox in containers.items())),
+    )
+    return assemble(uid, [s for s in boxes if s is not None], [c for c in ran if c is not None], at)
+
+
+async def _sandbox(client: CriClient, sandbox: str) -> Sandbox | None:
+    try:
+        return await client.pod_sandbox_status(sandbox)
+    except NotFound:
+        return None
+
+
+async def _container(client: CriClient, container: str, sandbox: str) -> Container | None:
+    try:
+        return await client.container_status(container, sandbox)
+    except NotFound:
+        return None
+
+
+def assemble(uid: str, sandboxes: Iterable[Sandbox], containers: Iterable[Container], at: float) -> PodRuntime:
+    """One pod's part of the runtime, newest first. Counts go on whatever the clock does: they come before times."""
+    boxes = sorted(sandboxes, key=lambda sandbox: (sandbox.attempt, sandbox.created_ns), reverse=True)
+    ran = sorted(containers, key=lambda container: (container.restart_count, container.created_ns), reverse=True)
+    name, namespace = "", ""
+    if boxes:
+        name, namespace = boxes[0].pod_name, boxes[0].pod_namespace
+    elif ran:
+        name, namespace = ran[0].pod_name, ran[0].pod_namespace
+    return PodRuntime(uid=uid, name=name, namespace=namespace, sandboxes=boxes, containers=ran, at=at)

@@ -1,0 +1,122 @@
+"""How CRI calls reach a runtime: gRPC over a Unix socket. (The other way is fake.py, in the same process.)"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final, Protocol
+
+import grpc
+import grpc.aio
+
+from actors.shared.tracing.span import Kind, Span
+from actors.shared.tracing.tracer import OFF, Tracer, headers_of
+
+from .errors import CriError, Unavailable, from_rpc
+from .methods import Method, Request, Response
+
+MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
+"""Limit of one message in either direction, as the reference agent has it."""
+
+CHANNEL_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 3000),
+    ("grpc.min_reconnect_backoff_ms", 5000),  # despite its name: how long one attempt to connect may take
+    ("grpc.default_authority", "localhost"),  # Go's HTTP/2 server refuses a path in :authority
+    # what a socket on this host does not need, and costs memory and time
+    ("grpc.enable_retries", 0),
+    ("grpc.service_config_disable_resolution", 1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.enable_channelz", 0),
+    ("grpc.per_rpc_retry_buffer_size", 0),
+)
+
+STATUS_CODE: Final = "rpc.grpc.status_code"
+
+
+class Transport(Protocol):
+    """Calls go out, responses or CriErrors come back."""
+
+    async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
+        """One answer, or CriError. `timeout` in seconds; None: no deadline."""
+
+    def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
+        """Answers until the runtime ends the stream; CriError when it breaks."""
+
+    async def close(self) -> None:
+        """Drop the connection; calls under way fail."""
+
+
+class GrpcTransport:
+    """One channel, opened at the first call: never before a fork. It connects again by itself."""
+
+    def __init__(self, path: str, tracer: Tracer = OFF) -> None:
+        self.path, self._tracer = path, tracer
+        self._channel: grpc.aio.Channel | None = None
+        self._calls: dict[str, Any] = {}
+
+    def _callable(self, method: Method[Request, Response]) -> Any:
+        found = self._calls.get(method.path)
+        if found is None:
+            if self._channel is None:
+                self._channel = grpc.aio.insecure_channel(f"unix://{self.path}", options=CHANNEL_OPTIONS)
+            kind = self._channel.unary_stream if method.streams else self._channel.unary_unary
+            found = self._calls[method.path] = kind(
+                method.path,
+                request_serializer=method.request.SerializeToString,
+                response_deserializer=method.response.FromString,
+            )
+        return found
+
+    async def call(self, method: Method[Request, Response], request: Request, timeout: float | None) -> Response:
+        span = self._begin(method)
+        with self._tracer.around(span):
+            try:
+                metadata = (*method.headers, *headers_of(span))
+                response: Response = await self._callable(method)(request, timeout=timeout, metadata=metadata)
+            except grpc.aio.AioRpcError as error:
+                span.set(STATUS_CODE, error.code().value[0])
+                raise self._mapped(method, error) from None
+            except asyncio.CancelledError:
+                span.set(STATUS_CODE, grpc.StatusCode.CANCELLED.value[0])
+                raise
+            span.set(STATUS_CODE, 0)
+        return response
+
+    async def stream(self, method: Method[Request, Response], request: Request) -> AsyncIterator[Response]:
+        span = self._begin(method)
+        call = self._callable(method)(request, metadata=(*method.headers, *headers_of(span)))
+        try:
+            async for response in call:
+                yield response
+            span.set(STATUS_CODE, 0)
+        except grpc.aio.AioRpcError as error:
+            span.set(STATUS_CODE, error.code().value[0])
+            mapped = self._mapped(method, error)
+            span.raised(mapped)
+            raise mapped from None
+        finally:
+            call.cancel()
+            span.end()
+
+    def _begin(self, method: Method[Any, Any]) -> Span:
+        """Named and described as gRPC's own instrumentation does it."""
+        name = method.path.removeprefix("/")
+        about = {"rpc.system": "grpc", "rpc.service": name.partition("/")[0], "rpc.method": method.name}
+        return self._tracer.start(name, about, kind=Kind.CLIENT)
+
+    def _mapped(self, method: Method[Any, Any], error: grpc.aio.AioRpcError) -> CriError:
+        code, details = error.code(), error.details() or ""
+        found = from_rpc(method.name, code.name, details)
+        if isinstance(found, Unavailable) and code is grpc.StatusCode.UNAVAILABLE:
+            text = f"the container runtime at {self.path} cannot be reached: {details}"
+            return Unavailable(method.name, code.name, text)
+        return found
+
+    async def close(self) -> None:
+        channel, self._channel = self._channel, None
+        self._calls.clear()
+        if channel is not None:
+            await channel.close(None)

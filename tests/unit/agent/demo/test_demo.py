@@ -1,0 +1,159 @@
+"""The demo's decisions and its story, with a node that is only told of."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from actors.agent.demo import command, node
+from actors.agent.demo.command import Story, sample
+from actors.agent.demo.layout import HEALTHZ_PORT, NODE_PORT, POD, Layout, configuration, flags, log_lines, rendered
+from actors.agent.demo.node import DemoRefused, Node
+from actors.container_runtime.errors import NotRoot
+from actors.pod_config.manifest import Origin, read_manifest
+from actors.shared.config.loading import load
+
+STAMP = "2026-11-20T10:00:00.000000000Z"
+
+
+def test_the_configuration_is_one_that_the_agent_accepts(tmp_path):
+    layout = Layout(str(tmp_path))
+    Path(layout.config).write_text(rendered(configuration(layout, lambda _: True, lambda: 1)))
+    agent = load(flags(layout, "managed"))
+    assert (agent.config.port, agent.config.healthzPort) == (NODE_PORT, HEALTHZ_PORT)
+    assert agent.managed_runtime
+    assert agent.config.staticPodPath == layout.manifests
+    assert agent.cgroup_root == layout.cgroup
+
+
+def test_ports_of_another_agent_are_left_to_it():
+    found = configuration(Layout("/d"), lambda port: port == HEALTHZ_PORT, lambda: 4711)
+    assert (found["healthzPort"], found["port"]) == (HEALTHZ_PORT, 4711)
+
+
+def test_two_demos_do_not_share_cgroups():
+    assert Layout("/a").cgroup != Layout("/b").cgroup
+
+
+def test_what_the_container_said_is_taken_out_of_its_log():
+    assert log_lines(f"{STAMP} stdout F hello you\n{STAMP} stdout F \nbroken\n") == ["hello you", ""]
+
+
+def test_without_root_the_text_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    made = Node(Layout(str(tmp_path / "d")), "managed", sample())
+    with pytest.raises(NotRoot, match="run this as root"):
+        made.check()
+    assert Story(made, io.StringIO()).tell(once=True) == 1
+    assert "needs root" in capsys.readouterr().err
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_directory_with_something_else_in_it_is_not_touched(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(node, "look", lambda root: None)
+    made = Node(Layout(str(tmp_path)), "managed", sample())
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(DemoRefused, match="not the demo's: give another --root-dir"):
+        made.check()
+    Path(made.layout.mark).touch()
+    made.check()
+
+
+class ToldNode:
+    """Does what the demo's node does, as far as the story sees it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.layout = Layout(str(directory))
+        self.log = directory / "0.log"
+        self.running, self.dead, self.done, self.left = True, False, [], []
+
+    def check(self) -> None:
+        self.done.append("check")
+
+    def start(self) -> None:
+        self.done.append("start")
+        self.log.write_text(f"{STAMP} stdout F hello\n{STAMP} stdout F half")
+
+    def ended(self) -> bool:
+        return self.dead
+
+    def phases(self) -> dict[str, str]:
+        return {} if "retire" in self.done else {POD: "Running" if self.running else "Pending"}
+
+    def container_log(self) -> Path:
+        return self.log
+
+    def moved_ports(self) -> str:
+        return ""
+
+    def last_words(self) -> str:
+        return "what the agent said"
+
+    def retire_pod(self) -> None:
+        self.done.append("retire")
+
+    def stop(self) -> None:
+        self.done.append("stop")
+
+    def remove(self) -> list[str]:
+        self.done.append("remove")
+        return self.left
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch) -> ToldNode:
+    monkeypatch.setattr(command, "supervise", lambda *words: ["true", *words])
+    return ToldNode(tmp_path)
+
+
+def tell(told: ToldNode) -> tuple[int, str]:
+    out = io.StringIO()
+    return Story(told, out).tell(once=True), out.getvalue()  # type: ignore[arg-type]
+
+
+def test_the_pod_speaks_and_then_everything_is_stopped_in_order(told):
+    code, text = tell(told)
+    assert code == 0
+    assert f"{POD} | hello\n" in text
+    assert "half" not in text
+    assert told.done == ["check", "start", "retire", "stop", "remove"]
+    assert text.endswith("nothing is left\n")
+
+
+def test_an_agent_that_ends_is_a_failure_with_its_last_words(told, capsys):
+    told.dead = True
+    assert tell(told)[0] == 1
+    assert "what the agent said" in capsys.readouterr().err
+    assert told.done == ["check", "start", "stop", "remove"]
+
+
+def test_a_pod_that_never_runs_is_a_failure_after_its_deadline(told, capsys, monkeypatch):
+    monkeypatch.setattr(command, "RUNNING_SECONDS", 0.2)
+    told.running = False
+    assert tell(told)[0] == 1
+    assert "the sample pod does not run" in capsys.readouterr().err
+    assert told.done[-1] == "remove"
+
+
+def test_what_could_not_be_removed_is_named(told, capsys):
+    told.left = ["/mnt/x"]
+    assert tell(told)[0] == 1
+    assert "could not be removed: /mnt/x" in capsys.readouterr().err
+
+
+def test_a_signal_while_it_starts_ends_it_in_order(told):
+    told.running = False
+    story = Story(told, io.StringIO())  # type: ignore[arg-type]
+    told.start = lambda: story.on_signal(signal.SIGINT, None)  # type: ignore[method-assign]
+    assert story.tell(once=False) == 0
+    assert told.done == ["check", "retire", "stop", "remove"]
+
+
+def test_the_sample_is_a_manifest_that_the_agent_accepts():
+    (pod,) = read_manifest(sample().read_bytes(), Origin("file", str(sample()), "demo"))
+    assert pod.full_name == f"{POD}_default"

@@ -1,0 +1,66 @@
+import msgspec
+import pytest
+
+from actors.agent.run_once import Outcome, outcome_of, run
+from actors.shared.kube.pod import Pod
+
+BOX = {"lastState": {}, "ready": False, "restartCount": 0, "image": "", "imageID": ""}
+
+
+def pod(phase, *states, init=(), **status):
+    named = [{"name": f"c{number}", "state": state, **BOX} for number, state in enumerate(states)]
+    early = [{"name": f"i{number}", "state": state, **BOX} for number, state in enumerate(init)]
+    spec = {"containers": [{"name": one["name"], "image": "x"} for one in named] or [{"name": "c0", "image": "x"}]}
+    status = {"phase": phase, "containerStatuses": named, "initContainerStatuses": early, **status}
+    return msgspec.convert({"metadata": {"name": "p", "namespace": "n"}, "spec": spec, "status": status}, Pod)
+
+
+RUNNING = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+
+
+def ended(code):
+    return {"terminated": {"exitCode": code, "reason": "x"}}
+
+
+def waiting(reason, message=""):
+    return {"waiting": {"reason": reason, "message": message}}
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome", "detail"),
+    [
+        (pod("Running", RUNNING), "started", ""),
+        (pod("Running", RUNNING, ended(0)), "started", ""),
+        (pod("Succeeded", ended(0)), "started", "ended well"),
+        (pod("Running", RUNNING, waiting("CrashLoopBackOff")), "waiting", "c1: CrashLoopBackOff"),
+        (pod("Running", RUNNING, ended(1)), "waiting", "Running"),
+        (pod("Pending", waiting("PodInitializing"), init=[waiting("ErrImagePull")]), "waiting",
+         "i0: ErrImagePull; c0: PodInitializing"),
+        (pod("Pending"), "waiting", "Pending"),
+        (pod(""), "waiting", "not looked at yet"),
+        (pod("Pending", waiting("InvalidImageName", "X!")), "failed", "c0: InvalidImageName: X!"),
+        (pod("Failed", ended(3)), "failed", "c0: exit code 3"),
+        (pod("Failed", reason="OutOfcpu", message="no"), "failed", "OutOfcpu: no"),
+    ],
+)  # fmt: skip
+def test_what_became_of_a_pod(given, outcome, detail):
+    assert outcome_of(given) == Outcome("n/p", outcome, detail)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--kubeconfig=/k"], "--kubeconfig"),
+        (["--nope"], "--nope: unknown flag"),
+        (["--timeout=soon"], "--timeout"),
+        (["--max-pods=x", "-o", "json"], "--max-pods"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_is_started(words, said, capsys):
+    assert run(words) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_help_says_how_it_is_used(capsys):
+    assert run(["--help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: supervise run-once")

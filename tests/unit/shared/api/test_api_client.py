@@ -1,0 +1,413 @@
+"""Requests and watches against a real TLS server whose answers are scripted."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from actors.shared.api.access import Access
+from actors.shared.api.client import ApiClient, Observation
+from actors.shared.api.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NoCredentials,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
+
+
+def access(server: ScriptedServer, /, **more: object) -> Access:
+    return Access(**{"server": server.url, "ca": server.authority.path.read_bytes(), **more})
+
+
+async def drain(client: ApiClient, into: list[bytes]) -> None:
+    """Follow a watch to its end."""
+    async with aclosing(client.watch("/w", {}, quiet=0.3)) as events:
+        async for event in events:
+            into.append(event.object)  # noqa: PERF401 - what came before a failure counts
+
+
+async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    answer(writer, 200, b'{"kind":"Node"}', ETag="x")
+
+
+async def test_a_call_is_sent_whole_and_its_answer_read(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server, token="t1"))
+        said = await client.call("PATCH", "/api/v1/nodes/n", query={"a": "x=1,y"}, body=b"{}", content_type="a/b")
+        await client.close()
+    assert (said.status, said.body, said.headers["etag"]) == (200, b'{"kind":"Node"}', "x")
+    asked = server.asked[0]
+    assert (asked.method, asked.path, asked.body) == ("PATCH", "/api/v1/nodes/n?a=x%3D1%2Cy", b"{}")
+    assert asked.headers["content-type"] == "a/b"
+    assert asked.headers["authorization"] == "Bearer t1"
+    assert asked.headers["host"] == f"127.0.0.1:{server.port}"
+    assert asked.headers["accept"] == "application/json"
+
+
+async def test_what_the_server_warns_of_is_passed_on(tmp_path: Path) -> None:
+    first = '299 - "spec.x is \\"old\\"", 299 - "another"'
+    second = '299 - "yet another" "Tue, 15 Nov 1994 08:12:31 GMT", 199 - "of a proxy"'
+
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        head = f"HTTP/1.1 200 OK\r\nWarning: {first}\r\nwarning: {second}\r\nContent-Length: 2\r\n\r\n{{}}"
+        writer.write(head.encode())
+        await writer.drain()
+
+    told: list[str] = []
+    async with ScriptedServer(tmp_path, script) as server:
+        client = ApiClient(access(server))
+        client.warned = told.append
+        await client.call("POST", "/x", body=b"{}")
+        await client.close()
+    assert told == ['spec.x is "old"', "another", "yet another"]
+
+
+async def test_calls_share_a_connection(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server))
+        for _ in range(5):
+            await client.call("GET", "/x")
+        await client.close()
+    assert server.connections == 1
+
+
+async def test_a_path_in_the_servers_address_comes_first(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server, server=f"{server.url}/k8s/c-1"))
+        await client.call("GET", "/api/v1/nodes")
+        await client.close()
+    assert server.asked[0].path == "/k8s/c-1/api/v1/nodes"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "kind"),
+    [
+        (400, "BadRequest", Invalid),
+        (401, "Unauthorized", Unauthorized),
+        (403, "Forbidden", Forbidden),
+        (404, "NotFound", NotFound),
+        (409, "Conflict", Conflict),
+        (409, "AlreadyExists", AlreadyExists),
+        (410, "Expired", Gone),
+        (422, "Invalid", Invalid),
+        (500, "InternalError", ServerError),
+        (503, "ServiceUnavailable", ServerError),
+        (418, "Teapot", ApiError),
+    ],
+)
+async def test_each_failure_has_its_error(tmp_path: Path, status: int, reason: str, kind: type[ApiError]) -> None:
+    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        answer(writer, status, f'{{"kind":"Status","reason":"{reason}","message":"because","code":{status}}}'.encode())
+
+    async with ScriptedServer(tmp_path, refuse) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(ApiError) as caught:
+            await client.call("GET", "/x")
+        await client.close()
+    assert type(caught.value) is kind
+    assert (caught.value.status, caught.value.reason, caught.value.message) == (status, reason, "because")
+
+
+async def test_an_answer_that_is_no_status_is_an_error_with_its_code(tmp_path: Path) -> None:
+    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        answer(writer, 429, b"<html>slow down", Retry_After="7")
+
+    async with ScriptedServer(tmp_path, refuse) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(TooManyRequests, match="HTTP status 429 <html>slow down") as caught:
+            await client.call("GET", "/x")
+        await client.close()
+    assert caught.value.retry_after == 7
+    assert caught.value.reason == "TooManyRequests"
+
+
+async def test_an_unknown_authority_is_not_trusted(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with ScriptedServer(tmp_path, ok) as server, ScriptedServer(tmp_path / "other", ok) as other:
+        client = ApiClient(access(server, ca=other.authority.path.read_bytes()))
+        with pytest.raises(Unreachable, match="certificate verify failed"):
+            await client.call("GET", "/x")
+        await client.close()
+        careless = ApiClient(access(server, ca=b"", insecure=True))
+        assert (await careless.call("GET", "/x")).status == 200
+        await careless.close()
+
+
+async def test_the_certificates_name_is_checked(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok, names=("kubernetes.default",)) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(Unreachable, match="certificate verify failed"):
+            await client.call("GET", "/x")
+        await client.renew(access(server, server_name="kubernetes.default"))
+        assert (await client.call("GET", "/x")).status == 200
+        await client.close()
+
+
+async def test_a_client_certificate_is_shown_from_files_and_from_data(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        cert, key = server.authority.client("system:node:n1", "system:nodes")
+        client = ApiClient(access(server, cert_file=cert, key_file=key))
+        await client.call("GET", "/x")
+        data = {"cert_data": Path(cert).read_bytes(), "key_data": Path(key).read_bytes()}
+        await client.renew(access(server, **data))
+        await client.call("GET", "/x")
+        await client.close()
+    assert [asked.user for asked in server.asked] == ["system:node:n1"] * 2
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize("broken", [b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+async def test_a_certificate_that_cannot_be_used_is_said_to_be_that(tmp_path: Path, broken: bytes) -> None:
+    (tmp_path / "bad.pem").write_bytes(broken)
+    async with ScriptedServer(tmp_path, ok) as server:
+        bad = str(tmp_path / "bad.pem")
+        client = ApiClient(access(server, cert_file=bad, key_file=bad))
+        with pytest.raises(NoCredentials, match=r"client-certificate .*bad\.pem cannot be used"):
+            await client.call("GET", "/x")
+        await client.close()
+    assert server.connections == 0
+
+
+async def test_nobody_listens(tmp_path: Path) -> None:
+    server = ScriptedServer(tmp_path, ok)
+    await server.start()
+    await server.stop()
+    client = ApiClient(access(server))
+    with pytest.raises(Unreachable) as caught:
+        await client.call("GET", "/x")
+    assert caught.value.status == 0
+    await client.close()
+
+
+async def test_a_server_that_hangs_is_given_up_after_the_timeout(tmp_path: Path) -> None:
+    async def hang(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(60)
+
+    async with ScriptedServer(tmp_path, hang) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(Unreachable, match=r"no answer within 0\.2 s"):
+            await client.call("GET", "/x", timeout=0.2)
+        await client.close()
+
+
+async def test_a_connection_that_died_idle_costs_no_request(tmp_path: Path) -> None:
+    """Also one that changes something: it was never written whole on the dead connection, or not at all."""
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server))
+        await client.call("GET", "/x")
+        for writer in list(server._writers):
+            writer.transport.abort()
+        await asyncio.sleep(0.05)
+        assert (await client.call("POST", "/x", body=b"{}")).status == 200
+        await client.close()
+    assert [asked.method for asked in server.asked] == ["GET", "POST"]
+
+
+async def test_a_get_whose_connection_dies_is_sent_again_and_a_post_is_not(tmp_path: Path) -> None:
+    async def die_first(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if len(server.asked) == 1:
+            writer.transport.abort()
+        else:
+            answer(writer, 200)
+
+    async with ScriptedServer(tmp_path, die_first) as server:
+        client = ApiClient(access(server))
+        assert (await client.call("GET", "/x")).status == 200
+        server.asked.clear()
+        with pytest.raises(Unreachable):
+            await client.call("POST", "/x", body=b"{}")
+        assert len(server.asked) == 1
+        await client.close()
+
+
+async def test_a_failure_closes_every_idle_connection(tmp_path: Path) -> None:
+    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        if asked.path == "/die":
+            writer.transport.abort()
+            return
+        await asyncio.sleep(0.05)
+        answer(writer, 200)
+
+    async with ScriptedServer(tmp_path, script) as server:
+        client = ApiClient(access(server))
+        await asyncio.gather(*(client.call("GET", "/x") for _ in range(3)))
+        assert server.connections == 3
+        with pytest.raises(Unreachable):
+            await client.call("DELETE", "/die")
+        await client.call("GET", "/x")
+        await client.close()
+    assert server.asked[-1].connection == 4
+
+
+async def test_renewed_credentials_let_calls_under_way_end(tmp_path: Path) -> None:
+    reached = asyncio.Event()
+
+    async def slowly(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        reached.set()
+        await asyncio.sleep(0.2)
+        answer(writer, 200)
+
+    async with ScriptedServer(tmp_path, slowly) as server:
+        client = ApiClient(access(server, token="old"))
+        first = asyncio.create_task(client.call("POST", "/x", body=b"{}"))
+        await reached.wait()
+        await client.renew(access(server, token="new"))
+        await client.call("POST", "/x", body=b"{}")
+        assert (await first).status == 200
+        await client.close()
+    assert [asked.headers["authorization"] for asked in server.asked] == ["Bearer old", "Bearer new"]
+    assert server.connections == 2
+
+
+async def test_calls_wait_for_the_clients_own_limit(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server), qps=20, burst=2)
+        began = asyncio.get_running_loop().time()
+        await asyncio.gather(*(client.call("GET", "/x") for _ in range(6)))
+        took = asyncio.get_running_loop().time() - began
+        await client.close()
+    assert took >= 0.19
+
+
+async def test_a_bearer_token_file_is_read_again_after_401(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("one\n")
+
+    async def picky(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        answer(writer, 200 if asked.headers["authorization"] == "Bearer two" else 401)
+
+    async with ScriptedServer(tmp_path, picky) as server:
+        client = ApiClient(access(server, token_file=str(token)))
+        with pytest.raises(Unauthorized):
+            await client.call("GET", "/x")
+        token.write_text("two\n")
+        assert (await client.call("POST", "/x", body=b"{}")).status == 200
+        await client.close()
+
+
+# -- watches ----------------------------------------------------------------------------------------------------------
+async def test_events_come_as_they_are_sent_also_in_pieces(tmp_path: Path) -> None:
+    goes_on = asyncio.Event()
+
+    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        begin_stream(writer)
+        chunk(writer, b'{"type":"ADDED","object":{"a":1}}\n{"type":"MOD')
+        await writer.drain()
+        await goes_on.wait()
+        chunk(writer, b'IFIED","object":{"a":2}}\n')
+        chunk(writer, b"")
+
+    async with ScriptedServer(tmp_path, stream) as server:
+        client = ApiClient(access(server))
+        seen = []
+        async with aclosing(client.watch("/api/v1/pods", {"resourceVersion": "7"})) as events:
+            async for event in events:
+                seen.append((event.type, event.object))
+                goes_on.set()
+        await client.close()
+    assert seen == [("ADDED", b'{"a":1}'), ("MODIFIED", b'{"a":2}')]
+    assert server.asked[0].path == "/api/v1/pods?resourceVersion=7&watch=true"
+
+
+async def test_an_error_event_of_410_is_gone(tmp_path: Path) -> None:
+    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        begin_stream(writer)
+        status = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
+        chunk(writer, b'{"type":"ERROR","object":' + status + b"}\n")
+
+    async with ScriptedServer(tmp_path, stream) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(Gone, match="too old"):
+            await drain(client, [])
+        await client.close()
+
+
+@pytest.mark.parametrize("ending", ["reset", "garbage"])
+async def test_a_watch_that_breaks_is_unreachable(tmp_path: Path, ending: str) -> None:
+    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        begin_stream(writer)
+        chunk(writer, b'{"type":"ADDED","object":{}}\n')
+        await writer.drain()
+        if ending == "reset":
+            writer.transport.abort()
+        else:
+            chunk(writer, b"nonsense\n")
+
+    async with ScriptedServer(tmp_path, stream) as server:
+        client = ApiClient(access(server))
+        seen: list[bytes] = []
+        with pytest.raises(Unreachable):
+            await drain(client, seen)
+        await client.close()
+    assert seen == [b"{}"]
+
+
+async def test_a_watch_on_which_nothing_comes_ends_by_itself(tmp_path: Path) -> None:
+    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        begin_stream(writer)
+        chunk(writer, b'{"type":"ADDED","object":{}}\n')
+        await writer.drain()
+        await asyncio.sleep(60)
+
+    async with ScriptedServer(tmp_path, stream) as server:
+        client = ApiClient(access(server))
+        seen: list[bytes] = []
+        await asyncio.wait_for(drain(client, seen), 5)
+        await client.close()
+    assert seen == [b"{}"]
+
+
+async def test_renewed_credentials_end_a_watch_at_once_as_if_the_server_had(tmp_path: Path) -> None:
+    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        begin_stream(writer)
+        chunk(writer, b'{"type":"ADDED","object":{}}\n')
+        await writer.drain()
+        await asyncio.sleep(60)
+
+    async with ScriptedServer(tmp_path, stream) as server:
+        client = ApiClient(access(server))
+
+        async def follow() -> None:
+            async with aclosing(client.watch("/w", {})) as events:
+                async for _ in events:
+                    await client.renew(access(server, token="new"))
+
+        await asyncio.wait_for(follow(), 5)
+        await client.close()
+
+
+async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
+    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        answer(writer, 403, b'{"reason":"Forbidden","message":"no"}')
+
+    async with ScriptedServer(tmp_path, refuse) as server:
+        client = ApiClient(access(server))
+        with pytest.raises(Forbidden):
+            await drain(client, [])
+        await client.close()
+
+
+async def test_each_request_is_observed_with_what_it_cost(tmp_path: Path) -> None:
+    async with ScriptedServer(tmp_path, ok) as server:
+        client = ApiClient(access(server))
+        seen: list[Observation] = []
+        client.observe = seen.append
+        await client.call("POST", "/x", body=b"12345")
+        await server.stop()
+        with pytest.raises(Unreachable):
+            await client.call("GET", "/x")
+        await client.close()
+    assert (seen[0].method, seen[0].code, seen[0].sent, seen[0].received) == ("POST", "200", 5, 15)
+    assert [(each.code, each.again) for each in seen[1:]] == [("<error>", False), ("<error>", True)]

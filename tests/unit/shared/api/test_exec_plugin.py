@@ -1,0 +1,139 @@
+"""Credential plugins that are real programs: what they are told, what they may print, how they may fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.shared.api.access import Access, Exec
+from actors.shared.api.credentials import RETRY_SECONDS, Credentials
+from actors.shared.api.errors import NoCredentials
+from actors.shared.api.exec_plugin import read_credential, run
+from tests.support.stage_process import exists
+
+V1 = "client.authentication.k8s.io/v1"
+
+
+def plugin(folder: Path, script: str, **more: Any) -> Access:
+    path = folder / "plugin"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o700)
+    cluster = {"server": "https://s", "ca": b"CA", **more.pop("cluster", {})}
+    return Access(**cluster, exec=Exec(api_version=V1, command=str(path), **more))
+
+
+def credential(**status: Any) -> str:
+    return json.dumps({"kind": "ExecCredential", "apiVersion": V1, "status": status})
+
+
+async def test_it_is_run_with_arguments_environment_and_what_it_is_to_know(tmp_path: Path) -> None:
+    said = credential(token="t", expirationTimestamp="2030-01-02T03:04:05Z")
+    access = plugin(
+        tmp_path,
+        f"cd {tmp_path}; printf '%s' \"$KUBERNETES_EXEC_INFO\" > info; echo \"$1 $A $PATH\" > rest; echo '{said}'",
+        args=("$(id); one",), env=(("A", "b c"),), provide_cluster_info=True, cluster_config={"x": 1},
+    )  # fmt: skip
+    issued = await run(access)
+    assert (issued.token, issued.expires) == ("t", 1893553445.0)
+    info = json.loads((tmp_path / "info").read_text())
+    assert (info["kind"], info["apiVersion"]) == ("ExecCredential", V1)
+    assert info["spec"]["interactive"] is False
+    assert info["spec"]["cluster"] == {"server": "https://s", "certificate-authority-data": "Q0E=", "config": {"x": 1}}
+    rest = (tmp_path / "rest").read_text()
+    assert rest.startswith("$(id); one b c /")
+
+
+async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
+    access = Access(server="https://s", exec=Exec(api_version=V1, command="no-such-plugin", install_hint="apt it"))
+    with pytest.raises(NoCredentials, match=r"no-such-plugin: cannot be run: No such file.*\(apt it\)"):
+        await run(access)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo boom >&2; exit 3", "ended with 3: boom"),
+        ("echo nonsense", "printed no ExecCredential in JSON"),
+        (f"echo '{credential()}'", "neither a token nor a client certificate"),
+        (f"echo '{credential(clientCertificateData='x')}'", "one of clientCertificateData and clientKeyData"),
+        ('echo \'{"kind":"Pod"}\'', "printed 'Pod' of ''"),
+        ("head -c 2000000 /dev/zero", "printed more than 1 MiB"),
+    ],
+)
+async def test_what_goes_wrong_is_said_without_what_it_printed(tmp_path: Path, script: str, said: str) -> None:
+    with pytest.raises(NoCredentials) as caught:
+        await run(plugin(tmp_path, script))
+    assert said in str(caught.value)
+
+
+async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
+    access = plugin(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=1.5)
+    began = time.monotonic()
+    with pytest.raises(NoCredentials, match=r"no answer within 1\.5 s"):
+        await run(access)
+    assert time.monotonic() - began < 5
+    child = int((tmp_path / "child").read_text())
+    end = time.monotonic() + 5
+    while exists(child):
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+async def test_it_is_run_again_when_its_token_ends_or_is_refused(tmp_path: Path) -> None:
+    now = [1000.0]
+    script = f"echo x >> {tmp_path}/runs; echo '{credential(token='t', expirationTimestamp='1970-01-01T00:33:20Z')}'"
+    credentials = Credentials(plugin(tmp_path, script), lambda: now[0])
+
+    def runs() -> int:
+        return len((tmp_path / "runs").read_text().split())
+
+    for _ in range(3):
+        assert await credentials.headers() == [("Authorization", "Bearer t")]
+    assert runs() == 1
+    assert credentials.refused()
+    await credentials.headers()
+    assert runs() == 2
+    now[0] = 2001.0
+    await credentials.headers()
+    assert runs() == 3
+
+
+async def test_one_that_fails_is_not_run_for_each_request(tmp_path: Path) -> None:
+    now = [1000.0]
+    credentials = Credentials(plugin(tmp_path, f"echo x >> {tmp_path}/runs; exit 1"), lambda: now[0])
+    for _ in range(3):
+        with pytest.raises(NoCredentials):
+            await credentials.headers()
+    assert (tmp_path / "runs").read_text() == "x\n"
+    now[0] += RETRY_SECONDS
+    with pytest.raises(NoCredentials):
+        await credentials.headers()
+    assert (tmp_path / "runs").read_text() == "x\nx\n"
+
+
+def test_a_certificate_of_a_plugin() -> None:
+    asked = Exec(api_version=V1, command="p")
+    issued = read_credential(credential(clientCertificateData="C", clientKeyData="K").encode(), asked)
+    assert (issued.cert, issued.key, issued.token) == (b"C", b"K", "")
+
+
+async def test_a_token_file_is_read_each_minute_and_outlives_a_moment_without_it(tmp_path: Path) -> None:
+    now = [0.0]
+    path = tmp_path / "token"
+    credentials = Credentials(Access(server="https://s", token_file=str(path)), lambda: now[0])
+    with pytest.raises(NoCredentials, match="No such file"):
+        await credentials.headers()
+    path.write_text("one\n")
+    assert await credentials.headers() == [("Authorization", "Bearer one")]
+    path.write_text("two\n")
+    assert await credentials.headers() == [("Authorization", "Bearer one")]
+    now[0] = 60.0
+    assert await credentials.headers() == [("Authorization", "Bearer two")]
+    path.unlink()
+    now[0] = 120.0
+    assert await credentials.headers() == [("Authorization", "Bearer two")]

@@ -1,0 +1,90 @@
+"""Streams cut into lines, and the client's own limit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.api.errors import ApiError, error_of
+from actors.shared.api.exchange import event_of
+from actors.shared.api.limit import TokenBucket
+from actors.shared.api.lines import Lines, LineTooLong
+
+
+@given(st.lists(st.binary(max_size=20).map(lambda each: each.replace(b"\n", b"").strip()), max_size=8), st.data())
+def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], data: st.DataObject) -> None:
+    stream = b"".join(line + b"\n" for line in lines) + b"unfinished"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
+    found, reader = [], Lines()
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += reader.feed(stream[begin:end])
+    assert found == [line for line in lines if line]
+
+
+@given(st.integers(1, 50), st.lists(st.integers(0, 30), min_size=1, max_size=6))
+def test_what_is_kept_is_bounded(limit: int, sizes: list[int]) -> None:
+    reader, length = Lines(limit), 0
+    for size in sizes:
+        length += size
+        if length > limit:
+            with pytest.raises(LineTooLong):
+                reader.feed(b"x" * size)
+            return
+        assert reader.feed(b"x" * size) == []
+
+
+def test_a_long_line_among_others_is_refused() -> None:
+    with pytest.raises(LineTooLong):
+        Lines(4).feed(b"a\nbbbbb\nc")
+
+
+def test_a_burst_is_free_and_then_it_is_so_many_a_second() -> None:
+    bucket = TokenBucket(5, 3)
+    assert [round(bucket.reserve(10.0), 3) for _ in range(5)] == [0, 0, 0, 0.2, 0.4]
+    assert round(bucket.reserve(10.6), 3) == 0
+    assert round(bucket.reserve(10.6), 3) == 0.2
+
+
+def test_no_limit() -> None:
+    bucket = TokenBucket(0, 0)
+    assert [bucket.reserve(0.0) for _ in range(100)] == [0.0] * 100
+
+
+def test_a_token_that_is_not_used_is_given_back() -> None:
+    bucket = TokenBucket(1, 1)
+    bucket.reserve(0.0)
+    bucket.reserve(0.0)
+    bucket.give_back()
+    assert bucket.reserve(0.0) == 1.0
+
+
+@given(st.floats(0.1, 100), st.integers(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=60))
+def test_never_more_than_burst_and_rate_allow(qps: float, burst: int, gaps: list[float]) -> None:
+    bucket, now, at = TokenBucket(qps, burst), 0.0, []
+    for gap in gaps:
+        now += gap
+        at.append(now + bucket.reserve(now))
+    assert at == sorted(at)
+    for first in range(len(at)):
+        for last in range(first, len(at)):
+            assert last - first + 1 <= burst + (at[last] - at[first]) * qps + 1e-6
+
+
+@given(st.binary(max_size=40) | st.from_regex(rb'\{"type":"(ADDED|ERROR|X)","object":[^\n]{0,12}\}', fullmatch=True))
+def test_a_line_is_an_event_or_an_error_of_ours(line: bytes) -> None:
+    try:
+        event = event_of(line)
+    except ApiError:
+        return
+    read = json.loads(event.object.decode(errors="replace"))  # what is in its strings is for who reads the object
+    assert read is not None or event.object == b"null"
+
+
+@given(st.integers(100, 599), st.binary(max_size=40), st.dictionaries(st.just("retry-after"), st.text(max_size=5)))
+def test_any_answer_is_an_error_with_its_status(status: int, body: bytes, headers: dict[str, str]) -> None:
+    error = error_of(status, body, headers)
+    assert error.status == status
+    assert error.retry_after >= 0

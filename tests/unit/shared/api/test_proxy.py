@@ -1,0 +1,134 @@
+"""Ways through a proxy: which one, and real ones of each kind in front of a real server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from actors.shared.api.access import Access
+from actors.shared.api.client import ApiClient
+from actors.shared.api.errors import Unreachable
+from actors.shared.api.proxy import proxy_for
+from tests.support.scripted_server import Asked, ScriptedServer, answer
+
+PROXIED = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "10.0.0.0/8,.corp.example,exact.example:6443,*.wild.example"}
+
+
+@pytest.mark.parametrize(
+    ("server", "proxied"),
+    [
+        ("https://api.example:6443", True),
+        ("https://10.1.2.3:6443", False),
+        ("https://11.1.2.3:6443", True),
+        ("https://a.corp.example", False),
+        ("https://corp.example", True),
+        ("https://exact.example:6443", False),
+        ("https://exact.example:443", True),
+        ("https://sub.exact.example:6443", False),
+        ("https://x.wild.example", False),
+        ("https://localhost:6443", False),
+        ("https://127.0.0.1:6443", False),
+        ("https://[::1]:6443", False),
+        ("http://api.example", False),
+    ],
+)
+def test_the_environment_says_which_servers_are_reached_by_a_proxy(server: str, proxied: bool) -> None:
+    assert proxy_for(server, "", PROXIED) == ("http://p:1" if proxied else "")
+
+
+def test_the_kubeconfig_wins_and_a_scheme_may_be_left_out() -> None:
+    assert proxy_for("https://10.1.2.3", "socks5://q:2", PROXIED) == "socks5://q:2"
+    assert proxy_for("https://x", "", {"https_proxy": "p:3128"}) == "http://p:3128"
+    assert proxy_for("https://x", "", {"HTTPS_PROXY": "p:1", "NO_PROXY": "*"}) == ""
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+async def splice(port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    there, back = await asyncio.open_connection("127.0.0.1", port)
+    await asyncio.gather(pump(reader, back), pump(there, writer))
+
+
+@asynccontextmanager
+async def proxy(kind: str, seen: list[bytes]) -> AsyncIterator[str]:
+    async def http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        seen.append(head)
+        if b"Basic dXNlcjpwYXNz" not in head:
+            writer.write(b"HTTP/1.1 407 Who are you\r\n\r\n")
+            writer.close()
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n")
+        await splice(int(head.split(b" ")[1].rsplit(b":", 1)[1]), reader, writer)
+
+    async def socks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _, count = await reader.readexactly(2)
+        seen.append(await reader.readexactly(count))
+        writer.write(b"\x05\x02")
+        await reader.readexactly(1)
+        name = await reader.readexactly((await reader.readexactly(1))[0])
+        password = await reader.readexactly((await reader.readexactly(1))[0])
+        good = (name, password) == (b"user", b"pass")
+        writer.write(b"\x01\x00" if good else b"\x01\x01")
+        if not good:
+            writer.close()
+            return
+        kind = (await reader.readexactly(4))[3]
+        host = await reader.readexactly(4 if kind == 1 else (await reader.readexactly(1))[0])
+        port = int.from_bytes(await reader.readexactly(2), "big")
+        seen.append(host)
+        writer.write(b"\x05\x00\x00\x01" + bytes(6))
+        await splice(port, reader, writer)
+
+    server = await asyncio.start_server(http if kind == "http" else socks, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    answer(writer, 200, b'{"a":1}')
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp_path: Path, kind: str) -> None:
+    seen: list[bytes] = []
+    async with ScriptedServer(tmp_path, ok) as server, proxy(kind, seen) as place:
+        access = Access(
+            server=server.url,
+            ca=server.authority.path.read_bytes(),
+            token="secret",
+            proxy=f"{kind}://user:pass@{place}",
+        )
+        client = ApiClient(access)
+        for _ in range(2):
+            assert (await client.call("GET", "/x")).body == b'{"a":1}'
+        await client.close()
+    assert server.asked[0].headers["authorization"] == "Bearer secret"
+    assert server.connections == 1
+    assert seen
+    assert not any(b"secret" in each for each in seen)
+
+
+@pytest.mark.parametrize("kind", ["http", "socks5"])
+async def test_a_proxy_that_refuses_is_said(tmp_path: Path, kind: str) -> None:
+    async with ScriptedServer(tmp_path, ok) as server, proxy(kind, []) as place:
+        access = Access(server=server.url, insecure=True, proxy=f"{kind}://user:wrong@{place}")
+        client = ApiClient(access)
+        with pytest.raises(Unreachable, match=r"407|refuses the user"):
+            await client.call("GET", "/x")
+        await client.close()

@@ -1,0 +1,158 @@
+"""Following a collection through all that a server may answer, against a client whose answers are scripted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import pytest
+
+from actors.shared.api.client import Answer, Event
+from actors.shared.api.errors import ApiError, Gone, ServerError, TooManyRequests, Unreachable
+from actors.shared.api.reflector import Item, Reflector, read_list
+from supervision.backoff import BackoffPolicy
+
+QUICK = BackoffPolicy(first=0.001, maximum=0.002, factor=2.0, jitter=0.5, free=0)
+Step = Callable[[], Any]
+
+
+def thing(name: str, version: int) -> bytes:
+    return json.dumps({"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}}).encode()
+
+
+def listing(version: int, *things: bytes) -> Answer:
+    items = ",".join(each.decode() for each in things)
+    return Answer(200, f'{{"metadata":{{"resourceVersion":"{version}"}},"items":[{items}]}}'.encode(), {})
+
+
+class Script:
+    """A client that gives one answer after the other: a list, a list of events, or an error; then it hangs."""
+
+    def __init__(self, *steps: Any) -> None:
+        self._steps, self.asked = list(steps), list[str]()
+        self.done = asyncio.Event()
+
+    def _next(self, what: str) -> Any:
+        self.asked.append(what)
+        if not self._steps:
+            self.done.set()
+            return None
+        step = self._steps.pop(0)
+        if isinstance(step, ApiError):
+            raise step
+        return step
+
+    async def call(self, method: str, path: str, *, query: Mapping[str, str], timeout: float) -> Answer:
+        found = self._next("list")
+        if found is None:
+            await asyncio.Event().wait()
+        assert isinstance(found, Answer)
+        return found
+
+    async def watch(self, path: str, query: Mapping[str, str], *, opened: Callable[[], None]) -> AsyncIterator[Event]:
+        events = self._next(f"watch {query['resourceVersion']}")
+        if events is None:
+            await asyncio.Event().wait()
+        opened()
+        for event in events:
+            if isinstance(event, ApiError):
+                raise event
+            yield event
+
+
+class Told:
+    def __init__(self) -> None:
+        self.said: list[Any] = []
+
+    def replaced(self, items: list[Item]) -> None:
+        self.said.append([item.name for item in items])
+
+    def changed(self, item: Item) -> None:
+        self.said.append(f"+{item.name}")
+
+    def deleted(self, item: Item) -> None:
+        self.said.append(f"-{item.name}")
+
+    def failed(self, error: ApiError) -> None:
+        self.said.append(error.reason)
+
+    def answered(self) -> None:
+        pass
+
+
+async def story(*steps: Any, policy: BackoffPolicy = QUICK) -> tuple[list[str], list[Any]]:
+    """What the server was asked and what was told of it, until the script is at its end."""
+    client, told = Script(*steps), Told()
+    reflector = Reflector(client, "/x", {}, told, policy=policy, rng=random.Random(1))  # type: ignore[arg-type]
+    task = asyncio.create_task(reflector.run())
+    try:
+        await asyncio.wait_for(client.done.wait(), 5)
+    finally:
+        task.cancel()
+    return client.asked, told.said
+
+
+GONE, LOST, BROKEN = Gone(410, "Expired", ""), Unreachable(0, "Unreachable", ""), ServerError(500, "Oops", "")
+
+
+async def test_a_watch_goes_on_from_the_last_version_it_saw() -> None:
+    events = [Event("ADDED", thing("b", 6)), Event("BOOKMARK", thing("", 9))]
+    asked, told = await story(listing(5, thing("a", 1)), events)
+    assert asked == ["list", "watch 5", "watch 9"]
+    assert told == [["a"], "+b"]
+
+
+async def test_a_version_that_is_gone_is_listed_anew() -> None:
+    asked, told = await story(listing(5), [Event("DELETED", thing("a", 6)), GONE], listing(8, thing("c", 7)))
+    assert asked == ["list", "watch 5", "list", "watch 8"]
+    assert told == [[], "-a", ["c"]]
+
+
+async def test_a_lost_connection_keeps_the_version() -> None:
+    asked, told = await story(listing(5), [LOST], LOST, [Event("MODIFIED", thing("a", 7))])
+    assert asked == ["list", "watch 5", "watch 5", "watch 5", "watch 7"]
+    assert told == [[], "Unreachable", "Unreachable", "+a"]
+
+
+async def test_a_server_that_fails_the_watch_again_and_again_is_listed_anew() -> None:
+    """Its history may have been taken back by a restore: it waits for a version that will not come."""
+    asked, _ = await story(listing(500), BROKEN, BROKEN, BROKEN, listing(3))
+    assert asked == ["list", "watch 500", "watch 500", "watch 500", "list", "watch 3"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{}", b'{"metadata":{}}', b'{"metadata":{"resourceVersion":"1"},"items":[3]}']
+)
+async def test_what_is_no_list_never_passes_for_an_empty_one(body: bytes) -> None:
+    with pytest.raises(Unreachable):
+        read_list(Answer(200, body, {}))
+    _, told = await story(Answer(200, body, {}), listing(5, thing("a", 1)))
+    assert told == ["Unreachable", ["a"]]
+
+
+async def test_an_object_without_metadata_breaks_off_the_watch_only() -> None:
+    asked, told = await story(listing(5), [Event("ADDED", b"{}")], [Event("ADDED", thing("b", 6))])
+    assert asked == ["list", "watch 5", "watch 5", "watch 6"]
+    assert told == [[], "Unreachable", "+b"]
+
+
+async def test_the_server_says_how_long_to_wait() -> None:
+    began = asyncio.get_running_loop().time()
+    await story(TooManyRequests(429, "TooManyRequests", "", 0.3), listing(5))
+    assert asyncio.get_running_loop().time() - began >= 0.3
+
+
+async def test_who_waits_can_be_woken() -> None:
+    client, told = Script(LOST, listing(5)), Told()
+    slow = BackoffPolicy(first=60.0, maximum=60.0, jitter=0.0, free=0)
+    reflector = Reflector(client, "/x", {}, told, policy=slow)  # type: ignore[arg-type]
+    task = asyncio.create_task(reflector.run())
+    while told.said != ["Unreachable"]:
+        await asyncio.sleep(0)
+    reflector.wake()
+    await asyncio.wait_for(client.done.wait(), 5)
+    task.cancel()
+    assert told.said == ["Unreachable", []]

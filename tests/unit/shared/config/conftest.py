@@ -1,0 +1,26 @@
+import pytest
+
+from actors.shared.config.rule_kinds import Situation
+from actors.shared.config.surroundings import Surroundings
+
+HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+
+
+@pytest.fixture
+def around(tmp_path):
+    """A machine of eight CPUs called Node-A, cgroup v2, without a runtime."""
+    situation = Situation(online_cpus=frozenset(range(8)), cgroup_v2=True)
+    return Surroundings(hostname="Node-A ", directory=str(tmp_path), situation=situation)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a configuration file below tmp_path, with its header unless told otherwise; gives its path."""
+
+    def write(text, name="kubelet.yaml", header=True):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((HEADER if header else "") + text)
+        return str(path)
+
+    return write

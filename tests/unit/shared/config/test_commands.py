@@ -1,0 +1,126 @@
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from actors.shared.config.commands import early_text, run
+from actors.shared.config.explain import entries
+from actors.shared.config.flag_table import FLAGS
+
+
+def do(*words):
+    out, err = io.StringIO(), io.StringIO()
+    return run(words, out, err), out.getvalue(), err.getvalue()
+
+
+def test_check_accepts_what_start_would_accept(write):
+    assert do("check", f"--config={write('maxPods: 5')}", "--max-pods=6")[:2] == (
+        0,
+        "warning: deprecated flags, better set in the file given to --config: --max-pods\nvalid\n",
+    )
+
+
+def test_check_says_every_problem_and_exits_1(write):
+    code, _, err = do("check", f"--config={write('maxPods: -1')}", "--port=0")
+    assert (code, len(err.splitlines())) == (1, 2)
+
+
+def test_check_as_json_is_for_programs(write):
+    code, out, _ = do("check", "-o", "json", f"--config={write('maxPods: -1')}")
+    found = json.loads(out)
+    assert (code, found["valid"], found["problems"][0]["path"]) == (1, False, "maxPods")
+
+
+def test_show_names_the_source_of_every_value_and_hides_secrets(write):
+    path = write("maxPods: 5\nstaticPodURLHeader: {Authorization: [Bearer x]}\n")
+    _, out, _ = do("show", f"--config={path}", "--port=10251")
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert lines["maxPods"].endswith(f"{path}:3")
+    assert lines["port"].endswith("--port")
+    assert lines["maxOpenFiles"].endswith("default")
+    assert "Bearer" not in out
+
+
+def test_show_as_json_is_the_configuration_with_its_sources(write):
+    _, out, _ = do("show", "-ojson", f"--config={write('maxPods: 5')}")
+    found = json.loads(out)
+    assert found["kubeletconfig"]["maxPods"] == 5
+    assert found["sources"]["maxPods"].endswith(":3")
+
+
+def test_every_field_is_explained():
+    for entry in entries():
+        code, out, _ = do("explain", entry.path)
+        assert (code, out.splitlines()[0].partition(":")[0], len(out.splitlines()) >= 2) == (0, entry.path, True)
+
+
+def test_a_rule_of_what_a_field_is_in_is_told_and_that_a_flag_is_deprecated():
+    out = do("explain", "logging.options.json.splitStream", "--maximum-dead-containers", "--node-ip")[1]
+    assert "rule:    alpha options need the feature gate LoggingAlphaOptions" in out
+    assert out.count("  deprecated\n") == 1
+
+
+def test_every_flag_is_explained():
+    for name in FLAGS:
+        assert do("explain", f"--{name}")[0] == 0
+
+
+def test_an_explanation_has_default_flag_and_rule():
+    out = do("explain", "imageGCHighThresholdPercent", "SidecarContainers", "--network-plugin")[1]
+    assert re.search("default: 85\n.*--image-gc-high-threshold\n.*must be from 0 to 100", out)
+    assert "GA, on by default, locked" in out
+    assert "dockershim is gone" in out
+
+
+def test_an_unknown_field_is_answered_with_what_resembles_it():
+    code, _, err = do("explain", "maxPodz")
+    assert (code, "did you mean maxPods" in err) == (1, True)
+
+
+def test_wrong_use_shows_how_to_use_it():
+    assert do()[0] == do("frobnicate")[0] == 2
+    assert do("--help")[:1] == (0,)
+    assert do("check", "--help")[1].startswith("Usage:")
+
+
+def test_help_has_every_flag_with_its_default():
+    text = early_text(["--help"])
+    for name in FLAGS:
+        assert re.search(rf"--{name}( |\n)", text)
+    assert "(default 110)" in text
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["--version=true"]])
+def test_the_version_is_one_that_kubeadm_reads(argv):
+    assert re.fullmatch(r"Kubernetes v1\.36\.\d+\+troupelet\.[0-9.]+\n", early_text(argv))
+
+
+def test_the_raw_version_shows_its_parts():
+    assert 'Minor:"36"' in early_text(["--version=raw"])
+
+
+def test_flags_without_help_or_version_start_the_agent():
+    assert early_text(["--max-pods=5", "--version=false"]) is None
+
+
+def test_bad_flags_ask_for_no_help_so_that_all_that_is_wrong_is_said_together():
+    assert early_text(["--help", "--nope"]) is None
+
+
+def test_help_names_the_command_it_is_asked_of():
+    assert early_text(["--help"]).startswith("Usage: supervise start [flags]")
+    assert early_text(["-h"], "kubelet").startswith("Usage: kubelet [flags]")
+
+
+def test_checking_needs_none_of_the_costly_libraries():
+    code = (
+        "import sys; from actors.shared.config.commands import run; run(['check']);"
+        "print([name for name in ('grpc', 'kubernetes', 'tornado', 'cryptography', 'prometheus_client', 'yaml')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=os.getcwd())
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,166 @@
+"""The client's own rules, and the failures it passes on."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.deadlines import Deadlines
+from actors.shared.cri.errors import DeadlineExceeded, IncompatibleVersion, NotFound, Other, Unavailable
+from proto import cri_pb2 as cri
+from tests.support.cri_configs import container_config, sandbox_config
+from tests.support.fake_cri import FakeRuntime, Fault, serve
+
+
+async def test_a_runtime_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeRuntime()
+
+    async def other(request: cri.VersionRequest) -> cri.VersionResponse:
+        return cri.VersionResponse(version="0.2.0", runtime_name="odd")
+
+    monkeypatch.setattr(fake, "do_Version", other)
+    with pytest.raises(IncompatibleVersion, match=r"odd answers '0\.2\.0', not '0\.1\.0'"):
+        await fake.client().version()
+
+
+async def test_a_stop_of_what_is_gone_is_a_success_where_the_runtime_answers_not_found() -> None:
+    client = FakeRuntime("1.6").client()
+    await client.stop_container("gone", 1)
+    await client.stop_pod_sandbox("gone")
+    with pytest.raises(NotFound):
+        await client.container_status("gone")
+
+
+async def test_a_runtime_without_network_says_why() -> None:
+    fake = FakeRuntime()
+    fake.network_ready = False
+    status = await fake.client().status()
+    assert (status.runtime_ready, status.network_ready) == (True, False)
+    assert "NetworkPluginNotReady" in status.message
+
+
+async def test_the_cgroup_driver_is_none_where_the_runtime_does_not_tell() -> None:
+    assert await FakeRuntime("1.6").client().cgroup_driver() is None
+    assert await FakeRuntime("2.1").client().cgroup_driver() == "cgroupfs"
+
+
+async def test_a_slow_call_hits_its_deadline_over_the_socket(tmp_path: Path) -> None:
+    fake = FakeRuntime()
+    fake.faults.add("ListContainers", Fault(hang=True, times=1))
+    async with serve(fake, tmp_path / "s") as endpoint:
+        client = CriClient(endpoint, request_seconds=1.0)
+        with pytest.raises(DeadlineExceeded):
+            await client.list_containers()
+        assert await client.list_containers() == []
+        await client.close()
+
+
+async def test_an_error_of_the_runtime_keeps_its_words(tmp_path: Path) -> None:
+    fake = FakeRuntime()
+    fake.faults.add("Status", Fault(error="INTERNAL", details="disk on fire", times=1))
+    async with serve(fake, tmp_path / "s") as endpoint:
+        client = CriClient(endpoint)
+        with pytest.raises(Other, match="Status: disk on fire") as caught:
+            await client.status()
+        assert caught.value.code == "INTERNAL"
+        await client.close()
+
+
+async def test_the_same_client_works_again_after_the_runtime_was_away(tmp_path: Path) -> None:
+    fake, socket = FakeRuntime(), tmp_path / "s"
+    client = CriClient(str(socket))
+    with pytest.raises(Unavailable, match=str(socket)):
+        await client.status()
+    for _ in range(2):
+        async with serve(fake, socket), asyncio.timeout(10):
+            while True:
+                try:
+                    await client.status()
+                    break
+                except Unavailable:
+                    await asyncio.sleep(0.02)
+        with pytest.raises(Unavailable):
+            await client.status()
+    await client.close()
+
+
+async def test_images_come_from_their_own_endpoint_where_one_is_given(tmp_path: Path) -> None:
+    runtime, images = FakeRuntime(), FakeRuntime()
+    images.images.here = {"docker.io/library/only:here": 5}
+    async with serve(runtime, tmp_path / "r") as one, serve(images, tmp_path / "i") as two:
+        client = CriClient(one, two)
+        assert [image.tags for image in await client.list_images()] == [["docker.io/library/only:here"]]
+        await client.version()
+        assert (len(runtime.asked("Version")), len(images.asked("Version"))) == (1, 0)
+        await client.close()
+
+
+async def test_a_message_over_16_mib_is_an_error_and_one_below_is_not(tmp_path: Path) -> None:
+    fake = FakeRuntime()
+    async with serve(fake, tmp_path / "s") as endpoint:
+        client, pod = CriClient(endpoint), sandbox_config()
+        pod.annotations["big"] = "x" * (15 * 1024 * 1024)
+        made = await client.run_pod_sandbox(pod)
+        assert len((await client.pod_sandbox_status(made)).annotations["big"]) == 15 * 1024 * 1024
+        pod.annotations["big"] = "x" * (17 * 1024 * 1024)
+        with pytest.raises(Other):
+            await client.run_pod_sandbox(pod)
+        await client.close()
+
+
+def test_a_client_made_before_a_fork_works_after_it(tmp_path: Path) -> None:
+    """Nothing is opened when the client is made: the stage makes the context, its forks use it.
+
+    In a process of its own, as the stage is: gRPC's threads, which other tests leave in ours, must not be forked.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(tmp_path / "s")], timeout=60, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+FORKS = """
+import asyncio, os, sys
+from actors.shared.cri.client import CriClient
+from tests.support.fake_cri import FakeRuntime, serve
+
+async def ask(client):
+    async with serve(FakeRuntime(), sys.argv[1]), asyncio.timeout(10):
+        await client.version()
+        await client.close()
+
+client = CriClient(sys.argv[1])
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        asyncio.run(ask(client))
+        code = 0
+    finally:
+        os._exit(code)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+async def test_two_sandboxes_of_one_attempt_are_told_as_they_are() -> None:
+    fake = FakeRuntime()
+    fake.faults.add("RunPodSandbox", Fault(duplicate=True, times=1))
+    client = fake.client()
+    made = await client.run_pod_sandbox(sandbox_config())
+    listed = await client.list_pod_sandboxes()
+    assert len(listed) == 2
+    assert made in [one.id for one in listed]
+
+
+async def test_a_stop_keeps_its_grace_within_its_deadline() -> None:
+    client, pod = FakeRuntime().client(Deadlines(0.7)), sandbox_config()
+    sandbox = await client.run_pod_sandbox(pod)
+    made = await client.create_container(sandbox, container_config(pod, ["sleep", "60"]), pod)
+    await client.start_container(made)
+    await client.stop_container(made, 1)
+    assert (await client.container_status(made)).exit_code == 137

@@ -1,0 +1,70 @@
+"""gRPC statuses become errors by cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.shared.cri import errors
+
+RESERVED = 'failed to reserve sandbox name "a_b_c_0": name "a_b_c_0" is reserved for "5f0c"'
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "kind"),
+    [
+        ("NOT_FOUND", "no such container", errors.NotFound),
+        ("UNAVAILABLE", "connection refused", errors.Unavailable),
+        ("DEADLINE_EXCEEDED", "Deadline Exceeded", errors.DeadlineExceeded),
+        ("UNIMPLEMENTED", "unknown method", errors.Unimplemented),
+        ("UNKNOWN", RESERVED, errors.NameReserved),
+        ("FAILED_PRECONDITION", RESERVED, errors.NameReserved),
+        ("UNKNOWN", "server is not initialized yet", errors.Unavailable),
+        ("UNKNOWN", "runc create failed", errors.Other),
+        ("RESOURCE_EXHAUSTED", "received message larger than max", errors.Other),
+    ],
+)
+def test_the_kind_of_an_error_is_its_cause(code: str, details: str, kind: type[errors.CriError]) -> None:
+    error = errors.from_rpc("RunPodSandbox", code, details)
+    assert type(error) is kind
+    assert (error.method, error.code, error.details) == ("RunPodSandbox", code, details)
+    assert str(error) == f"RunPodSandbox: {details}"
+
+
+CRI_O = "name k8s_a_b_0 for id 9a0e: name is reserved"
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        f"creating pod sandbox: error reserving pod {CRI_O}",
+        "Kubelet may be retrying requests that are timing out in CRI-O due to system load. Currently at stage "
+        f"container network creation: context deadline exceeded: error reserving pod {CRI_O}",
+        f"error reserving ctr {CRI_O}",
+    ],
+)
+def test_the_words_of_cri_o_for_a_name_that_is_taken_are_known(details: str) -> None:
+    error = errors.from_rpc("RunPodSandbox", "UNKNOWN", details)
+    assert isinstance(error, errors.NameReserved)
+    assert error.id == ""
+
+
+@pytest.mark.parametrize(
+    ("details", "kind"),
+    [
+        ('failed to pull and unpack image "r/a:1": failed to resolve reference: 503 Service Unavailable', errors.Other),
+        ("RegistryUnavailable: pull failed", errors.Other),
+        ("failed to connect to all addresses; last error: UNKNOWN: unix:/run/a.sock", errors.Unavailable),
+        ("Socket closed", errors.Unavailable),
+    ],
+)
+def test_a_registry_that_is_down_is_not_a_runtime_that_is_down(details: str, kind: type[errors.CriError]) -> None:
+    assert type(errors.from_rpc("PullImage", "UNAVAILABLE", details)) is kind
+    assert type(errors.from_rpc("ListImages", "UNAVAILABLE", details)) is errors.Unavailable
+
+
+def test_a_reserved_name_tells_whose_it_is_where_the_runtime_does() -> None:
+    told = errors.from_rpc("CreateContainer", "UNKNOWN", RESERVED)
+    untold = errors.from_rpc("CreateContainer", "UNKNOWN", "name k8s_a_b is reserved")
+    assert isinstance(told, errors.NameReserved)
+    assert isinstance(untold, errors.NameReserved)
+    assert (told.id, untold.id) == ("5f0c", "")

@@ -1,0 +1,167 @@
+"""From what the runtime says to our values, field by field."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.cri import translate, translate_stats
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Resources, Sandbox, User
+from actors.shared.cri.stats import Interface, Pressure, Psi
+from proto import cri_pb2 as cri
+
+LABELS = {
+    "io.kubernetes.pod.uid": "u",
+    "io.kubernetes.pod.name": "p",
+    "io.kubernetes.pod.namespace": "n",
+    "io.kubernetes.container.name": "c",
+}
+
+
+def test_a_container_status_is_told_in_full() -> None:
+    status = cri.ContainerStatus(
+        id="i",
+        metadata=cri.ContainerMetadata(name="c", attempt=2),
+        state=cri.CONTAINER_EXITED,
+        created_at=1,
+        started_at=2,
+        finished_at=3,
+        exit_code=4,
+        image=cri.ImageSpec(image="sha256:1", user_specified_image="busybox"),
+        image_ref="ref",
+        image_id="iid",
+        reason="OOMKilled",
+        message="m",
+        labels=LABELS,
+        annotations={"io.kubernetes.container.restartCount": "7"},
+        log_path="/l",
+        resources=cri.ContainerResources(linux=cri.LinuxContainerResources(cpu_quota=5, memory_limit_in_bytes=6)),
+        user=cri.ContainerUser(linux=cri.LinuxContainerUser(uid=8, gid=9, supplemental_groups=[10])),
+    )
+    told = translate.container_of(status, "s")
+    assert told == Container(
+        id="i",
+        name="c",
+        pod_uid="u",
+        pod_name="p",
+        pod_namespace="n",
+        sandbox_id="s",
+        attempt=2,
+        state=ContainerState.EXITED,
+        image="busybox",
+        image_ref="ref",
+        image_id="iid",
+        created_ns=1,
+        started_ns=2,
+        finished_ns=3,
+        exit_code=4,
+        reason="OOMKilled",
+        message="m",
+        log_path="/l",
+        labels=LABELS,
+        annotations={"io.kubernetes.container.restartCount": "7"},
+        resources=Resources(cpu_quota=5, memory_limit_bytes=6),
+        user=User(uid=8, gid=9, supplemental_groups=[10]),
+    )
+    assert told.restart_count == 7
+
+
+def test_what_never_happened_has_no_time_in_the_words_of_any_runtime() -> None:
+    zero_of_go = -6795364578871345152
+    for never in (0, zero_of_go):
+        told = translate.container_of(cri.ContainerStatus(created_at=5, started_at=never, finished_at=never))
+        assert (told.created_ns, told.started_ns, told.finished_ns) == (5, 0, 0)
+
+
+def test_a_container_of_somebody_else_has_no_pod() -> None:
+    told = translate.container_of(cri.ContainerStatus(id="i", state=cri.CONTAINER_RUNNING))
+    assert (told.pod_uid, told.name, told.resources, told.user) == ("", "", None, None)
+
+
+def test_a_state_that_a_later_runtime_may_have_is_unknown() -> None:
+    assert translate.container_state(17) is ContainerState.UNKNOWN
+
+
+def test_a_sandbox_has_all_its_addresses_and_its_network_mode() -> None:
+    status = cri.PodSandboxStatus(
+        id="i",
+        metadata=cri.PodSandboxMetadata(name="p", uid="u", namespace="n", attempt=1),
+        state=cri.SANDBOX_NOTREADY,
+        network=cri.PodSandboxNetworkStatus(ip="10.0.0.1", additional_ips=[cri.PodIP(ip="fd00::1")]),
+        linux=cri.LinuxPodSandboxStatus(namespaces=cri.Namespace(options=cri.NamespaceOption(network=cri.NODE))),
+        runtime_handler="runc",
+    )
+    told = translate.sandbox_of(status)
+    assert told == Sandbox(
+        id="i",
+        pod_uid="u",
+        pod_name="p",
+        pod_namespace="n",
+        attempt=1,
+        ips=["10.0.0.1", "fd00::1"],
+        host_network=True,
+        runtime_handler="runc",
+    )
+
+
+@pytest.mark.parametrize(
+    ("runtime", "network", "message"),
+    [
+        (None, None, "the runtime does not report RuntimeReady, the runtime does not report NetworkReady"),
+        (True, False, "NetworkReady=false reason:R message:M"),
+        (True, True, ""),
+    ],
+)
+def test_a_condition_that_is_not_met_or_not_told_is_in_the_message(
+    runtime: bool | None, network: bool | None, message: str
+) -> None:
+    conditions = [
+        cri.RuntimeCondition(type=kind, status=met, reason="R", message="M")
+        for kind, met in (("RuntimeReady", runtime), ("NetworkReady", network))
+        if met is not None
+    ]
+    told = translate.runtime_status(cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions)))
+    assert (told.runtime_ready, told.network_ready, told.message) == (bool(runtime), bool(network), message)
+
+
+def test_a_number_that_is_not_told_is_none_and_zero_is_zero() -> None:
+    usage = cri.MemoryUsage(timestamp=5, working_set_bytes=cri.UInt64Value(value=0))
+    stats = translate_stats.container_stats(cri.ContainerStats(memory=usage))
+    assert stats.memory is not None
+    assert (stats.memory.at_ns, stats.memory.working_set_bytes, stats.memory.rss_bytes) == (5, 0, None)
+    assert (stats.cpu, stats.swap, stats.writable_layer) == (None, None, None)
+
+
+def test_pressure_and_network_of_a_sandbox_are_told() -> None:
+    psi = cri.PsiStats(Some=cri.PsiData(Total=1, Avg10=2.0, Avg60=3.0, Avg300=4.0), Full=cri.PsiData(Total=5))
+    linux = cri.LinuxPodSandboxStats(
+        cpu=cri.CpuUsage(psi=psi),
+        network=cri.NetworkUsage(
+            default_interface=cri.NetworkInterfaceUsage(name="eth0", rx_bytes=cri.UInt64Value(value=6))
+        ),
+        process=cri.ProcessUsage(process_count=cri.UInt64Value(value=2)),
+    )
+    told = translate_stats.sandbox_stats(cri.PodSandboxStats(linux=linux))
+    assert told.cpu is not None
+    assert told.cpu.psi == Psi(Pressure(1, 2.0, 3.0, 4.0), Pressure(5, 0, 0, 0))
+    assert told.network is not None
+    assert told.network.default == Interface(name="eth0", rx_bytes=6)
+    assert told.process_count == 2
+
+
+@given(
+    st.builds(
+        cri.ContainerStatus,
+        id=st.text(),
+        state=st.integers(0, 3),
+        created_at=st.integers(-(2**63), 2**63 - 1),
+        exit_code=st.integers(-(2**31), 2**31 - 1),
+        message=st.text(),
+        labels=st.dictionaries(st.text(), st.text(), max_size=3),
+    )
+)
+def test_whatever_a_status_holds_travels_unchanged(status: cri.ContainerStatus) -> None:
+    runtime = PodRuntime(uid="u", containers=[translate.container_of(status)])
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(runtime), type=PodRuntime) == runtime

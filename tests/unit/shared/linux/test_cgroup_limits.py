@@ -1,0 +1,71 @@
+"""What is written for a limit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.linux.cgroup_limits import UNLIMITED, Limits, shares_to_weight, unit_properties, writes_v1, writes_v2
+
+EVERYTHING = Limits(cpu_shares=512, cpu_quota_us=50_000, memory_bytes=1 << 20, pids=100, hugetlb={"2MB": 4 << 20})
+
+
+def test_v1_files():
+    assert writes_v1(EVERYTHING) == [
+        ("cpu", "cpu.shares", "512"),
+        ("cpu", "cpu.cfs_period_us", "100000"),
+        ("cpu", "cpu.cfs_quota_us", "50000"),
+        ("memory", "memory.limit_in_bytes", "1048576"),
+        ("pids", "pids.max", "100"),
+        ("hugetlb", "hugetlb.2MB.limit_in_bytes", "4194304"),
+    ]
+
+
+def test_v2_files():
+    assert writes_v2(EVERYTHING) == [
+        ("cpu", "cpu.weight", "59"),
+        ("cpu", "cpu.max", "50000 100000"),
+        ("memory", "memory.max", "1048576"),
+        ("pids", "pids.max", "100"),
+        ("hugetlb", "hugetlb.2MB.max", "4194304"),
+    ]
+
+
+def test_what_is_not_said_is_not_written():
+    assert writes_v1(Limits()) == writes_v2(Limits()) == []
+    assert unit_properties(Limits(), 1) == unit_properties(Limits(), 2) == {}
+
+
+def test_a_limit_can_be_taken_away():
+    free = Limits(cpu_quota_us=UNLIMITED, memory_bytes=UNLIMITED, pids=UNLIMITED)
+
+    assert [text for _, _, text in writes_v2(free)] == ["max 100000", "max", "max"]
+    assert [text for _, _, text in writes_v1(free)] == ["100000", "-1", "-1", "max"]
+    assert {value for _, value in unit_properties(free, 2).values()} == {2**64 - 1}
+
+
+@pytest.mark.parametrize(("shares", "weight"), [(0, 1), (2, 1), (1024, 100), (262144, 10000), (10**6, 10000)])
+def test_the_ends_and_the_default_of_shares_and_weight_meet(shares, weight):
+    assert shares_to_weight(shares) == weight
+
+
+@given(st.integers(2, 262144), st.integers(2, 262144))
+def test_more_shares_never_weigh_less(one, other):
+    low, high = sorted((one, other))
+
+    assert 1 <= shares_to_weight(low) <= shares_to_weight(high) <= 10000
+
+
+def test_systemd_is_told_the_same_by_its_own_names():
+    assert unit_properties(EVERYTHING, 2) == {
+        "CPUWeight": ("t", 59),
+        "CPUQuotaPerSecUSec": ("t", 500_000),
+        "MemoryMax": ("t", 1 << 20),
+        "TasksMax": ("t", 100),
+    }
+    assert unit_properties(EVERYTHING, 1).keys() >= {"CPUShares", "MemoryLimit"}
+
+
+def test_systemd_never_gives_less_than_the_quota():
+    properties = unit_properties(Limits(cpu_quota_us=1234), 2)
+
+    assert properties["CPUQuotaPerSecUSec"] == ("t", 20_000)

@@ -1,0 +1,34 @@
+"""Directories with those above them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+import pytest
+
+from actors.shared.linux.directories import make_path
+
+
+@pytest.fixture(params=[0o000, 0o022, 0o077])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def test_each_that_was_missing_has_the_mode_whatever_the_umask(tmp_path, umask):
+    os.chmod(tmp_path, 0o700)
+    make_path(f"{tmp_path}/a/b/c", 0o750)
+    modes = [stat.S_IMODE(os.stat(f"{tmp_path}{path}").st_mode) for path in ("", "/a", "/a/b", "/a/b/c")]
+    assert modes == [0o700, 0o750, 0o750, 0o750]
+    make_path(f"{tmp_path}/a/b", 0o755)
+    assert stat.S_IMODE(os.stat(f"{tmp_path}/a/b").st_mode) == 0o750
+
+
+def test_what_is_no_directory_is_an_error(tmp_path):
+    (tmp_path / "file").touch()
+    for path in ("file", "file/below"):
+        with pytest.raises(OSError, match="file"):
+            make_path(f"{tmp_path}/{path}", 0o750)

@@ -1,0 +1,44 @@
+"""Memory of the machine, and oom_score_adj."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.linux.memory import parse_meminfo, total_memory
+from actors.shared.linux.oom import set_score
+
+
+def test_sizes_are_bytes_and_counts_are_counts():
+    assert parse_meminfo("MemTotal:   16 kB\nHugePages_Total:  3\nodd\n") == {
+        "MemTotal": 16384,
+        "HugePages_Total": 3,
+    }
+
+
+@given(st.text())
+def test_any_text_is_read(text):
+    assert all(value >= 0 for value in parse_meminfo(text).values())
+
+
+def test_this_machines_memory_is_read():
+    assert total_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_score_is_written_for_the_process_it_is_meant_for(tmp_path):
+    (tmp_path / "42").mkdir()
+
+    assert set_score(-999, pid=42, proc=str(tmp_path))
+    assert (tmp_path / "42/oom_score_adj").read_text() == "-999"
+    with pytest.raises(FileNotFoundError):
+        set_score(1, pid=43, proc=str(tmp_path))
+
+
+def test_a_score_that_is_not_permitted_is_told_and_no_error(monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.write_text", refuse)
+
+    assert not set_score(-999)

@@ -1,0 +1,90 @@
+"""The mount table."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.linux.mountinfo import MountInfoError, below, covering, parse, read
+
+LINE = b"36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n"
+
+
+def test_every_field_of_the_manual_pages_example_is_read():
+    (mount,) = parse(LINE)
+
+    assert (mount.id, mount.parent, mount.device) == (36, 35, "98:0")
+    assert (mount.root, mount.point) == ("/mnt1", "/mnt2")
+    assert mount.options == ("rw", "noatime")
+    assert mount.tags == ("master:1", "shared:7")
+    assert mount.shared
+    assert (mount.kind, mount.source) == ("ext3", "/dev/root")
+    assert mount.super_options == ("rw", "errors=continue")
+
+
+def test_octal_escapes_are_undone():
+    (mount,) = parse(b"1 2 0:1 / /a\\040b\\134c\\011d\\012e rw - tmpfs none rw\n")
+
+    assert mount.point == "/a b\\c\td\ne"
+
+
+def test_an_empty_source_is_read():
+    (mount,) = parse(b"1 2 0:1 / /x rw - tmpfs  rw\n")
+
+    assert mount.source == ""
+    assert mount.super_options == ("rw",)
+
+
+@pytest.mark.parametrize("line", [b"nonsense", b"1 2 0:1 / /x rw ext4 /dev/x rw", b"x 2 0:1 / /x rw - a b c"])
+def test_a_line_that_is_none_is_named_in_the_error(line):
+    with pytest.raises(MountInfoError, match="not a line of mountinfo"):
+        parse(line)
+
+
+def _escape(text):
+    for character in "\\ \t\n":
+        text = text.replace(character, f"\\{ord(character):03o}")
+    return text.encode("utf-8", "surrogateescape")
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0,"), min_size=1, max_size=12)
+
+
+@given(point=words, root=words, source=words, tags=st.lists(st.sampled_from(["shared:1", "master:2", "unbindable"])))
+def test_whatever_names_the_kernel_escapes_are_read_back(point, root, source, tags):
+    fields = [b"10", b"9", b"8:1", _escape(root), _escape("/" + point), b"rw", *(tag.encode() for tag in tags)]
+    line = b" ".join([*fields, b"-", b"ext4", _escape(source), b"rw"]) + b"\n"
+
+    (mount,) = parse(line)
+
+    assert (mount.root, mount.point, mount.source, mount.tags) == (root, "/" + point, source, tuple(tags))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(data):
+    try:
+        parse(data)
+    except MountInfoError:
+        pass
+
+
+def _table(*points):
+    return parse(b"".join(b"%d 1 0:1 / %s rw - tmpfs x rw\n" % (i, p.encode()) for i, p in enumerate(points)))
+
+
+def test_mounts_below_a_directory_come_in_the_order_in_which_they_can_be_undone():
+    table = _table("/", "/pods", "/pods/a", "/podsother", "/pods/a/b", "/pods/a")
+
+    assert [mount.point for mount in below(table, "/pods")] == ["/pods/a", "/pods/a/b", "/pods/a", "/pods"]
+
+
+def test_a_path_lies_on_the_deepest_and_topmost_mount():
+    table = _table("/", "/var", "/var/lib", "/var/lib")
+
+    assert covering(table, "/var/lib/x").id == 3
+    assert covering(table, "/var/library").point == "/var"
+    assert covering(table, "/etc").point == "/"
+    assert covering(_table("/mnt"), "/etc") is None
+
+
+def test_the_kernels_own_table_is_read():
+    assert covering(read(), "/proc/self").kind == "proc"

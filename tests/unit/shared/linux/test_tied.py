@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from actors.shared.linux.tied import tied
+from tests.support.waiting import wait_for
+
+STARTER = """
+import subprocess, sys, time
+from actors.shared.linux.tied import tied
+print(subprocess.Popen(tied(["sleep", "300"]), stdout=subprocess.DEVNULL).pid, flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+def test_a_command_ends_with_who_started_it_even_by_sigkill():
+    with subprocess.Popen([sys.executable, "-c", STARTER, "300"], stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+        wait_for(lambda: command(pid) == ["sleep", "300"])
+        starter.kill()
+    wait_for(lambda: command(pid) == [])
+
+
+def test_a_command_ends_whose_starter_ended_before_it_was_tied():
+    for _ in range(5):
+        output = subprocess.check_output([sys.executable, "-c", STARTER, "0"])
+        pid = int(output)
+        wait_for(lambda pid=pid: command(pid) == [])
+
+
+def test_the_command_is_run_with_its_words_as_they_are():
+    words = ["%s|", "a b", "$PPID", "", "--", "é"]
+    assert subprocess.check_output(tied(["printf", *words])).decode() == "a b|$PPID||--|é|"
+
+
+def test_without_setpriv_it_is_the_command_as_it_is(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert tied(["sleep", "300"]) == ["sleep", "300"]
+
+
+def command(pid):
+    """Its words; none when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+    except OSError:
+        return []
