@@ -40,7 +40,7 @@ PRELOAD: Final = (
     "tornado.platform.asyncio",
     "supervision.supervisor",
 )
-"""Imported once by the stage before the first fork, so that every process shares the pages. What is needed rarely
+"""Imported once by the fork server before the first fork, so that every process shares the pages. What is needed rarely
 (cryptography) stays out of it."""
 
 PRELOAD_JOINED: Final = (
@@ -62,7 +62,7 @@ PREPARE: Final = (
     "actors.config_controller.session:prepare",
     "actors.http_servers.node_server:prepare",
 )
-"""Called once by the stage, for the same reason: what they make is shared."""
+"""Called once by the fork server, for the same reason: what they make is shared."""
 PREPARE_JOINED: Final = ("actors.shared.api.rehearsal:prepare",)
 """The same, for an agent that joins a cluster."""
 

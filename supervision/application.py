@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from .protocol import Exited, Started
 from .spec import ChildSpec, Policy
 
-log = logging.getLogger("stage")
+log = logging.getLogger("fork_server")
 
 
 class IncidentSink(Protocol):
-    """Who keeps the record of faults; `incidents.py` has the real one. Called in the stage: must not block."""
+    """Who keeps the record of faults; `incidents.py` has the real one. Called in the fork server: must not block."""
 
     def opened(self, exited: Exited) -> None:
         """A child ended that was not asked to, or not in the way it was asked to."""
@@ -52,7 +52,7 @@ class Application:
     """What every actor finds as `self.context`."""
     refresh: str = ""
     """`module:function` that each actor's process calls with the context when it begins, and that gives it the context
-    of now: what was changed since the stage was started. It must not raise."""
+    of now: what was changed since the fork server was started. It must not raise."""
     run_dir: Path
     """Sockets and lock; made when it is missing, and the agent's alone."""
     incidents: IncidentSink = field(default_factory=NoIncidents)
@@ -66,13 +66,13 @@ class Application:
 
 def run(application: Application) -> int:
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
+    from .fork_server.lock import AlreadyRunning
+    from .fork_server.server import ForkServer
     from .names import PeerRefused
-    from .stage.lock import AlreadyRunning
-    from .stage.stage import Stage
 
     try:
-        stage = Stage(application)
+        fork_server = ForkServer(application)
     except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
         log.error("%s cannot start: %s", application.name, error)
         return 1
-    return stage.run()
+    return fork_server.run()

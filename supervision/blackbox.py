@@ -1,4 +1,4 @@
-"""What an actor leaves behind when it dies: a small file in memory that the stage made for it before the fork.
+"""What an actor leaves behind when it dies: a small file in memory that the fork server made for it before the fork.
 
 An exception is written there whole just before the process ends; `faulthandler` writes the stacks of a hung one.
 """
@@ -15,7 +15,7 @@ _MARK = b"exception\n"
 
 
 class BlackBox:
-    """One incarnation's. The stage reads, the actor writes."""
+    """One incarnation's. The fork server reads, the actor writes."""
 
     def __init__(self, name: str) -> None:
         self.fd = os.memfd_create(f"blackbox:{name}"[:200])

@@ -1,4 +1,5 @@
-"""Asks the stage or any actor from outside the tree: for the command line and for tests. Blocking, with a deadline."""
+"""Asks the fork server or any actor from outside the tree: for the command line and for tests. Blocking, with a
+deadline."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import TypeVar
 from .errors import AskError
 from .message import Message
 from .names import Names, NoSuchActor
-from .protocol import STAGE
+from .protocol import FORK_SERVER
 from .wire import Frame, Reader, WireError, Writer, encode
 
 R = TypeVar("R", bound=Message)
@@ -28,7 +29,7 @@ class Client:
         except (FileNotFoundError, NotADirectoryError):
             raise AskError(f"no agent runs on {run_dir}") from None
 
-    def ask(self, message: Message, reply: type[R], *, name: str = STAGE, timeout: float = 5.0) -> R:
+    def ask(self, message: Message, reply: type[R], *, name: str = FORK_SERVER, timeout: float = 5.0) -> R:
         """Send a question and wait for its answer. Raises AskError, PeerRefused."""
         end = time.monotonic() + timeout
         try:

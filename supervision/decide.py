@@ -17,7 +17,8 @@ from .protocol import EXIT_ESCALATED, Cause, Exited, Spawn, Started, Stop
 from .strategy import group
 
 REPEAT_SECONDS = 2.0
-"""So long after a deadline is over the supervisor no longer relies on the stage having kept it: it orders a kill."""
+"""So long after a deadline is over the supervisor no longer relies on the fork server having kept it: it orders a
+kill."""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -59,14 +60,14 @@ def decide(
 
 
 def _is_news(child: Child, event: Started | Exited) -> bool:
-    # incarnation 0: the stage says that no process of that name is there
+    # incarnation 0: the fork server says that no process of that name is there
     return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is Phase.STOPPING)
 
 
 def _kind(event: Started | Exited) -> Event:
     if isinstance(event, Started):
         return Event.STARTED
-    if event.cause in ("stopped", "stage"):
+    if event.cause in ("stopped", "fork_server"):
         return Event.STOPPED
     if event.cause == "renewed":
         return Event.RENEWED
@@ -195,7 +196,7 @@ def _settle(family: Family, now: float) -> tuple[Family, list[Order]]:
     orders: list[Order] = []
     for child in family.children:
         if child.phase is Phase.WAITING and child.not_before <= now:
-            # the stage keeps to start_seconds; ours is for an order, or an answer, that was lost
+            # the fork server keeps to start_seconds; ours is for an order, or an answer, that was lost
             due = now + child.policy.start_seconds + REPEAT_SECONDS
             family = family.replace(_change(child, phase=Phase.STARTING, due=due, in_service_since=None))
             orders.append(Spawn(child.name))

@@ -1,6 +1,7 @@
 """Fault injection: what `supervise inject` and the tests do to an actor, by the same code.
 
-The stage does `crash` and `stop` itself, with signals; the rest is ordered from the actor's own process, which keeps a
+The fork server does `crash` and `stop` itself, with signals; the rest is ordered from the actor's own process, which
+keeps a
 `Faults` from its first order on. The event loop is imported where it is used: the command line needs only the words.
 """
 
@@ -18,11 +19,11 @@ from .protocol import Exited, Fault, Inject, Started
 DEFAULT_RATES: dict[Fault, float] = {"leak": 10.0, "slow": 0.5, "drop": 0.5}
 LASTING: frozenset[Fault] = frozenset({"hang", "stop", "leak", "slow", "drop"})
 EXPLAINED: dict[Fault, str] = {
-    "crash": "SIGKILL by the stage",
+    "crash": "SIGKILL by the fork server",
     "exit": "end the process with --status, without a word",
     "exception": "raise in the next handler, after a second without one in a timer",
     "hang": "busy loop, for --seconds or until killed",
-    "stop": "SIGSTOP by the stage, SIGCONT after --seconds",
+    "stop": "SIGSTOP by the fork server, SIGCONT after --seconds",
     "leak": "allocate --rate MiB a second, for --seconds or until killed",
     "slow": "delay every handler by --rate seconds, for --seconds or until replaced",
     "drop": "lose a share of messages, --rate from 0 to 1, for --seconds or until replaced",
@@ -85,7 +86,7 @@ class Faults:
             raise InjectedFault("exception injected into the handler")
         if delay := self._rate("slow"):
             time.sleep(delay)
-        # facts from the stage come on a pipe of their own and cannot be lost; neither can what is not a Message
+        # facts from the fork server come on a pipe of their own and cannot be lost; neither can what is not a Message
         if not isinstance(message, Message) or isinstance(message, Started | Exited):
             return True
         return self._rng() >= self._rate("drop")

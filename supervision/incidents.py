@@ -1,4 +1,4 @@
-"""Incident records: one JSON line a fault, written by the stage, kept bounded, read by anybody.
+"""Incident records: one JSON line a fault, written by the fork server, kept bounded, read by anybody.
 
 A line is written when the fault happens and has a blank of fixed width at its end, which is filled in place when the
 replacement is in service: so a record is on disk at once, and is one line for ever. When the file is full it becomes
@@ -90,7 +90,7 @@ class _Open(msgspec.Struct, frozen=True):
 
 
 class Incidents:
-    """The stage's file; implements `application.IncidentSink`. An error of the disk is counted, never raised."""
+    """The fork server's file; implements `application.IncidentSink`. An error of the disk is counted, never raised."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """What systemd is told of a Type=notify unit: sd_notify(3), a datagram to $NOTIFY_SOCKET. Silent without one.
 
-The environment is read at each call: it is the stage's own, and nothing here is kept.
+The environment is read at each call: it is the fork server's own, and nothing here is kept.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from .mailbox import Entry
 from .message import Message
 from .names import Names
 from .payload import unwrap, wrap
-from .protocol import STAGE, CreateActor, DisposableResult, RunDisposable, Shutdown
+from .protocol import FORK_SERVER, CreateActor, DisposableResult, RunDisposable, Shutdown
 from .running import Runner
 from .uplink import Uplink
 from .wire import Frame, WireError, encode
@@ -62,7 +62,7 @@ class ActorPort:
         name = str(target.addressDetails)
         if name == self.name:
             self.inbox.put(message, Address(name))
-        elif name == STAGE:
+        elif name == FORK_SERVER:
             self.uplink.send(message)
         else:
             body = encode(self.name, message)
@@ -106,7 +106,7 @@ class ActorPort:
         ask = next(self._ask_ids)
         future: asyncio.Future[Message] = self.loop.create_future()
         self._asks[ask] = name, future
-        if name == STAGE:
+        if name == FORK_SERVER:
             self.uplink.send(message, ask)
         else:
             self._link(name).send(Entry(message, encode(self.name, message, ask), self.loop.time() + timeout, ask))
@@ -141,10 +141,10 @@ class ActorPort:
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         order = RunDisposable(function, msgspec.msgpack.encode(arguments), deadline)
-        # the stage answers by itself when the deadline has passed
-        answer = await self.ask(STAGE, order, deadline + _DISPOSABLE_GRACE_SECONDS)
+        # the fork server answers by itself when the deadline has passed
+        answer = await self.ask(FORK_SERVER, order, deadline + _DISPOSABLE_GRACE_SECONDS)
         if not isinstance(answer, DisposableResult):
-            raise AskError(f"{STAGE} answered RunDisposable with {type(answer).__name__}")
+            raise AskError(f"{FORK_SERVER} answered RunDisposable with {type(answer).__name__}")
         if answer.timed_out:
             raise DisposableTimeout("Timeout", answer.text or f"{function} still ran after {deadline:g} s")
         if answer.kind:

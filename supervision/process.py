@@ -17,15 +17,15 @@ from thespian.actors import ActorExitRequest, ChildActorExited
 from . import logs
 from .actor import Actor, Address
 from .blackbox import BlackBox
-from .board import Slot
 from .channel import Flusher
 from .inbox import Inbox, serve
 from .message import Message, type_name
 from .names import Names
 from .payload import unwrap
 from .port import ActorPort
-from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, STAGE, Exited, Hello, Inject, Leave, Payload, Ready
+from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, FORK_SERVER, Exited, Hello, Inject, Leave, Payload, Ready
 from .running import Runner, kind_of
+from .status_page import Slot
 from .uplink import Uplink
 from .wire import WireError
 
@@ -49,7 +49,7 @@ class FaultHook(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Birth:
-    """What the stage gives an actor's process."""
+    """What the fork server gives an actor's process."""
 
     name: str
     incarnation: int
@@ -154,7 +154,7 @@ class Process:
         self._birth.slot.count(counts)
 
     def crash(self, message: str, error: BaseException) -> NoReturn:
-        """Let it crash: leave the reason with the stage, tell senders what not to send again, end the process."""
+        """Let it crash: leave the reason with the fork server, tell senders what not to send again, end the process."""
         self._birth.blackbox.record(message, error)
         self._log.error("crashed on %s", message or "no message", exc_info=error)
         self._report()
@@ -174,7 +174,7 @@ class Process:
             self._log.warning("%s held the actor for %.1f s", label, seconds)
 
     def orphaned(self) -> None:
-        """The stage is gone. The system ends us with it; this is for the case that it did not."""
+        """The fork server is gone. The system ends us with it; this is for the case that it did not."""
         self.exit(EXIT_ORPHANED)
 
     async def _leave(self) -> None:
@@ -218,15 +218,15 @@ class Process:
             self._runner.task(self._leave(), "on_stop")
 
     def ordered(self, message: Message) -> None:
-        """From the stage. What concerns the process itself does not wait behind the mailbox."""
+        """From the fork server. What concerns the process itself does not wait behind the mailbox."""
         if isinstance(message, Leave):
-            self.dispatch(ActorExitRequest(), Address(STAGE))
+            self.dispatch(ActorExitRequest(), Address(FORK_SERVER))
         elif isinstance(message, Inject):
             self._runner.call(lambda: self._inject(message), type_name(Inject))
         elif isinstance(message, Exited) and not self._handles(Exited):
-            self._inbox.put(ChildActorExited(Address(message.name)), Address(STAGE))
+            self._inbox.put(ChildActorExited(Address(message.name)), Address(FORK_SERVER))
         else:
-            self._inbox.put(message, Address(STAGE))
+            self._inbox.put(message, Address(FORK_SERVER))
 
     def _handles(self, kind: type) -> bool:
         return isinstance(self.actor, Actor) and kind in self.actor._handlers
@@ -244,5 +244,5 @@ class Process:
         self._port.count("actor_refused_connections_total")
 
     def answered(self, name: str, frame: Any) -> None:
-        """The stage has answered."""
+        """The fork server has answered."""
         self._port.answered(name, frame)

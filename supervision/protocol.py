@@ -1,8 +1,7 @@
-"""What the engine's own parts say to each other: stage, supervisors, actors, command line.
+"""What the engine's own parts say to each other: fork_server, supervisors, actors, command line.
 
-Every one is an ordinary message on the ordinary wire. `STAGE` is the name of the stage process, `ROOT` that of the root
-supervisor.
-"""
+Every one is an ordinary message on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` that
+of the root supervisor."""
 
 from __future__ import annotations
 
@@ -12,18 +11,18 @@ import msgspec
 
 from .message import Message
 
-STAGE = "stage"
+FORK_SERVER = "fork_server"
 ROOT = "root"
 
 EXIT_EXCEPTION = 70
 """Exit code of an actor whose handler raised."""
 EXIT_ORPHANED = 71
-"""Exit code of an actor that found its stage gone."""
+"""Exit code of an actor that found its fork server gone."""
 EXIT_ESCALATED = 75
 """Exit code of a supervisor that gave up: its children were restarted too often."""
 
 Cause = Literal[
-    "exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "renewed", "parent", "stage"
+    "exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "renewed", "parent", "fork_server"
 ]
 
 
@@ -58,7 +57,7 @@ class MetricsSnapshot(Message, frozen=True):
     samples: list[Sample]
 
 
-# -- supervisor to stage ----------------------------------------------------------------------------------------------
+# -- supervisor to fork server ----------------------------------------------------------------------------------------
 class Spawn(Message, frozen=True):
     """Fork the child `name` of the tree (its spec was known before the first fork). The sender becomes its parent."""
 
@@ -74,7 +73,7 @@ class Stop(Message, frozen=True):
     cause: Cause = "stopped"
 
 
-# -- stage to supervisor ----------------------------------------------------------------------------------------------
+# -- fork server to supervisor ----------------------------------------------------------------------------------------
 class Started(Message, frozen=True):
     """The child is in service: its on_start has ended and its name means the new incarnation."""
 
@@ -94,7 +93,7 @@ class Exited(Message, frozen=True):
     status: int
     """As os.waitpid gives it."""
     cause: Cause
-    """What ended it, as far as the stage knows; `stopped` when its supervisor ordered it."""
+    """What ended it, as far as the fork server knows; `stopped` when its supervisor ordered it."""
     message: str = ""
     """Type of the message in hand, or ''."""
     detail: str = ""
@@ -103,29 +102,29 @@ class Exited(Message, frozen=True):
 
 
 class Escalated(Message, frozen=True):
-    """A supervisor gives up: it has stopped its children and now ends with EXIT_ESCALATED. Told to the stage."""
+    """A supervisor gives up: it has stopped its children and now ends with EXIT_ESCALATED. Told to the fork server."""
 
     reason: str
 
 
-# -- asked of the stage by the command line, or by anybody ------------------------------------------------------------
+# -- asked of the fork server by the command line, or by anybody ------------------------------------------------------
 State = Literal["down", "starting", "running", "stopping"]
 Fault = Literal["crash", "exit", "exception", "hang", "stop", "leak", "slow", "drop"]
 
 
 class ActorState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the stage knows of one name of the tree, without asking it."""
+    """What the fork server knows of one name of the tree, without asking it."""
 
     name: str
     parent: str
-    """Name of its supervisor; STAGE for the root."""
+    """Name of its supervisor; FORK_SERVER for the root."""
     kind: Literal["supervisor", "actor", "program"]
     state: State
     """`down`: no process; its supervisor waits before it starts it again, or will not."""
     pid: int = 0
     incarnation: int = 0
     restarts: int = 0
-    """Since the stage started."""
+    """Since the fork server started."""
     uptime: float = 0.0
     """Seconds since this incarnation was forked."""
     memory_bytes: int = 0
@@ -153,7 +152,7 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GetTree(Message, frozen=True):
-    """Asks the stage for the tree; answered with Tree at once, whatever the actors do."""
+    """Asks the fork server for the tree; answered with Tree at once, whatever the actors do."""
 
     memory: bool = True
     """False: `memory_bytes` may be of any earlier time, or 0. To look costs a millisecond for each actor."""
@@ -163,7 +162,7 @@ class Tree(Message, frozen=True, kw_only=True):
     """The whole tree, parents before their children, siblings in start order."""
 
     pid: int
-    """Of the stage."""
+    """Of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
     """`ready`: every actor that is to run is in service. `starting`: not yet for the first time."""
@@ -179,18 +178,19 @@ class Tree(Message, frozen=True, kw_only=True):
 
 
 class Shutdown(Message, frozen=True):
-    """Asks the stage to stop the whole agent in order, as SIGTERM does; answered with Done when it has begun."""
+    """Asks the fork server to stop the whole agent in order, as SIGTERM does; answered with Done when it has begun."""
 
 
 class Renew(Message, frozen=True):
-    """Asks the stage to replace these actors in good order, as what they were started with has changed: each is asked
-    to end, and started again by its supervisor at once, which does not count as a failure. Answered with Done."""
+    """Asks the fork server to replace these actors in good order, as what they were started with has changed: each is
+    asked to end, and started again by its supervisor at once, which does not count as a failure. Answered with Done."""
 
     names: tuple[str, ...]
 
 
 class Inject(Message, frozen=True, kw_only=True):
-    """Asks the stage to injure an actor; answered with Done. What it cannot do itself it hands on to the actor."""
+    """Asks the fork server to injure an actor; answered with Done. What it cannot do itself it hands on to the
+    actor."""
 
     name: str
     fault: Fault
@@ -216,7 +216,8 @@ class Split(msgspec.Struct, frozen=True):
 
 
 class SetLogging(Message, frozen=True):
-    """Asks the stage to log in this way from now on; answered with Done. It tells every actor, and new ones inherit."""
+    """Asks the fork server to log in this way from now on; answered with Done. It tells every actor, and new ones
+    inherit."""
 
     verbosity: int
     form: Literal["text", "json"] = "text"
@@ -231,19 +232,19 @@ class Done(Message, frozen=True):
     error: str = ""
 
 
-# -- between the stage and the processes it forked --------------------------------------------------------------------
+# -- between the fork server and the processes it forked --------------------------------------------------------------
 class Ready(Message, frozen=True):
-    """Actor to stage: on_start has ended, and the name means this incarnation."""
+    """Actor to fork_server: on_start has ended, and the name means this incarnation."""
 
 
 class Leave(Message, frozen=True):
-    """Stage to actor: end in an orderly way. After `budget` seconds it is killed."""
+    """ForkServer to actor: end in an orderly way. After `budget` seconds it is killed."""
 
     budget: float
 
 
 class RunDisposable(Message, frozen=True):
-    """Actor to stage: run `function` in a process of its own; answered with DisposableResult."""
+    """Actor to fork_server: run `function` in a process of its own; answered with DisposableResult."""
 
     function: str
     arguments: bytes

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, NoReturn, Protocol
 
-from .board import Slot, padded
 from .channel import Flusher
+from .status_page import Slot, padded
 from .timers import Timers
 
 SLOW_SECONDS = 0.05

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from .message import Message
-from .protocol import ROOT, STAGE
+from .protocol import FORK_SERVER, ROOT
 
 Restart = Literal["permanent", "transient", "temporary"]
 Strategy = Literal["one_for_one", "one_for_all", "rest_for_one"]
@@ -50,7 +50,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class SetPolicies(Message, frozen=True):
-    """Asks the stage to supervise by these policies from now on; answered with Done. It tells the supervisors.
+    """Asks the fork server to supervise by these policies from now on; answered with Done. It tells the supervisors.
 
     What a policy says of starting and of heartbeats shorter than an actor's own counts from its next incarnation.
     """
@@ -72,7 +72,7 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     ready_socket: str = ""
     """A program is in service once this Unix socket accepts a connection; empty: at once."""
     log_file: str = ""
-    """Where a program's stdout and stderr go; empty: the stage's own."""
+    """Where a program's stdout and stderr go; empty: the fork server's own."""
     children: tuple[ChildSpec, ...] = ()
     """Given for a supervisor; started in this order, stopped in reverse."""
     arguments: dict[str, Any] = {}
@@ -88,7 +88,7 @@ def full_name(parent: str, child: ChildSpec) -> str:
     return child.name if parent == ROOT else f"{parent}/{child.name}"
 
 
-def walk(spec: ChildSpec, name: str = ROOT, parent: str = STAGE) -> Iterator[tuple[str, str, ChildSpec]]:
+def walk(spec: ChildSpec, name: str = ROOT, parent: str = FORK_SERVER) -> Iterator[tuple[str, str, ChildSpec]]:
     """(name, name of its supervisor, spec) of everything below and including `spec`, parents first, in start order."""
     yield name, parent, spec
     for child in spec.children:

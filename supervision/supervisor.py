@@ -1,8 +1,8 @@
-"""The supervisor: an actor that starts, watches, restarts and stops its children by giving orders to the stage.
+"""The supervisor: an actor that starts, watches, restarts and stops its children by giving orders to the fork server.
 
 All it decides is in `decide.py`; this performs the orders. It never waits for a child: one that hangs while it starts
 has a deadline of its own, and its siblings are looked after meanwhile. Nothing is persisted: when it is itself
-restarted, the stage has ended its subtree, and it starts its children anew.
+restarted, the fork server has ended its subtree, and it starts its children anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from .actor import Actor, Address, AskError, Timer, on
 from .children import Ending, Family, family_of, wake_at, with_policies
 from .decide import End, Finish, Order, Tick, decide
-from .protocol import STAGE, Done, Escalated, Exited, Started
+from .protocol import FORK_SERVER, Done, Escalated, Exited, Started
 from .spec import ChildSpec, Policy, SetPolicies
 
 
@@ -39,7 +39,7 @@ class Supervisor(Actor):
     async def on_start(self) -> None:
         self._finished = asyncio.Event()
         self._family = family_of(self._spec, self.name, self._policies)
-        # after on_start: the stage's answers go to this name, which then means this incarnation
+        # after on_start: the fork server's answers go to this name, which then means this incarnation
         self.after(0.0, lambda: self._step(Tick()))
 
     async def on_stop(self) -> None:
@@ -69,7 +69,7 @@ class Supervisor(Actor):
 
     def _perform(self, order: Order) -> None:
         if not isinstance(order, Finish):
-            self.tell(STAGE, order)
+            self.tell(FORK_SERVER, order)
         elif not self._finished.is_set():
             self._finished.set()
             self.start_task(self._leave(order), "leave")
@@ -91,9 +91,9 @@ class Supervisor(Actor):
             self.log.error("giving up: %s", finish.reason)
             try:
                 # asked, not told: the reason is to be in the incident record before this process ends
-                await self.ask(STAGE, Escalated(finish.reason), Done, timeout=1.0)
+                await self.ask(FORK_SERVER, Escalated(finish.reason), Done, timeout=1.0)
             except AskError as error:
-                self.log.warning("the stage did not take the reason: %s", error)
+                self.log.warning("the fork server did not take the reason: %s", error)
         self.leave(finish.status)
 
     def leave(self, status: int) -> None:

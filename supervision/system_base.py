@@ -1,6 +1,6 @@
 """Thespian's own interface on our processes: `ActorSystem(systemBase=NativeBase())` runs any plain Thespian actor.
 
-The base starts a stage of its own in a private directory; it ends with this process. What differs from Thespian's
+The base starts a fork server of its own in a private directory; it ends with this process. What differs from Thespian's
 bases: payloads are plain data, Thespian's messages and registered Messages (no pickle), an exception in a handler ends
 the actor (its parent gets ChildActorExited), and classes must be importable by name.
 """
@@ -28,6 +28,7 @@ from .actor import Actor, Address, on
 from .application import Application, run
 from .channel import Flusher
 from .errors import AskError
+from .fork_server.fork import tie_to_parent
 from .inbox import Inbox, serve
 from .link import Link
 from .mailbox import Entry
@@ -37,7 +38,6 @@ from .payload import unwrap, wrap
 from .port import DEAD_LETTERS, class_name
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
-from .stage.fork import tie_to_parent
 from .wire import Frame, encode
 
 _START_SECONDS = 20.0
@@ -136,7 +136,7 @@ class NativeBase:
     """What Thespian's ActorSystem delegates to."""
 
     def __init__(self, run_dir: Path | None = None, preload: tuple[str, ...] = ()) -> None:
-        """Starts the stage. Raises AskError when it does not come up."""
+        """Starts the fork server. Raises AskError when it does not come up."""
         self._private = None if run_dir else tempfile.mkdtemp(prefix="thespian-")
         self._run_dir = run_dir or Path(str(self._private))
         arguments = [sys.executable, "-m", "supervision.system_base", str(self._run_dir), str(os.getpid()), *preload]
@@ -219,7 +219,7 @@ class _Context:
 
 
 def main(arguments: list[str]) -> int:
-    """The stage of a base: run directory, pid of its owner, modules to preload."""
+    """The fork server of a base: run directory, pid of its owner, modules to preload."""
     run_dir, owner, *preload = arguments
     tie_to_parent(int(owner))
     tree = ChildSpec(name=ROOT, actor="supervision.system_base:SystemRoot")

@@ -1,4 +1,5 @@
-"""From an actor to the stage that forked it: a socket pair made before the fork, so each knows who the other is."""
+"""From an actor to the fork server that forked it: a socket pair made before the fork, so each knows who the other
+is."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Uplink:
                 self._owner.ordered(frame.message())
 
     def acknowledged(self, channel: Channel, ack: Ack) -> None:
-        channel.refuse(WireError("the stage acknowledges nothing"))
+        channel.refuse(WireError("the fork server acknowledges nothing"))
 
     def closed(self, channel: Channel, error: WireError | None) -> None:
         self._owner.orphaned()

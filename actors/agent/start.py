@@ -26,7 +26,7 @@ from .validation import load_with_all, policies
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
 
-log = logging.getLogger("stage")
+log = logging.getLogger("fork_server")
 
 
 def start(argv: Sequence[str], program: str = "supervise start") -> int:

@@ -21,7 +21,7 @@ from actors.shared.config.flagz import flags_in_force
 from actors.shared.config.log_settings import set_logging
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import STAGE, Done, GetTree, Hello, Renew, Shutdown, Tree
+from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, Renew, Shutdown, Tree
 from supervision.spec import SetPolicies
 
 from . import change, session, trial
@@ -94,7 +94,7 @@ class ConfigController(Actor):
         """What a policy is judged by."""
         if self._sources.lacks_tree:
             try:
-                tree = await self.ask(STAGE, GetTree(memory=False), Tree, timeout=5.0)
+                tree = await self.ask(FORK_SERVER, GetTree(memory=False), Tree, timeout=5.0)
             except AskError as error:
                 self.log.warning("the supervision policy is not followed: %s", error)
             else:
@@ -186,7 +186,7 @@ class ConfigController(Actor):
     def _on_contention(self) -> None:
         if self._lock is not None and self._lock.drain():
             self.log.warning("another agent wants %s: making way for it", self._agent.flags["lock-file"])
-            self.tell(STAGE, Shutdown())
+            self.tell(FORK_SERVER, Shutdown())
 
     async def _look(self) -> None:
         await self._look_at_tree()
@@ -276,7 +276,7 @@ class ConfigController(Actor):
 
     def _set_policies(self, wanted: Wanted) -> None:
         self._policy = wanted.policy
-        self.tell(STAGE, SetPolicies(wanted.policies))
+        self.tell(FORK_SERVER, SetPolicies(wanted.policies))
 
     def _advance(self) -> tuple[str, ...]:
         """Go towards what is wanted as far as that goes without a restart. The fields that changed."""
@@ -286,7 +286,7 @@ class ConfigController(Actor):
         # before anybody is renewed, who then begins with what is written here
         self._remember()
         if "logging" in changed:
-            self.tell(STAGE, set_logging(self._running.logging))
+            self.tell(FORK_SERVER, set_logging(self._running.logging))
         for name, fields in change.told(changed, self._listeners).items():
             self.tell(name, ConfigChanged(to_json(self._running), fields))
         if renewed:
@@ -300,7 +300,7 @@ class ConfigController(Actor):
         if not owed:
             return
         try:
-            await self.ask(STAGE, Renew(owed), Done, timeout=5.0)
+            await self.ask(FORK_SERVER, Renew(owed), Done, timeout=5.0)
         except AskError as error:
             self.log.warning("asking again for %s to begin anew: %s", ", ".join(owed), error)
             self.after(1.0, self._renew)
@@ -349,7 +349,7 @@ class ConfigController(Actor):
     async def _check_trial(self) -> None:
         """A supervisor that gave up during a trial had reached its intensity: the configuration is to blame."""
         try:
-            tree = await self.ask(STAGE, GetTree(memory=False), Tree, timeout=5.0)
+            tree = await self.ask(FORK_SERVER, GetTree(memory=False), Tree, timeout=5.0)
         except AskError:
             return
         supervisors = [state for state in tree.actors if state.kind == "supervisor"]

@@ -75,7 +75,7 @@ RESTART: Final = frozenset({
 """Fields that are never changed while the agent runs."""
 
 ENGINE: Final = frozenset({"logging"})
-"""Fields that every process acts on, by order of the stage: they change at any time."""
+"""Fields that every process acts on, by order of the fork server: they change at any time."""
 
 UNREAD: Final = frozenset({
     "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",

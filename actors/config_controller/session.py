@@ -27,7 +27,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     listeners: tuple[str, ...]
     """Actors that take changes while they run."""
     owed: tuple[str, ...] = ()
-    """Actors that are to begin anew with it, and for which the stage has not taken the order yet."""
+    """Actors that are to begin anew with it, and for which the fork server has not taken the order yet."""
 
     def configuration(self) -> KubeletConfiguration:
         return from_json(bytes(self.running))
@@ -67,7 +67,7 @@ def refreshed(agent: Agent) -> Agent:
 
 
 def prepare() -> None:
-    """Read a session as each actor does when it begins. For the stage, so that what this takes is shared."""
+    """Read a session as each actor does when it begins. For the fork server, so that what this takes is shared."""
     running = msgspec.Raw(to_json(KubeletConfiguration()))
     _read(msgspec.json.encode(Session(boot=boot(), running=running, listeners=())))
     recall(os.devnull)

@@ -16,7 +16,7 @@ from actors.shared.config.layers import check_header, read_layers, resolve_paths
 from actors.shared.config.policy_layer import apart, read_policy
 from actors.shared.config.surroundings import look_around
 from supervision.policy_file import PolicyError
-from supervision.protocol import ROOT, STAGE, ActorState, Tree
+from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
 from supervision.spec import ChildSpec, Policy
 
 from .messages import ConfigMapAssigned
@@ -110,7 +110,7 @@ def spec_of(tree: Tree) -> ChildSpec:
         below.setdefault(state.parent, []).append(state)
 
     def spec(state: ActorState) -> ChildSpec:
-        prefix = "" if state.parent in (STAGE, ROOT) else f"{state.parent}/"
+        prefix = "" if state.parent in (FORK_SERVER, ROOT) else f"{state.parent}/"
         is_supervisor = state.kind == "supervisor"
         return ChildSpec(
             name=state.name.removeprefix(prefix),
@@ -118,4 +118,4 @@ def spec_of(tree: Tree) -> ChildSpec:
             children=tuple(spec(child) for child in below.get(state.name, ())) if is_supervisor else (),
         )
 
-    return spec(below[STAGE][0])
+    return spec(below[FORK_SERVER][0])

@@ -13,7 +13,7 @@ STALE_SECONDS = 60.0
 def syncloop(tree: Tree | None) -> str:
     """'' when every pod worker runs; else which does not."""
     if tree is None:
-        return "the stage does not answer"
+        return "the fork server does not answer"
     workers = [actor for actor in tree.actors if actor.name.startswith("pod_workers/worker/")]
     bad = [actor.name for actor in workers if actor.state != "running" or actor.heartbeat_age > STALE_SECONDS]
     if not workers:

@@ -66,7 +66,7 @@ def add(one: Sample, other: Sample) -> Sample:
 
 
 def tree_samples(tree: Tree) -> Iterable[Sample]:
-    """What the stage knows of each actor, as gauges and counters."""
+    """What the fork server knows of each actor, as gauges and counters."""
     for actor in tree.actors:
         labels = {"actor": actor.name}
         yield Sample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))

@@ -33,7 +33,7 @@ RETRY_SECONDS = 5.0
 
 
 def prepare() -> None:
-    """Make what every start of a server makes: the patterns of its paths, OpenSSL's algorithms. For the stage."""
+    """Make what every start of a server makes: the patterns of its paths, OpenSSL's algorithms. For the fork server."""
     defaults = KubeletConfiguration()
     routes = [*pages.harmless(), *handlers.routes(), *pages.debugging(defaults)]
     application(Actor(), ByCertificate(), main=True, debugging=True, more=routes)

@@ -22,7 +22,7 @@ from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.tracing.tracer import OFF, Tracer
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.actor import Actor, AskError
-from supervision.protocol import STAGE, GetMetrics, GetTree, MetricsSnapshot, Tree
+from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricsSnapshot, Tree
 
 from . import checks, exposition, spans
 from .access.gates import Gate
@@ -224,9 +224,9 @@ async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:
 
 
 async def find_tree(actor: Actor) -> Tree | None:
-    """None: the stage does not answer."""
+    """None: the fork server does not answer."""
     try:
-        return await actor.ask(STAGE, GetTree(), Tree, timeout=SCRAPE_SECONDS)
+        return await actor.ask(FORK_SERVER, GetTree(), Tree, timeout=SCRAPE_SECONDS)
     except AskError:
         return None
 

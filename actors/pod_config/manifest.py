@@ -111,7 +111,7 @@ spec:
 
 
 def prepare() -> None:
-    """Make what reading a manifest needs, so that the first one is not slower than others. For the stage."""
+    """Make what reading a manifest needs, so that the first one is not slower than others. For the fork server."""
     read_manifest(_SAMPLE, Origin(SOURCE_FILE, "sample", "node"))
 
 

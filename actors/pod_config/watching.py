@@ -66,7 +66,7 @@ def changes_of(events: Iterable[Event]) -> Changes:
 
 
 def prepare() -> None:
-    """Make a descriptor, as the library then looks for libc, once: it runs a program for that. For the stage."""
+    """Make a descriptor, as the library then looks for libc, once: it runs a program for that. For the fork server."""
     with contextlib.suppress(OSError), INotify():
         pass
 

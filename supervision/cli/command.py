@@ -16,7 +16,7 @@ from ..client import Client
 from ..errors import AskError
 from ..message import Message
 from ..names import PeerRefused
-from ..protocol import STAGE, GetTree, Tree
+from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
 
 R = TypeVar("R", bound=Message)
@@ -57,8 +57,8 @@ class Context:
         self.where = where(arguments)
         self.json: bool = arguments.output == "json"
 
-    def ask(self, question: Message, reply: type[R], name: str = STAGE) -> R:
-        """Ask the stage, or an actor. Raises CommandError."""
+    def ask(self, question: Message, reply: type[R], name: str = FORK_SERVER) -> R:
+        """Ask the fork server, or an actor. Raises CommandError."""
         run_dir, timeout = self.where.run_dir, self.arguments.timeout
         try:
             client = Client(run_dir)
@@ -69,10 +69,10 @@ class Context:
         try:
             return client.ask(question, reply, name=name, timeout=timeout)
         except AskError as error:
-            if name == STAGE and not self.stage_pid():
+            if name == FORK_SERVER and not self.stage_pid():
                 raise self.not_running() from None
             text = f"{name} does not answer: {error}"
-            raise CommandError(NO_ANSWER, text if name == STAGE else f"{text}; see `supervise tree`") from None
+            raise CommandError(NO_ANSWER, text if name == FORK_SERVER else f"{text}; see `supervise tree`") from None
         except PeerRefused as error:
             raise CommandError(REFUSED, f"who listens on {run_dir} is not to be trusted: {error}") from None
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..protocol import STAGE, ActorState
+from ..protocol import FORK_SERVER, ActorState
 
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60))
 
@@ -38,7 +38,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def branches(actors: Sequence[ActorState], top: str = STAGE) -> list[tuple[str, ActorState]]:
+def branches(actors: Sequence[ActorState], top: str = FORK_SERVER) -> list[tuple[str, ActorState]]:
     """(drawn name, actor) of all, as a tree. Only what an actor's name adds to its supervisor's is drawn."""
     children: dict[str, list[ActorState]] = {}
     for actor in actors:

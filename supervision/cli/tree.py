@@ -18,12 +18,12 @@ def run(context: Context) -> int:
 
 
 def headline(tree: Tree) -> str:
-    """The stage in one line."""
+    """The fork server in one line."""
     running = sum(actor.state == "running" for actor in tree.actors)
     memory = sum(actor.memory_bytes for actor in tree.actors)
     return (
         f"{tree.state}: {running} of {len(tree.actors)} actors in service, {size(memory)} in all, "
-        f"stage pid {tree.pid}, up {duration(tree.uptime)}"
+        f"fork_server pid {tree.pid}, up {duration(tree.uptime)}"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from actors.shared.config.loading import load
 from actors.shared.config.rule_kinds import Situation
 from actors.shared.config.surroundings import Surroundings
-from tests.support.stage_process import ROOT_DIR
+from tests.support.fork_server_process import ROOT_DIR
 
 from .report import Figure
 

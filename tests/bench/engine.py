@@ -19,7 +19,7 @@ from supervision.actor import Actor, Address, on
 from supervision.application import Application
 from supervision.message import Message
 from supervision.spec import ChildSpec, Policy, walk
-from tests.support.stage_process import StageProcess
+from tests.support.fork_server_process import ForkServerProcess
 
 COUNT = 20
 ROUND_TRIPS = 3000
@@ -121,20 +121,20 @@ def _ticks(pids: list[int]) -> int:
     return total
 
 
-def _kills(stage: StageProcess) -> dict[str, float]:
+def _kills(fork_server: ForkServerProcess) -> dict[str, float]:
     times = []
     for incarnation in range(2, KILLS + 2):
-        pid = stage.pid("echo1")
+        pid = fork_server.pid("echo1")
         began = time.perf_counter()
         os.kill(pid, signal.SIGKILL)
         while True:
             try:
-                stage.ask(Ping(0), Pong, "echo1", timeout=0.5)
+                fork_server.ask(Ping(0), Pong, "echo1", timeout=0.5)
                 break
             except Exception:  # noqa: BLE001 - any failure means not yet
                 time.sleep(0.0005)
         times.append((time.perf_counter() - began) * 1e3)
-        stage.wait_running("echo1", incarnation=incarnation)
+        fork_server.wait_running("echo1", incarnation=incarnation)
     return {"kill_to_answering_ms_p50": statistics.median(times), "kill_to_answering_ms_max": max(times)}
 
 
@@ -142,27 +142,27 @@ def measure() -> dict[str, float]:
     """All of it; about half a minute."""
     with tempfile.TemporaryDirectory() as directory:
         began = time.perf_counter()
-        stage = StageProcess("tests.bench.engine:application", Path(directory) / "run")
-        stage.wait_ready(30)
+        fork_server = ForkServerProcess("tests.bench.engine:application", Path(directory) / "run")
+        fork_server.wait_ready(30)
         result: dict[str, float] = {"start_to_ready_ms": (time.perf_counter() - began) * 1e3}
         try:
-            result["fork_to_ready_ms"] = _forked_to_ready(stage)
+            result["fork_to_ready_ms"] = _forked_to_ready(fork_server)
             for what in ("round_trip", "pipelined"):
-                result |= stage.ask(Measure(what), Measured, "driver", timeout=120).values
-            result |= _footprint(stage)
-            result |= _kills(stage)
+                result |= fork_server.ask(Measure(what), Measured, "driver", timeout=120).values
+            result |= _footprint(fork_server)
+            result |= _kills(fork_server)
         finally:
-            stage.process.terminate()
+            fork_server.process.terminate()
             began = time.perf_counter()
-            stage.wait_end(30)
+            fork_server.wait_end(30)
             result["stop_ms"] = (time.perf_counter() - began) * 1e3
     return result
 
 
-def _footprint(stage: StageProcess) -> dict[str, float]:
+def _footprint(fork_server: ForkServerProcess) -> dict[str, float]:
     time.sleep(1)
-    everybody = [*stage.processes(), stage.process.pid]
-    actors = [stage.pid(f"echo{n}") for n in range(2, COUNT)]
+    everybody = [*fork_server.processes(), fork_server.process.pid]
+    actors = [fork_server.pid(f"echo{n}") for n in range(2, COUNT)]
     result = {
         "pss_kib_per_actor": statistics.median(_pss(pid) for pid in actors),
         "pss_kib_total": sum(_pss(pid) for pid in everybody),
@@ -178,9 +178,9 @@ def main() -> None:
     print()
 
 
-def _forked_to_ready(stage: StageProcess) -> float:
+def _forked_to_ready(fork_server: ForkServerProcess) -> float:
     """From the root's fork until the last actor answered: read back from the uptimes."""
-    tree = stage.tree()
+    tree = fork_server.tree()
     return (tree["root"].uptime - tree[f"echo{COUNT - 1}"].uptime) * 1e3
 
 

@@ -10,12 +10,12 @@ from .node import Node
 
 
 def processes(node: Node) -> dict[str, int]:
-    """Pids by name: the stage, what it forked beside the actors, the actors."""
+    """Pids by name: the fork server, what it forked beside the actors, the actors."""
     actors = {name: actor.pid for name, actor in node.actors().items() if actor.pid}
-    known = {node.stage_pid, *actors.values()}
-    others = {f"stage/{pid}": pid for pid in _children(node.stage_pid) if pid not in known}
-    others = {"stage/janitor" if len(others) == 1 else name: pid for name, pid in others.items()}
-    return {"stage": node.stage_pid, **others, **actors}
+    known = {node.fork_server_pid, *actors.values()}
+    others = {f"fork_server/{pid}": pid for pid in _children(node.fork_server_pid) if pid not in known}
+    others = {"fork_server/janitor" if len(others) == 1 else name: pid for name, pid in others.items()}
+    return {"fork_server": node.fork_server_pid, **others, **actors}
 
 
 def cpu_percent(node: Node, seconds: float) -> dict[str, float]:

@@ -20,9 +20,9 @@ from actors.shared.linux.tied import tied
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.protocol import ActorState, GetMetrics, GetTree, MetricsSnapshot, Tree
+from tests.support.fork_server_process import ROOT_DIR
 from tests.support.remains import take_away
 from tests.support.runtime import RealRuntime
-from tests.support.stage_process import ROOT_DIR
 from tests.support.tcp_ports import free_port
 
 START_SECONDS: Final = 30.0
@@ -118,7 +118,7 @@ class Node:
         shutil.rmtree(self._run_dir, ignore_errors=True)
 
     @property
-    def stage_pid(self) -> int:
+    def fork_server_pid(self) -> int:
         assert self._process is not None
         return self._process.pid
 

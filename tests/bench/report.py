@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.support.stage_process import ROOT_DIR
+from tests.support.fork_server_process import ROOT_DIR
 
 BARS: Final = {
     "pods.1.p50": "floor + 45 ms",

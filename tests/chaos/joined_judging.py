@@ -44,7 +44,8 @@ class Judging:
         watching = self._chaos.watching
         figures: dict[str, object] = {
             "incidents": len(incidents), "oldest_lease": watching.oldest_lease, "lines": watching.lines,
-            "follows": watching.follows, "stage_fds": course.stage_fds, "stage_bytes": course.stage_bytes[-1:],
+            "follows": watching.follows, "fork_server_fds": course.fork_server_fds,
+            "fork_server_bytes": course.fork_server_bytes[-1:],
         }  # fmt: skip
         self._chaos.note("end", {"wrong": self._wrong, **figures})
         return self._wrong
@@ -156,10 +157,12 @@ class Judging:
 
     def _bounded(self) -> None:
         course = self._chaos.course
-        if course.stage_fds > STAGE_FDS:
-            self._wrong.append(f"the stage had {course.stage_fds} open files")
-        if course.stage_bytes and max(course.stage_bytes) - course.stage_bytes[0] > STAGE_GROWTH:
-            self._wrong.append(f"the stage grew from {course.stage_bytes[0]} to {max(course.stage_bytes)} bytes")
+        if course.fork_server_fds > STAGE_FDS:
+            self._wrong.append(f"the fork server had {course.fork_server_fds} open files")
+        if course.fork_server_bytes and max(course.fork_server_bytes) - course.fork_server_bytes[0] > STAGE_GROWTH:
+            self._wrong.append(
+                f"the fork server grew from {course.fork_server_bytes[0]} to {max(course.fork_server_bytes)} bytes"
+            )
         heavy = [one.name for one in self._node.tree().actors if one.memory_bytes > ACTOR_BYTES]
         if heavy:
             self._wrong.append(f"over {ACTOR_BYTES} bytes: {heavy}")

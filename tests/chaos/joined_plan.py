@@ -13,7 +13,19 @@ from supervision.protocol import Fault
 from .plan import FAULTS
 
 Kind = Literal[
-    "fault", "server", "create", "delete", "label", "secret", "toggle", "kill", "exec", "runtime", "stage", "down", "up"
+    "fault",
+    "server",
+    "create",
+    "delete",
+    "label",
+    "secret",
+    "toggle",
+    "kill",
+    "exec",
+    "runtime",
+    "fork_server",
+    "down",
+    "up",
 ]
 Sort = Literal["calm", "reads", "crashes", "succeeds", "fails"]
 SORTS: Sequence[tuple[Sort, float]] = (("calm", 4), ("reads", 3), ("crashes", 1), ("succeeds", 1), ("fails", 1))
@@ -39,9 +51,9 @@ SERVER_FAULTS: dict[str, tuple[dict[str, object], ...]] = {
 """What the server is told to do to the node; the last two are orders of their own."""
 WEIGHTS: dict[Kind, float] = {
     "fault": 34, "server": 10, "create": 16, "delete": 11, "label": 4, "secret": 4,
-    "toggle": 5, "kill": 4, "exec": 4, "runtime": 2, "stage": 2, "down": 2,
+    "toggle": 5, "kill": 4, "exec": 4, "runtime": 2, "fork_server": 2, "down": 2,
 }  # fmt: skip
-WITHOUT_SERVER: tuple[Kind, ...] = ("fault", "toggle", "kill", "runtime", "stage")
+WITHOUT_SERVER: tuple[Kind, ...] = ("fault", "toggle", "kill", "runtime", "fork_server")
 AWAY_SECONDS = (2.0, 6.0, 20.0)
 GRACES = (None, None, 1, 0)
 """None: that of the pod. 0: by force."""

@@ -48,9 +48,9 @@ class Course:
     """What secret and config map say."""
     unlike: list[str] = field(default_factory=list)
     """What did not hold when something was done."""
-    stage_fds: int = 0
-    stage_bytes: list[int] = field(default_factory=list)
-    """Of the stage that is there now, from its start on."""
+    fork_server_fds: int = 0
+    fork_server_bytes: list[int] = field(default_factory=list)
+    """Of the fork server that is there now, from its start on."""
 
 
 class JoinedChaos:
@@ -114,7 +114,7 @@ class JoinedChaos:
 
     def _stage(self, step: JoinedStep) -> None:
         self.course.killed.append(time.time())
-        self.course.stage_bytes.clear()
+        self.course.fork_server_bytes.clear()
         self._pardon_unready()
         self.node.kill_stage()
         self.node.start()
@@ -236,6 +236,6 @@ class JoinedChaos:
             self._execs.remove((process, word))
 
     def _look_at_stage(self) -> None:
-        stage = psutil.Process(self.node.stage_pid)
-        self.course.stage_fds = max(self.course.stage_fds, stage.num_fds())
-        self.course.stage_bytes.append(stage.memory_info().rss)
+        fork_server = psutil.Process(self.node.fork_server_pid)
+        self.course.fork_server_fds = max(self.course.fork_server_fds, fork_server.num_fds())
+        self.course.fork_server_bytes.append(fork_server.memory_info().rss)

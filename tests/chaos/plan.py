@@ -10,7 +10,7 @@ import msgspec
 
 from supervision.protocol import Fault
 
-Kind = Literal["fault", "add", "edit", "remove", "runtime", "stage"]
+Kind = Literal["fault", "add", "edit", "remove", "runtime", "fork_server"]
 FAULTS: Sequence[tuple[Fault, float]] = (
     ("crash", 6), ("exception", 4), ("exit", 1), ("hang", 2), ("stop", 2), ("leak", 1), ("slow", 2), ("drop", 1),
 )  # fmt: skip
@@ -47,7 +47,7 @@ def plan(seed: int, duration: float, actors: Sequence[str]) -> Iterator[Step]:
         elif draw < 0.53:
             yield Step(at, "runtime", "container_runtime")
         elif draw < 0.55:
-            yield Step(at, "stage", "stage")
+            yield Step(at, "fork_server", "fork_server")
         else:
             fault = rng.choices([fault for fault, _ in FAULTS], [weight for _, weight in FAULTS])[0]
             yield Step(at, "fault", rng.choice(actors), fault)

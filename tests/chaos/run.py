@@ -77,7 +77,7 @@ class Chaos:
             self.node.withdraw(step.name)
         elif step.kind == "runtime":
             self.node.runtime.restart()
-        elif step.kind == "stage":
+        elif step.kind == "fork_server":
             self._stages += 1
             self.node.kill_stage()
             self.node.start()

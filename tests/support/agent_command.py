@@ -16,7 +16,7 @@ from actors.shared.config.places import run_dir_of
 from supervision.actor import AskError
 from supervision.client import Client
 from supervision.message import Message
-from supervision.protocol import STAGE, ActorState, GetTree, Tree
+from supervision.protocol import FORK_SERVER, ActorState, GetTree, Tree
 
 R = TypeVar("R", bound=Message)
 SOURCES = Path(__file__).parents[2]
@@ -66,7 +66,7 @@ class AgentCommand:
     def log(self) -> str:
         return self._output.read_text()
 
-    def ask(self, message: Message, reply: type[R], name: str = STAGE, timeout: float = 5.0) -> R:
+    def ask(self, message: Message, reply: type[R], name: str = FORK_SERVER, timeout: float = 5.0) -> R:
         client = Client(self.run_dir)
         try:
             return client.ask(message, reply, name=name, timeout=timeout)

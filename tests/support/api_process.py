@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from actors.shared.linux.tied import tied
-from tests.support.stage_process import ROOT_DIR
+from tests.support.fork_server_process import ROOT_DIR
 
 READY_SECONDS = 60.0
 

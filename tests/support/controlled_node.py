@@ -11,7 +11,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.rule_kinds import Situation
 from actors.shared.config.surroundings import Surroundings
 from supervision.harness import Harness, VirtualClock
-from supervision.protocol import STAGE, ActorState, Done, GetTree, Hello, Renew, Tree
+from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, Hello, Renew, Tree
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -42,7 +42,7 @@ class Node:
         return self.stage_answer
 
     def tree(self, question):
-        root = ActorState(name="root", parent=STAGE, kind="supervisor", state="running", restarts=0)
+        root = ActorState(name="root", parent=FORK_SERVER, kind="supervisor", state="running", restarts=0)
         workers = ActorState(
             name="pod_workers",
             parent="root",

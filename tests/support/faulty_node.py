@@ -88,12 +88,12 @@ class FaultyNode(Node):
 
     def strays(self) -> list[str]:
         """Processes of this agent that nothing of the tree accounts for: orphans, and children that nobody reaped."""
-        known = {self.stage_pid, *(actor.pid for actor in self.actors().values())}
+        known = {self.fork_server_pid, *(actor.pid for actor in self.actors().values())}
         mark, found = f"--root-dir={self.home}/root", []
         for pid, argv in commands():
             if mark in argv and pid not in known:
                 name, parent = _name_and_parent(pid)
-                if name != "janitor" or parent != self.stage_pid:
+                if name != "janitor" or parent != self.fork_server_pid:
                     found.append(f"{pid} {name}, child of {parent}")
         return found
 

@@ -1,4 +1,4 @@
-"""Incidents as JSON lines, for tests of the stage."""
+"""Incidents as JSON lines, for tests of the fork server."""
 
 from __future__ import annotations
 

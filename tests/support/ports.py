@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from supervision.actor import Actor
-from supervision.board import Board
 from supervision.channel import Flusher
 from supervision.harness import Harness
 from supervision.inbox import Inbox, serve
@@ -18,6 +17,7 @@ from supervision.message import Message
 from supervision.names import Names
 from supervision.port import ActorPort
 from supervision.running import Runner
+from supervision.status_page import Board
 
 
 class World(Protocol):
@@ -48,7 +48,7 @@ class _End:
 
 
 class _Node:
-    """A real port in this process, without a stage."""
+    """A real port in this process, without a fork server."""
 
     def __init__(self, name: str, names: Names, actor: Actor, board: Board) -> None:
         self.end = _End()

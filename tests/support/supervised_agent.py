@@ -14,15 +14,15 @@ from typing import Any
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
 from supervision.spec import walk
-from tests.support.stage_process import ROOT_DIR, StageProcess, stage_running
+from tests.support.fork_server_process import ROOT_DIR, ForkServerProcess, fork_server_running
 from tests.support.supervised import APPLICATION, tree
 
 
 class Agent:
     """One agent that runs, and its files."""
 
-    def __init__(self, home: Path, stage: StageProcess) -> None:
-        self.home, self.stage = home, stage
+    def __init__(self, home: Path, fork_server: ForkServerProcess) -> None:
+        self.home, self.fork_server = home, fork_server
 
     def incidents(self) -> list[Incident]:
         return read(self.home / "incidents.jsonl").incidents
@@ -43,17 +43,17 @@ class Agent:
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
     def pids(self) -> dict[str, int]:
-        return {name: actor.pid for name, actor in self.stage.tree().items()}
+        return {name: actor.pid for name, actor in self.fork_server.tree().items()}
 
     def inject(self, name: str, fault: Fault, **options: Any) -> None:
-        done = self.stage.ask(Inject(name=name, fault=fault, **options), Done)
+        done = self.fork_server.ask(Inject(name=name, fault=fault, **options), Done)
         assert done.error == ""
 
     def crash(self, name: str, incarnation: int) -> float:
         """Kill that incarnation once it is in service; when that was."""
-        self.stage.wait_running(name, incarnation=incarnation)
+        self.fork_server.wait_running(name, incarnation=incarnation)
         when = time.monotonic()
-        self.stage.kill(name)
+        self.fork_server.kill(name)
         return when
 
     def supervise(self, *arguments: str, timeout: float = 30.0) -> subprocess.CompletedProcess[str]:
@@ -73,8 +73,8 @@ def agent(
     """`actors`: that section of the policy file. `extra`: `late`, `deaf`, both or none are in the tree."""
     (home / "policy.yaml").write_text(json.dumps({"version": 1, "actors": actors or {}}))
     (home / "with").write_text(extra)
-    with stage_running(APPLICATION, home / "run", ready=ready) as stage:
+    with fork_server_running(APPLICATION, home / "run", ready=ready) as fork_server:
         if ready:
             # a tree is ready without those that are not permanent
-            stage.wait_running(*(name for name, _, _ in walk(tree(extra))))
-        yield Agent(home, stage)
+            fork_server.wait_running(*(name for name, _, _ in walk(tree(extra))))
+        yield Agent(home, fork_server)

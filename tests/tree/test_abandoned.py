@@ -6,9 +6,9 @@ import signal
 import msgspec
 import pytest
 
+from supervision.fork_server.disposables import Disposables
+from supervision.fork_server.loop import Loop
 from supervision.protocol import DisposableResult, RunDisposable
-from supervision.stage.disposables import Disposables
-from supervision.stage.loop import Loop
 
 pytestmark = pytest.mark.tree
 

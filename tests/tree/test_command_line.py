@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.stage_process import ROOT_DIR
+from tests.support.fork_server_process import ROOT_DIR
 from tests.support.supervised import Work, Worked
 from tests.support.supervised_agent import Agent, agent
 
@@ -82,7 +82,7 @@ def test_an_actor_that_does_not_answer_is_named(wedged: Agent) -> None:
 def test_the_tree_has_all_there_is_to_know(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.crash("group/x", 1)
-        found.stage.wait_running("group/x", incarnation=2)
+        found.fork_server.wait_running("group/x", incarnation=2)
         lines = found.supervise("tree").stdout.splitlines()
         assert lines[0].startswith("ready: 7 of 7 actors in service")
         assert lines[1].split() == [
@@ -112,7 +112,7 @@ def test_status_tells_ready_from_degraded_from_stopped_by_exit_code(tmp_path: Pa
         assert found.supervise("status").returncode == 0
         found.crash("a", 1)
         found.crash("a", 2)
-        found.stage.wait(lambda: found.stage.tree()["a"].state == "down", "it waits for its restart")
+        found.fork_server.wait(lambda: found.fork_server.tree()["a"].state == "down", "it waits for its restart")
         done = found.supervise("status")
         assert done.returncode == 1
         assert done.stdout.startswith("degraded: 6 of 7")
@@ -123,7 +123,7 @@ def test_status_tells_ready_from_degraded_from_stopped_by_exit_code(tmp_path: Pa
 
 def test_status_of_an_agent_that_still_starts_is_not_ready(tmp_path: Path) -> None:
     with agent(tmp_path, {"late": {"start_seconds": 60}}, extra="late", ready=False) as found:
-        found.stage.wait_running("a")
+        found.fork_server.wait_running("a")
         done = found.supervise("status")
         assert done.returncode == 1
         assert done.stdout.startswith("starting: ")
@@ -136,7 +136,7 @@ def test_stop_stops_in_order_and_waits(tmp_path: Path) -> None:
         done = found.supervise("stop")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("stopped after ")
-        assert found.stage.wait_end(5) == 0
+        assert found.fork_server.wait_end(5) == 0
         assert [name for what, name in found.notes() if what == "stop"][:3] == ["group/z", "group/y", "group/x"]
         assert not any(os.path.exists(f"/proc/{pid}") for pid in pids.values())
         assert found.supervise("stop").returncode == 3
@@ -150,16 +150,16 @@ def test_stop_says_who_it_waits_for_when_that_takes_too_long(tmp_path: Path) -> 
         assert "has not stopped after 0.3 s" in done.stderr
         assert found.supervise("status").stdout.startswith("stopping: ")
         os.kill(deaf, signal.SIGKILL)
-        assert found.stage.wait_end(10) == 0
+        assert found.fork_server.wait_end(10) == 0
 
 
 def test_logs_are_those_of_the_actor_and_its_level_changes_at_run_time(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
-        found.stage.ask(Work("before"), Worked, "a")
+        found.fork_server.ask(Work("before"), Worked, "a")
         done = found.supervise("logs", "a", "--level", "4")
         assert done.stdout == "a now logs up to V(4), until it is replaced\n"
-        found.stage.ask(Work("after"), Worked, "a")
-        found.stage.ask(Work("quiet"), Worked, "b")
+        found.fork_server.ask(Work("after"), Worked, "a")
+        found.fork_server.ask(Work("quiet"), Worked, "b")
         lines = found.supervise("logs", "a").stdout.splitlines()
         assert [line.split('"')[1] for line in lines] == ["working as incarnation 1", "work: after"]
         assert all(line.endswith(' logger="a"') for line in lines)
@@ -187,7 +187,7 @@ def test_logs_can_be_followed(tmp_path: Path) -> None:
         with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True, cwd=ROOT_DIR) as follower:
             assert follower.stdout is not None
             assert "working as incarnation 1" in follower.stdout.readline()
-            found.stage.ask(Work("followed"), Worked, "a")
+            found.fork_server.ask(Work("followed"), Worked, "a")
             assert "work: followed" in follower.stdout.readline()
             follower.send_signal(signal.SIGINT)
             assert follower.wait(5) == 130
@@ -195,20 +195,20 @@ def test_logs_can_be_followed(tmp_path: Path) -> None:
 
 def test_a_stage_that_hangs_is_said_to(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
-        found.stage.process.send_signal(signal.SIGSTOP)
+        found.fork_server.process.send_signal(signal.SIGSTOP)
         try:
             done = found.supervise("status", "--timeout", "0.3")
         finally:
-            found.stage.process.send_signal(signal.SIGCONT)
+            found.fork_server.process.send_signal(signal.SIGCONT)
         assert done.returncode == 5
-        assert "stage does not answer" in done.stdout
+        assert "fork server does not answer" in done.stdout
 
 
 def test_an_agent_that_was_killed_is_not_running(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
-        found.stage.process.kill()
-        found.stage.wait_end(5)
+        found.fork_server.process.kill()
+        found.fork_server.wait_end(5)
         done = found.supervise("tree")
         assert done.returncode == 3
         assert "start one with" in done.stderr
-        found.stage.wait(lambda: not (tmp_path / "run" / "names").exists(), "the janitor has cleaned up")
+        found.fork_server.wait(lambda: not (tmp_path / "run" / "names").exists(), "the janitor has cleaned up")

@@ -13,7 +13,7 @@ from actors.shared.config.layers import read_layers
 from actors.shared.config.policy_layer import read_policy
 from supervision.actor import AskError
 from tests.support.config_tree import HERE, Break, GetMaxPods, MaxPods
-from tests.support.stage_process import stage_running
+from tests.support.fork_server_process import fork_server_running
 
 pytestmark = pytest.mark.tree
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -48,7 +48,7 @@ class Node:
 
     def running(self):
         flags = " ".join([f"--config={self.file} --root-dir={self.root} --run-dir={self.run_dir}", *self.flags])
-        return stage_running(f"{HERE}:application", self.run_dir, AGENT_FLAGS=flags)
+        return fork_server_running(f"{HERE}:application", self.run_dir, AGENT_FLAGS=flags)
 
 
 @pytest.fixture
@@ -56,77 +56,78 @@ def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
 
 
-def listener_has(stage, pods: int) -> None:
-    stage.wait(
-        lambda: stage.ask(GetMaxPods(), MaxPods, "container_manager").value == pods, f"{pods} pods at the listener"
+def listener_has(fork_server, pods: int) -> None:
+    fork_server.wait(
+        lambda: fork_server.ask(GetMaxPods(), MaxPods, "container_manager").value == pods,
+        f"{pods} pods at the listener",
     )
 
 
-def configz(stage) -> int:
-    answer = stage.ask(GetConfigz(), Configz, "config_controller")
+def configz(fork_server) -> int:
+    answer = fork_server.ask(GetConfigz(), Configz, "config_controller")
     return json.loads(answer.body)["kubeletconfig"]["maxPods"]
 
 
 def test_a_change_reaches_those_who_listen_without_any_restart(node: Node) -> None:
-    with node.running() as stage:
-        before = stage.processes()
+    with node.running() as fork_server:
+        before = fork_server.processes()
         node.write(20)
-        listener_has(stage, 20)
-        assert configz(stage) == 20
-        assert stage.processes() == before
+        listener_has(fork_server, 20)
+        assert configz(fork_server) == 20
+        assert fork_server.processes() == before
 
 
 def test_an_actor_that_is_replaced_after_a_change_has_the_new_configuration(node: Node) -> None:
-    with node.running() as stage:
+    with node.running() as fork_server:
         node.write(20)
-        listener_has(stage, 20)
-        stage.kill("container_manager")
-        stage.wait_running("container_manager", incarnation=2)
-        listener_has(stage, 20)
+        listener_has(fork_server, 20)
+        fork_server.kill("container_manager")
+        fork_server.wait_running("container_manager", incarnation=2)
+        listener_has(fork_server, 20)
 
 
 def test_the_controller_is_killed_and_goes_on_where_it_was(node: Node) -> None:
-    with node.running() as stage:
+    with node.running() as fork_server:
         node.write(20)
-        listener_has(stage, 20)
-        stage.kill("config_controller")
-        stage.wait_running("config_controller", incarnation=2)
-        assert configz(stage) == 20
+        listener_has(fork_server, 20)
+        fork_server.kill("config_controller")
+        fork_server.wait_running("config_controller", incarnation=2)
+        assert configz(fork_server) == 20
         node.write(21)
-        listener_has(stage, 21)
+        listener_has(fork_server, 21)
 
 
 def test_an_actor_that_only_reads_its_configuration_begins_anew_with_it_and_no_fault_is_counted(node: Node) -> None:
-    with node.running() as stage:
-        before = stage.tree()
+    with node.running() as fork_server:
+        before = fork_server.tree()
         node.file.write_text(f"{HEADER}maxPods: 10\nimageGCHighThresholdPercent: 91\n")
-        stage.wait_running("image_manager", incarnation=2)
-        assert stage.ask(GetMaxPods(), MaxPods, "image_manager").value == 91
-        after = stage.tree()
+        fork_server.wait_running("image_manager", incarnation=2)
+        assert fork_server.ask(GetMaxPods(), MaxPods, "image_manager").value == 91
+        after = fork_server.tree()
         assert [name for name in before if before[name].pid != after[name].pid] == ["image_manager"]
         assert after["image_manager"].last_incident == ""
-        stage.kill("image_manager")
-        stage.wait_running("image_manager", incarnation=3)
-        assert stage.ask(GetMaxPods(), MaxPods, "image_manager").value == 91
+        fork_server.kill("image_manager")
+        fork_server.wait_running("image_manager", incarnation=3)
+        assert fork_server.ask(GetMaxPods(), MaxPods, "image_manager").value == 91
         for percent in range(92, 100):  # more often than the actor may fail
-            number = stage.tree()["image_manager"].incarnation
+            number = fork_server.tree()["image_manager"].incarnation
             node.file.write_text(f"{HEADER}maxPods: 10\nimageGCHighThresholdPercent: {percent}\n")
-            stage.wait_running("image_manager", incarnation=number + 1)
-        assert stage.ask(GetMaxPods(), MaxPods, "image_manager").value == 99
-        assert stage.tree()["root"].incarnation == 1
+            fork_server.wait_running("image_manager", incarnation=number + 1)
+        assert fork_server.ask(GetMaxPods(), MaxPods, "image_manager").value == 99
+        assert fork_server.tree()["root"].incarnation == 1
 
 
 def test_a_supervisor_that_gives_up_under_a_new_configuration_brings_the_old_one_back(node: Node) -> None:
     node.call_good()
-    with node.running() as stage:
+    with node.running() as fork_server:
         node.write(20)
-        listener_has(stage, 20)
-        assert configz(stage) == 20  # so the supervisors have been counted, which is the next thing it does
+        listener_has(fork_server, 20)
+        assert configz(fork_server) == 20  # so the supervisors have been counted, which is the next thing it does
         with pytest.raises(AskError):
-            stage.ask(Break(), MaxPods, "group/fragile", 1.0)
-        stage.wait(lambda: configz(stage) == 10, "the rollback", timeout=20)
-        listener_has(stage, 10)
-        status = stage.ask(GetConfigStatus(), ConfigStatus, "config_controller")
+            fork_server.ask(Break(), MaxPods, "group/fragile", 1.0)
+        fork_server.wait(lambda: configz(fork_server) == 10, "the rollback", timeout=20)
+        listener_has(fork_server, 10)
+        status = fork_server.ask(GetConfigStatus(), ConfigStatus, "config_controller")
         assert status.history[-1].what == "rolled back"
         assert "group" in status.history[-1].detail
 
@@ -134,96 +135,98 @@ def test_a_supervisor_that_gives_up_under_a_new_configuration_brings_the_old_one
 def test_an_agent_killed_during_a_trial_starts_with_what_was_good(node: Node) -> None:
     node.call_good()
     stages = node.running()
-    stage = stages.__enter__()
+    fork_server = stages.__enter__()
     node.write(20)
-    listener_has(stage, 20)
-    stage.process.kill()
-    stage.wait_end()
+    listener_has(fork_server, 20)
+    fork_server.process.kill()
+    fork_server.wait_end()
     with node.running() as again:
         assert configz(again) == 10
         assert again.ask(GetConfigStatus(), ConfigStatus, "config_controller").history[-1].what == "rolled back"
 
 
 def test_a_storm_of_changes_under_load_loses_nothing(node: Node) -> None:
-    with node.running() as stage:
+    with node.running() as fork_server:
         end, counter = time.monotonic() + 3.0, itertools.count(1)
         asked = 0
         while time.monotonic() < end or asked <= 50:
             node.write(100 + next(counter))
-            assert stage.ask(GetMaxPods(), MaxPods, "container_manager").value >= 10
+            assert fork_server.ask(GetMaxPods(), MaxPods, "container_manager").value >= 10
             asked += 1
         last = next(counter)
         node.write(100 + last)
-        listener_has(stage, 100 + last)
-        assert configz(stage) == 100 + last
+        listener_has(fork_server, 100 + last)
+        assert configz(fork_server) == 100 + last
         assert asked > 50
-        assert all(actor.restarts == 0 for actor in stage.tree().values())
+        assert all(actor.restarts == 0 for actor in fork_server.tree().values())
 
 
 NEVER, OFTEN = "actors: {group/fragile: {max_restarts: 0}}", "actors: {group/fragile: {max_restarts: 9}}"
 
 
-def break_it(stage) -> None:
+def break_it(fork_server) -> None:
     with pytest.raises(AskError):
-        stage.ask(Break(), MaxPods, "group/fragile", 1.0)
+        fork_server.ask(Break(), MaxPods, "group/fragile", 1.0)
 
 
-def status(stage) -> ConfigStatus:
-    return stage.ask(GetConfigStatus(), ConfigStatus, "config_controller")
+def status(fork_server) -> ConfigStatus:
+    return fork_server.ask(GetConfigStatus(), ConfigStatus, "config_controller")
 
 
 def test_a_policy_that_changes_is_what_supervisors_go_by_without_any_restart(node: Node) -> None:
     node.write_policy(NEVER)
-    with node.running() as stage:
-        first, before = status(stage).current, stage.processes()
+    with node.running() as fork_server:
+        first, before = status(fork_server).current, fork_server.processes()
         node.write_policy(OFTEN)
-        stage.wait(lambda: status(stage).current != first, "the policy is taken")
-        assert stage.processes() == before
-        break_it(stage)
-        stage.wait_running("group/fragile", incarnation=2)
-        assert stage.tree()["group"].incarnation == 1
+        fork_server.wait(lambda: status(fork_server).current != first, "the policy is taken")
+        assert fork_server.processes() == before
+        break_it(fork_server)
+        fork_server.wait_running("group/fragile", incarnation=2)
+        assert fork_server.tree()["group"].incarnation == 1
 
 
 def test_a_policy_that_cannot_be_used_leaves_the_one_before_in_force(node: Node) -> None:
     node.write_policy(OFTEN)
-    with node.running() as stage:
-        first = status(stage).current
+    with node.running() as fork_server:
+        first = status(fork_server).current
         node.write_policy("actors: {grup/fragile: {max_restarts: 1, memory: 5}}")
-        stage.wait(lambda: bool(status(stage).error), "the refusal")
-        said = status(stage)
+        fork_server.wait(lambda: bool(status(fork_server).error), "the refusal")
+        said = status(fork_server)
         assert f"{node.policy}:2" in said.error
         assert "did you mean group/fragile?" in said.error
         assert (said.current, said.history[-1].what) == (first, "refused")
-        break_it(stage)
-        stage.wait_running("group/fragile", incarnation=2)
+        break_it(fork_server)
+        fork_server.wait_running("group/fragile", incarnation=2)
 
 
 def test_a_policy_under_which_a_supervisor_gives_up_is_rolled_back(node: Node) -> None:
     node.write_policy(OFTEN)
     node.call_good()
-    with node.running() as stage:
-        good = status(stage).current
+    with node.running() as fork_server:
+        good = status(fork_server).current
         node.write_policy(NEVER)
-        stage.wait(lambda: status(stage).current != good, "the policy is taken")
-        break_it(stage)
-        stage.wait(lambda: status(stage).current == good, "the rollback", timeout=20)
-        assert status(stage).history[-1].what == "rolled back"
-        groups = stage.tree()["group"].incarnation
-        stage.wait_running("group/fragile")
-        break_it(stage)
-        stage.wait(lambda: stage.tree()["group/fragile"].restarts >= 2, "a restart by the policy of before")
-        assert stage.tree()["group"].incarnation == groups
+        fork_server.wait(lambda: status(fork_server).current != good, "the policy is taken")
+        break_it(fork_server)
+        fork_server.wait(lambda: status(fork_server).current == good, "the rollback", timeout=20)
+        assert status(fork_server).history[-1].what == "rolled back"
+        groups = fork_server.tree()["group"].incarnation
+        fork_server.wait_running("group/fragile")
+        break_it(fork_server)
+        fork_server.wait(lambda: fork_server.tree()["group/fragile"].restarts >= 2, "a restart by the policy of before")
+        assert fork_server.tree()["group"].incarnation == groups
 
 
 def test_a_controller_that_is_replaced_goes_on_with_the_policy_that_is_in_force(node: Node) -> None:
     node.write_policy(NEVER)
-    with node.running() as stage:
-        first = status(stage).current
+    with node.running() as fork_server:
+        first = status(fork_server).current
         node.write_policy(OFTEN)
-        stage.wait(lambda: status(stage).current != first, "the policy is taken")
-        stage.kill("config_controller")
-        stage.wait_running("config_controller", incarnation=2)
+        fork_server.wait(lambda: status(fork_server).current != first, "the policy is taken")
+        fork_server.kill("config_controller")
+        fork_server.wait_running("config_controller", incarnation=2)
         node.write_policy(NEVER)
-        stage.wait(lambda: status(stage).current == first, "the first policy again")
-        break_it(stage)
-        stage.wait(lambda: stage.tree()["group"].restarts == 1, "the supervisor gives up, as the first policy has it")
+        fork_server.wait(lambda: status(fork_server).current == first, "the first policy again")
+        break_it(fork_server)
+        fork_server.wait(
+            lambda: fork_server.tree()["group"].restarts == 1, "the supervisor gives up, as the first policy has it"
+        )

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from supervision.fork_server.fork import fork
 from supervision.protocol import EXIT_EXCEPTION
-from supervision.stage.fork import fork
 
 pytestmark = pytest.mark.tree
 

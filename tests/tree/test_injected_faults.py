@@ -40,9 +40,9 @@ def test_a_fault_that_ends_the_actor_is_healed_and_recorded_once(
         done = found.supervise("inject", "a", *arguments)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith(f"{arguments[0]} injected into a")
-        found.stage.wait_running("a", incarnation=2)
-        assert found.stage.ask(Work("again"), Worked, "a") == Worked("again")
-        found.stage.wait(lambda: found.incidents()[-1].restart_seconds is not None, "the latency is filled in")
+        found.fork_server.wait_running("a", incarnation=2)
+        assert found.fork_server.ask(Work("again"), Worked, "a") == Worked("again")
+        found.fork_server.wait(lambda: found.incidents()[-1].restart_seconds is not None, "the latency is filled in")
         (incident,) = found.incidents()
         assert (incident.actor, incident.incarnation, incident.cause) == ("a", 1, cause)
         assert how in (incident.signal, incident.exit_code)
@@ -54,8 +54,8 @@ def test_an_exception_is_raised_in_the_next_handler_and_names_its_message(tmp_pa
     with agent(tmp_path) as found:
         found.inject("a", "exception")
         with pytest.raises(AskError):
-            found.stage.ask(Work("x" * 50), Worked, "a", timeout=3)
-        found.stage.wait_running("a", incarnation=2)
+            found.fork_server.ask(Work("x" * 50), Worked, "a", timeout=3)
+        found.fork_server.wait_running("a", incarnation=2)
         (incident,) = found.incidents()
         assert incident.message == "tests.support.supervised.Work"
         assert "xxxx" not in (found.home / "incidents.jsonl").read_text()
@@ -66,8 +66,8 @@ def test_a_hang_and_a_stop_shorter_than_the_heartbeat_leave_the_process_alone(tm
         before, began = found.pids(), time.monotonic()
         found.inject("a", "hang", seconds=0.5)
         found.inject("b", "stop", seconds=0.5)
-        assert found.stage.ask(Work("1"), Worked, "a") == Worked("1")
-        assert found.stage.ask(Work("2"), Worked, "b") == Worked("2")
+        assert found.fork_server.ask(Work("1"), Worked, "a") == Worked("1")
+        assert found.fork_server.ask(Work("2"), Worked, "b") == Worked("2")
         assert time.monotonic() - began > 0.3
         assert found.pids() == before
         assert found.incidents() == []
@@ -77,10 +77,10 @@ def test_slow_delays_each_handler_for_as_long_as_it_is_told(tmp_path: Path) -> N
     with agent(tmp_path) as found:
         found.inject("a", "slow", rate=0.3, seconds=2)
         began = time.monotonic()
-        found.stage.ask(Work("slow"), Worked, "a")
+        found.fork_server.ask(Work("slow"), Worked, "a")
         assert time.monotonic() - began >= 0.3
         time.sleep(2)
-        in_time(lambda: seconds_of(lambda: found.stage.ask(Work("not slow"), Worked, "a")), 0.3, tries=5)
+        in_time(lambda: seconds_of(lambda: found.fork_server.ask(Work("not slow"), Worked, "a")), 0.3, tries=5)
         assert found.incidents() == []
 
 
@@ -88,10 +88,12 @@ def test_drop_loses_messages_for_as_long_as_it_is_told(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         found.inject("a", "drop", rate=1, seconds=1)
         with pytest.raises(AskError):
-            found.stage.ask(Work("lost"), Worked, "a", timeout=0.3)
+            found.fork_server.ask(Work("lost"), Worked, "a", timeout=0.3)
         time.sleep(1)
-        assert found.stage.ask(Work("there"), Worked, "a") == Worked("there")
-        found.stage.wait(lambda: found.stage.tree()["a"].dropped == 1, "it is counted with the next heartbeat")
+        assert found.fork_server.ask(Work("there"), Worked, "a") == Worked("there")
+        found.fork_server.wait(
+            lambda: found.fork_server.tree()["a"].dropped == 1, "it is counted with the next heartbeat"
+        )
         assert found.incidents() == []
 
 
@@ -102,8 +104,8 @@ def test_supervisors_heal_too(tmp_path: Path, name: str, fault: str) -> None:
     with agent(tmp_path, {"group": {"heartbeat_seconds": 3}, "root": {"heartbeat_seconds": 3}}) as found:
         before = found.pids()
         found.inject(name, fault)  # type: ignore[arg-type]
-        found.stage.wait_running(name, "group/x", "group/y", "group/z", incarnation=2)
-        found.stage.wait_ready()
+        found.fork_server.wait_running(name, "group/x", "group/y", "group/z", incarnation=2)
+        found.fork_server.wait_ready()
         (incident,) = found.incidents()
         assert incident.actor == name
         below = [other for other in before if name == "root" or other.startswith("group/")]
@@ -117,7 +119,10 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         assert "there is no actor grup: did you mean group?" in done.stderr
         done = found.supervise("inject", "a", "drop", "--rate", "7")
         assert done.returncode == 2
-        assert found.stage.ask(Inject(name="a", fault="drop", rate=7), Done).error == "rate: 7 is not a share, 0 to 1"
+        assert (
+            found.fork_server.ask(Inject(name="a", fault="drop", rate=7), Done).error
+            == "rate: 7 is not a share, 0 to 1"
+        )
         assert (
             json.loads(found.supervise("inject", "a", "stop", "--seconds", "0.1", "-o", "json").stdout)["fault"]
             == "stop"
@@ -133,14 +138,16 @@ def test_faults_at_random_leave_one_record_each_and_nobody_behind(tmp_path: Path
         victims = ["a", "group/x", "b", "group/z", "a", "group/y", "b", "group/x", "a", "group/y", "b", "group/z"]
         incarnations = dict.fromkeys(policy, 1)
         for name in victims:
-            found.stage.wait_running(name, incarnation=incarnations[name])
+            found.fork_server.wait_running(name, incarnation=incarnations[name])
             pids.add(found.pids()[name])
-            found.stage.kill(name, signal.SIGKILL)
+            found.fork_server.kill(name, signal.SIGKILL)
             incarnations[name] += 1
         for name, incarnation in incarnations.items():
-            found.stage.wait_running(name, incarnation=incarnation)
-        found.stage.wait(lambda: all(i.restart_seconds is not None for i in found.incidents()), "all are in service")
+            found.fork_server.wait_running(name, incarnation=incarnation)
+        found.fork_server.wait(
+            lambda: all(i.restart_seconds is not None for i in found.incidents()), "all are in service"
+        )
         # two that die within a millisecond may be reaped in any order
         assert sorted(incident.actor for incident in found.incidents()) == sorted(victims)
         assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
-        assert found.stage.tree()["group"].incarnation == 1
+        assert found.fork_server.tree()["group"].incarnation == 1

@@ -10,88 +10,92 @@ import pytest
 
 from supervision.names import Names
 from supervision.wire import Writer, encode
-from tests.support.stage_process import StageProcess, stage_running
+from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.tree_actors import HERE, AskOther, Do, GetSeen, Said, Say, Seen, Tell
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
 
 
-def _seen(stage: StageProcess, name: str = "listener") -> Seen:
-    return stage.ask(GetSeen(), Seen, name)
+def _seen(fork_server: ForkServerProcess, name: str = "listener") -> Seen:
+    return fork_server.ask(GetSeen(), Seen, name)
 
 
 def test_a_stuck_receiver_never_blocks_its_sender_and_overflow_is_reported(tmp_path: Path) -> None:
-    with stage_running(f"{HERE}:patient", tmp_path / "run") as stage:
-        stage.kill("listener", signal.SIGSTOP)
-        took = float(stage.ask(Tell("listener", 20_000, deadline=60), Said, "echo").text)
+    with fork_server_running(f"{HERE}:patient", tmp_path / "run") as fork_server:
+        fork_server.kill("listener", signal.SIGSTOP)
+        took = float(fork_server.ask(Tell("listener", 20_000, deadline=60), Said, "echo").text)
         assert took < 5  # encoding 20,000 messages on a busy machine
-        assert stage.ask(Say("alive"), Said, "echo").text == "alive"
-        dead = _seen(stage, "echo").dead
+        assert fork_server.ask(Say("alive"), Said, "echo").text == "alive"
+        dead = _seen(fork_server, "echo").dead
         assert set(dead) == {"listener Number overflow"}
         assert 20_000 - 256 - 8192 <= len(dead) <= 20_000 - 8192
-        state = stage.tree()["echo"]
-        stage.wait(lambda: stage.tree()["echo"].dropped == len(dead), f"counted {state}")
-        stage.kill("listener", signal.SIGCONT)
-        stage.wait(lambda: len(_seen(stage).numbers) == 20_000 - len(dead), "the rest arrives")
-        assert _seen(stage).numbers == list(range(20_000 - len(dead)))
+        state = fork_server.tree()["echo"]
+        fork_server.wait(lambda: fork_server.tree()["echo"].dropped == len(dead), f"counted {state}")
+        fork_server.kill("listener", signal.SIGCONT)
+        fork_server.wait(lambda: len(_seen(fork_server).numbers) == 20_000 - len(dead), "the rest arrives")
+        assert _seen(fork_server).numbers == list(range(20_000 - len(dead)))
 
 
 def test_state_coalesces_while_the_receiver_is_stuck(tmp_path: Path) -> None:
-    with stage_running(f"{HERE}:patient", tmp_path / "run") as stage:
-        stage.kill("listener", signal.SIGSTOP)
-        stage.ask(Tell("listener", 5000, kind="latest"), Said, "echo")
-        stage.kill("listener", signal.SIGCONT)
-        stage.wait(lambda: _seen(stage).latest[-1:] == [4999], "the newest arrives")
-        assert len(_seen(stage).latest) <= 257
-        assert _seen(stage, "echo").dead == []
+    with fork_server_running(f"{HERE}:patient", tmp_path / "run") as fork_server:
+        fork_server.kill("listener", signal.SIGSTOP)
+        fork_server.ask(Tell("listener", 5000, kind="latest"), Said, "echo")
+        fork_server.kill("listener", signal.SIGCONT)
+        fork_server.wait(lambda: _seen(fork_server).latest[-1:] == [4999], "the newest arrives")
+        assert len(_seen(fork_server).latest) <= 257
+        assert _seen(fork_server, "echo").dead == []
 
 
 def test_a_message_that_waited_too_long_is_a_dead_letter(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        stage.ask(Tell("nobody", 3, deadline=0.2), Said, "echo")
-        stage.wait(lambda: _seen(stage, "echo").dead == ["nobody Number deadline"] * 3, "three dead letters")
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.ask(Tell("nobody", 3, deadline=0.2), Said, "echo")
+        fork_server.wait(
+            lambda: _seen(fork_server, "echo").dead == ["nobody Number deadline"] * 3, "three dead letters"
+        )
 
 
 def test_a_question_to_an_actor_that_dies_fails_at_once(tmp_path: Path) -> None:
-    with stage_running(f"{HERE}:patient", tmp_path / "run") as stage:
+    with fork_server_running(f"{HERE}:patient", tmp_path / "run") as fork_server:
         began = time.monotonic()
-        answer = stage.ask(AskOther("asking", "?", timeout=5), Said, "echo", timeout=6)
+        answer = fork_server.ask(AskOther("asking", "?", timeout=5), Said, "echo", timeout=6)
         assert "died before it answered" in answer.text or "no answer" in answer.text
         assert time.monotonic() - began < 3
 
 
 def test_a_question_without_answer_fails_at_its_deadline(tmp_path: Path) -> None:
-    with stage_running(f"{HERE}:patient", tmp_path / "run") as stage:
-        stage.kill("listener", signal.SIGSTOP)
-        answer = stage.ask(AskOther("listener", "?", timeout=0.3), Said, "echo")
+    with fork_server_running(f"{HERE}:patient", tmp_path / "run") as fork_server:
+        fork_server.kill("listener", signal.SIGSTOP)
+        answer = fork_server.ask(AskOther("listener", "?", timeout=0.3), Said, "echo")
         assert answer.text == "AskError listener was asked Say: no answer within 0.3 s"
 
 
 def test_large_messages_pass_and_small_ones_overtake_them(tmp_path: Path) -> None:
-    with stage_running(f"{HERE}:patient", tmp_path / "run") as stage:  # whose ceiling three copies of 64 MiB fit under
+    with fork_server_running(
+        f"{HERE}:patient", tmp_path / "run"
+    ) as fork_server:  # whose ceiling three copies of 64 MiB fit under
         data = os.urandom(8 * 1024 * 1024) * 8  # 64 MiB
-        assert stage.ask(Say("large", data[:-1024]), Said, "echo", timeout=20).data == data[:-1024]
-        stage.kill("listener", signal.SIGSTOP)  # or all that is large may be there before the small ones are sent
-        stage.ask(Tell("listener", 3, size=20_000_000, deadline=60), Said, "echo", timeout=20)
-        stage.ask(Tell("listener", 100, deadline=60), Said, "echo")
-        stage.kill("listener", signal.SIGCONT)
-        stage.wait(lambda: len(_seen(stage).numbers) == 103, "all arrive", 20)
-        numbers = _seen(stage).numbers
+        assert fork_server.ask(Say("large", data[:-1024]), Said, "echo", timeout=20).data == data[:-1024]
+        fork_server.kill("listener", signal.SIGSTOP)  # or all that is large may be there before the small ones are sent
+        fork_server.ask(Tell("listener", 3, size=20_000_000, deadline=60), Said, "echo", timeout=20)
+        fork_server.ask(Tell("listener", 100, deadline=60), Said, "echo")
+        fork_server.kill("listener", signal.SIGCONT)
+        fork_server.wait(lambda: len(_seen(fork_server).numbers) == 103, "all arrive", 20)
+        numbers = _seen(fork_server).numbers
         assert numbers.index(99) < 102  # the last small one came before the last large one
 
 
 def test_a_message_that_is_too_large_is_refused_where_it_is_sent(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        stage.ask(Tell("listener", 0), Said, "echo")
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.ask(Tell("listener", 0), Said, "echo")
         with pytest.raises(Exception, match=r"closed|did not answer"):
-            stage.ask(Tell("listener", 1, size=70_000_000), Said, "echo", timeout=3)
-        stage.wait_running("echo", incarnation=2)
+            fork_server.ask(Tell("listener", 1, size=70_000_000), Said, "echo", timeout=3)
+        fork_server.wait_running("echo", incarnation=2)
 
 
 def test_an_unknown_type_or_a_bad_frame_costs_the_connection_only(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        pid = stage.pid("echo")
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pid = fork_server.pid("echo")
         names = Names(tmp_path / "run" / "names")
         for bad in (b"\x00\x00\x00\x05hello", b"\xff" * 64, _frame_of_an_unknown_type(), b"\x20\x00\x00\x01"):
             sock, _ = names.connect("echo")
@@ -100,27 +104,27 @@ def test_an_unknown_type_or_a_bad_frame_costs_the_connection_only(tmp_path: Path
             sock.sendall(bad)
             assert sock.recv(1) == b""
             sock.close()
-        sock, _ = names.connect("stage")
+        sock, _ = names.connect("fork_server")
         sock.settimeout(2)
         sock.sendall(b"\xff" * 64)
         assert sock.recv(1) == b""
         sock.close()
         os.close(names.fd)
-        assert stage.ask(Say("still"), Said, "echo").pid == pid
+        assert fork_server.ask(Say("still"), Said, "echo").pid == pid
 
 
 def test_what_the_receiver_does_not_know_is_given_up_and_the_rest_goes_on(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        pid = stage.pid("listener")
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pid = fork_server.pid("listener")
         with pytest.raises(Exception, match="did not answer"):
-            stage.ask(Do("tell what the other does not know"), Said, "echo", timeout=0.2)
-        stage.wait(lambda: "listener Odd refused" in _seen(stage, "echo").dead, "it is given up")
-        stage.ask(Tell("listener", 3), Said, "echo")
-        stage.wait(lambda: _seen(stage).numbers[-3:] == [0, 1, 2], "the next arrive")
+            fork_server.ask(Do("tell what the other does not know"), Said, "echo", timeout=0.2)
+        fork_server.wait(lambda: "listener Odd refused" in _seen(fork_server, "echo").dead, "it is given up")
+        fork_server.ask(Tell("listener", 3), Said, "echo")
+        fork_server.wait(lambda: _seen(fork_server).numbers[-3:] == [0, 1, 2], "the next arrive")
         # those sent together with it may be lost with it, but are then dead letters too
-        lost = _seen(stage, "echo").dead.count("listener Number refused")
-        assert len(_seen(stage).numbers) + lost >= 5
-        assert stage.pid("listener") == pid
+        lost = _seen(fork_server, "echo").dead.count("listener Number refused")
+        assert len(_seen(fork_server).numbers) + lost >= 5
+        assert fork_server.pid("listener") == pid
 
 
 def _frame_of_an_unknown_type() -> bytes:
@@ -132,21 +136,22 @@ def _frame_of_an_unknown_type() -> bytes:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 def test_a_peer_of_another_user_is_refused_both_ways(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         directory = tmp_path / "run" / "names"
         for path in (*tmp_path.parents, tmp_path, tmp_path / "run", directory):
             if path != Path("/"):
                 path.chmod(path.stat().st_mode | 0o755)
         for path in directory.iterdir():
             path.chmod(0o777)
-        for name in ("stage", "echo"):
+        for name in ("fork_server", "echo"):
             assert _as_nobody(lambda name=name: _first_byte(str(directory / name))) == b""  # type: ignore[misc]
         directory.chmod(0o777)
         impostor = _listen_as_nobody(str(directory / "impostor"))
         try:
-            stage.ask(Tell("impostor", 1), Said, "echo")
-            stage.wait(
-                lambda: _seen(stage, "echo").dead == ["impostor Number the peer is another user's"], "it is refused"
+            fork_server.ask(Tell("impostor", 1), Said, "echo")
+            fork_server.wait(
+                lambda: _seen(fork_server, "echo").dead == ["impostor Number the peer is another user's"],
+                "it is refused",
             )
         finally:
             os.kill(impostor, signal.SIGKILL)
@@ -199,11 +204,11 @@ def _listen_as_nobody(path: str) -> int:
 def test_no_process_of_the_tree_listens_on_the_network(tmp_path: Path) -> None:
     import psutil
 
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        for pid in (stage.process.pid, *stage.processes()):
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        for pid in (fork_server.process.pid, *fork_server.processes()):
             assert psutil.Process(pid).net_connections(kind="inet") == []
 
 
 def test_a_long_path_of_the_run_directory_does_not_matter(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / ("long" * 40) / "run") as stage:
-        assert stage.ask(Say("hi"), Said, "group/b").text == "hi"
+    with fork_server_running(SMALL, tmp_path / ("long" * 40) / "run") as fork_server:
+        assert fork_server.ask(Say("hi"), Said, "group/b").text == "hi"

@@ -1,4 +1,4 @@
-"""A stage that the system gives nothing to: it goes on, and is whole again when there is enough."""
+"""A fork server that the system gives nothing to: it goes on, and is whole again when there is enough."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ import pytest
 from supervision.actor import AskError
 from supervision.client import Client
 from supervision.protocol import GetTree, Tree
-from tests.support.stage_process import StageProcess, stage_running
+from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.tree_actors import HERE, Dispose, Said, Say
 
 pytestmark = pytest.mark.tree
@@ -20,39 +20,41 @@ SMALL = f"{HERE}:small"
 
 
 def test_a_stage_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        stage.wait(lambda: _janitor(stage) != 0, "the janitor has its name")
-        janitor = _janitor(stage)
-        stage.wait(lambda: _connections(stage) == 0, "no descriptor is about to become free")
-        limit = _take_descriptors(stage.process.pid)
-        assert stage.ask(Dispose("nap"), Said, "echo").text.startswith("error OSError 24"), "told to who ordered it"
-        client = Client(stage.run_dir)
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.wait(lambda: _janitor(fork_server) != 0, "the janitor has its name")
+        janitor = _janitor(fork_server)
+        fork_server.wait(lambda: _connections(fork_server) == 0, "no descriptor is about to become free")
+        limit = _take_descriptors(fork_server.process.pid)
+        assert fork_server.ask(Dispose("nap"), Said, "echo").text.startswith("error OSError 24"), (
+            "told to who ordered it"
+        )
+        client = Client(fork_server.run_dir)
         with pytest.raises(AskError):
             client.ask(GetTree(), Tree, timeout=1.5)
         os.kill(janitor, signal.SIGKILL)
-        stage.wait(lambda: "no janitor: " in stage.log.read_text(), "the janitor cannot be replaced yet")
-        assert stage.log.read_text().count("no connection accepted") < 20, "it waits between its trials"
-        psutil.Process(stage.process.pid).rlimit(resource.RLIMIT_NOFILE, limit)
+        fork_server.wait(lambda: "no janitor: " in fork_server.log.read_text(), "the janitor cannot be replaced yet")
+        assert fork_server.log.read_text().count("no connection accepted") < 20, "it waits between its trials"
+        psutil.Process(fork_server.process.pid).rlimit(resource.RLIMIT_NOFILE, limit)
         client.close()
-        assert stage.ask(Dispose("nap"), Said, "echo").text == "'slept'"
-        stage.wait(lambda: _janitor(stage) not in (0, janitor), "another janitor")
-        assert stage.ask(Say("hi"), Said, "echo").text == "hi"
-        assert stage.tree()["echo"].restarts == 0
+        assert fork_server.ask(Dispose("nap"), Said, "echo").text == "'slept'"
+        fork_server.wait(lambda: _janitor(fork_server) not in (0, janitor), "another janitor")
+        assert fork_server.ask(Say("hi"), Said, "echo").text == "hi"
+        assert fork_server.tree()["echo"].restarts == 0
 
 
 def test_an_actor_without_descriptors_says_so_once_a_second_and_serves_when_there_are_some(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        pid = stage.pid("echo")
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pid = fork_server.pid("echo")
         limit = _take_descriptors(pid)
-        clients = [Client(stage.run_dir) for _ in range(3)]
+        clients = [Client(fork_server.run_dir) for _ in range(3)]
         for client in clients:
             with pytest.raises(AskError):
                 client.ask(Say("hi"), Said, name="echo", timeout=0.5)
-        assert 1 <= stage.log.read_text().count("out of system resource") < 20
+        assert 1 <= fork_server.log.read_text().count("out of system resource") < 20
         psutil.Process(pid).rlimit(resource.RLIMIT_NOFILE, limit)
         for client in clients:
             client.close()
-        assert stage.ask(Say("hi"), Said, "echo").pid == pid
+        assert fork_server.ask(Say("hi"), Said, "echo").pid == pid
 
 
 def _take_descriptors(pid: int) -> tuple[int, int]:
@@ -64,13 +66,13 @@ def _take_descriptors(pid: int) -> tuple[int, int]:
     return before
 
 
-def _connections(stage: StageProcess) -> int:
-    """How many the stage has accepted and not closed yet: each has the path of its listener."""
-    return sum(bool(one.laddr) for one in psutil.Process(stage.process.pid).net_connections("unix")) - 1
+def _connections(fork_server: ForkServerProcess) -> int:
+    """How many the fork server has accepted and not closed yet: each has the path of its listener."""
+    return sum(bool(one.laddr) for one in psutil.Process(fork_server.process.pid).net_connections("unix")) - 1
 
 
-def _janitor(stage: StageProcess) -> int:
-    for child in psutil.Process(stage.process.pid).children():
+def _janitor(fork_server: ForkServerProcess) -> int:
+    for child in psutil.Process(fork_server.process.pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):
             if child.name() == "janitor":
                 return child.pid

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.fork_server_process import fork_server_running
 from tests.support.service_manager import ServiceManager
-from tests.support.stage_process import stage_running
 from tests.support.tree_actors import HERE
 from tests.support.waiting import wait_for
 
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.tree
 def test_ready_watchdog_and_stopping_are_told(tmp_path: Path) -> None:
     with ServiceManager(tmp_path / "notify") as systemd:
         environment = {**systemd.environment, "WATCHDOG_USEC": "200000"}
-        with stage_running(f"{HERE}:lasting", tmp_path / "run", **environment) as stage:
+        with fork_server_running(f"{HERE}:lasting", tmp_path / "run", **environment) as fork_server:
             wait_for(lambda: systemd.count("READY=1") == 1)
             systemd.wait_for("WATCHDOG=1", count=3, within=0.5)
-            os.kill(stage.pid("root"), signal.SIGSTOP)
+            os.kill(fork_server.pid("root"), signal.SIGSTOP)
             time.sleep(1.2)  # its heartbeat_seconds are 1 here
-            stage.wait_running("root", incarnation=2)
+            fork_server.wait_running("root", incarnation=2)
             systemd.wait_for("WATCHDOG=1")
             assert systemd.count("STOPPING=1") == 0
-            stage.process.send_signal(signal.SIGTERM)
-            stage.wait_end()
+            fork_server.process.send_signal(signal.SIGTERM)
+            fork_server.wait_end()
             wait_for(lambda: systemd.count("STOPPING=1") == 1)

@@ -33,8 +33,8 @@ def test_a_strategy_replaces_whom_it_says_and_nobody_else(
 ) -> None:
     with agent(tmp_path, {"group": {"strategy": strategy}}) as found:
         before, noted = found.pids(), len(found.notes())
-        found.stage.kill("group/y")
-        found.stage.wait_running(*(f"group/{name}" for name in replaced), incarnation=2)
+        found.fork_server.kill("group/y")
+        found.fork_server.wait_running(*(f"group/{name}" for name in replaced), incarnation=2)
         after = found.pids()
         assert {name for name in before if before[name] != after[name]} == {f"group/{name}" for name in replaced}
         since = [f"{what} {name.removeprefix('group/')}" for what, name in found.notes()[noted:]]
@@ -49,12 +49,12 @@ def _end(found: Agent, name: str, how: str) -> None:
     if how == "exception":
         found.inject(name, "exception")
         with pytest.raises(AskError):
-            found.stage.ask(Work("?"), Worked, name, timeout=2)
+            found.fork_server.ask(Work("?"), Worked, name, timeout=2)
     elif how == "SIGKILL":
-        found.stage.kill(name)
+        found.fork_server.kill(name)
     else:
         with pytest.raises(AskError):
-            found.stage.ask(Leave(int(how)), Done, name, timeout=2)
+            found.fork_server.ask(Leave(int(how)), Done, name, timeout=2)
 
 
 @pytest.mark.parametrize("restart", ["permanent", "transient", "temporary"])
@@ -68,13 +68,15 @@ def test_a_restart_type_decides_after_each_way_to_end(tmp_path: Path, restart: s
         for way, name in names.items():
             _end(found, name, way)
         again = [names[way] for way in restarted]
-        found.stage.wait_running(*again, incarnation=2)
+        found.fork_server.wait_running(*again, incarnation=2)
         gone = [name for name in names.values() if name not in again]
-        found.stage.wait(lambda: all(found.stage.tree()[n].state == "down" for n in gone), "the others are gone")
+        found.fork_server.wait(
+            lambda: all(found.fork_server.tree()[n].state == "down" for n in gone), "the others are gone"
+        )
         # one after the other in one message queue: had there been orders to start them, they would have come before
         found.crash("b", 1)
-        found.stage.wait_running("b", incarnation=2)
-        assert [found.stage.tree()[name].incarnation for name in gone] == [1] * len(gone)
+        found.fork_server.wait_running("b", incarnation=2)
+        assert [found.fork_server.tree()[name].incarnation for name in gone] == [1] * len(gone)
         causes = {"0": "exit", "3": "exit", "SIGKILL": "signal", "exception": "exception"}
         expected = sorted((names[way], causes[way]) for way in faults)
         assert sorted(cause for cause in found.causes() if cause[0] != "b") == expected
@@ -84,34 +86,34 @@ def test_one_exit_more_than_allowed_and_the_supervisor_gives_up_and_its_own_star
     with agent(tmp_path, {"group/x": QUICK | {"max_restarts": 2, "period_seconds": 60}}) as found:
         siblings = [found.pids()[name] for name in GROUP]
         for incarnation in (1, 2, 3):
-            assert found.stage.tree()["group"].incarnation == 1
+            assert found.fork_server.tree()["group"].incarnation == 1
             found.crash("group/x", incarnation)
-        found.stage.wait_running("group", incarnation=2)
-        found.stage.wait_running("group/x", incarnation=4)
-        found.stage.wait_running("group/y", "group/z", incarnation=2)
+        found.fork_server.wait_running("group", incarnation=2)
+        found.fork_server.wait_running("group/x", incarnation=4)
+        found.fork_server.wait_running("group/y", "group/z", incarnation=2)
         assert found.causes() == [("group/x", "signal")] * 3 + [("group", "exit")]
         escalated = found.incidents()[-1]
         assert escalated.exit_code == EXIT_ESCALATED
         assert escalated.detail == "group/x failed 3 times in 60 s, more than the 2 restarts allowed"
         assert set(siblings).isdisjoint(found.pids().values())
         assert found.pids()["a"] in found.pids().values()
-        assert found.stage.tree()["a"].incarnation == 1
+        assert found.fork_server.tree()["a"].incarnation == 1
 
 
 def test_failures_further_apart_than_the_period_are_forgotten(tmp_path: Path) -> None:
     with agent(tmp_path, {"group/x": QUICK | {"max_restarts": 1, "period_seconds": 0.3}}) as found:
         for incarnation in (1, 2, 3, 4):
             found.crash("group/x", incarnation)
-            found.stage.wait_running("group/x", incarnation=incarnation + 1)
+            found.fork_server.wait_running("group/x", incarnation=incarnation + 1)
             time.sleep(0.35)
-        assert found.stage.tree()["group"].incarnation == 1
+        assert found.fork_server.tree()["group"].incarnation == 1
 
 
 def test_the_total_of_all_children_counts_too(tmp_path: Path) -> None:
     with agent(tmp_path, {"group": {"total_restarts": 2, "total_period_seconds": 60}}) as found:
         for name in GROUP:
-            found.stage.kill(name)
-        found.stage.wait_running("group", incarnation=2)
+            found.fork_server.kill(name)
+        found.fork_server.wait_running("group", incarnation=2)
         assert "its children failed 3 times in 60 s" in found.incidents()[-1].detail
 
 
@@ -120,7 +122,7 @@ def test_levels_escalate_up_to_the_root_and_the_agent_ends_with_one(tmp_path: Pa
     with agent(tmp_path, {"group": once, "group/x": once}) as found:
         for incarnation in (1, 2, 3, 4):
             found.crash("group/x", incarnation)
-        assert found.stage.wait_end(10) == 1
+        assert found.fork_server.wait_end(10) == 1
         assert found.causes()[:6] == [
             *[("group/x", "signal")] * 2,
             ("group", "exit"),
@@ -134,7 +136,7 @@ def test_the_first_restart_is_immediate_and_the_next_wait_twice_as_long_each(tmp
     policy = {"backoff_seconds": 1.25, "backoff_max_seconds": 2.5, "backoff_reset_seconds": 60, "max_restarts": 100}
     with agent(tmp_path, {"a": policy}) as found:
         killed = [found.crash("a", incarnation) for incarnation in (1, 2, 3, 4)]
-        found.stage.wait_running("a", incarnation=5)
+        found.fork_server.wait_running("a", incarnation=5)
         pauses = [start - end for start, end in zip(found.started_at("a")[1:], killed, strict=True)]
         # jitter takes off a fifth at most; a loaded machine adds
         least = [0.0, 1.0, 2.0, 2.0]
@@ -146,16 +148,16 @@ def test_after_a_time_in_service_the_restart_is_immediate_again(tmp_path: Path) 
     policy = {"backoff_seconds": 5, "backoff_reset_seconds": 0.2, "max_restarts": 100}
     with agent(tmp_path, {"a": policy}) as found:
         for incarnation in (1, 2, 3):
-            found.stage.wait_running("a", incarnation=incarnation)
+            found.fork_server.wait_running("a", incarnation=incarnation)
             time.sleep(1.0)  # its supervisor may learn of its start later than we do
             found.crash("a", incarnation)
-        found.stage.wait_running("a", incarnation=4, timeout=3)
+        found.fork_server.wait_running("a", incarnation=4, timeout=3)
 
 
 def test_a_tree_stops_in_reverse_order(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
-        found.stage.process.send_signal(signal.SIGTERM)
-        assert found.stage.wait_end() == 0
+        found.fork_server.process.send_signal(signal.SIGTERM)
+        assert found.fork_server.wait_end() == 0
         stops = [name for what, name in found.notes() if what == "stop"]
         assert stops == ["group/z", "group/y", "group/x", "b", "a"]
         assert found.causes() == []
@@ -166,7 +168,7 @@ def test_a_child_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_pat
     policy: dict[str, Any] = {"root": {"strategy": "one_for_all"}, "deaf": {"shutdown_seconds": 0.5}}
     with agent(tmp_path, policy, extra="deaf") as found:
         killed = found.crash("a", 1)
-        found.stage.wait_running("a", "b", "group", "deaf", incarnation=2)
+        found.fork_server.wait_running("a", "b", "group", "deaf", incarnation=2)
         waited = found.started_at("a")[1] - killed
         assert 0.5 <= waited < 4.5  # it would be 5 and more where nothing is said
         stops = [name for what, name in found.notes() if what == "stop"]
@@ -177,8 +179,8 @@ def test_a_child_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_pat
 def test_a_budget_of_nothing_is_a_kill_without_a_word(tmp_path: Path) -> None:
     policy: dict[str, Any] = {"group": {"strategy": "one_for_all"}, "group/z": {"shutdown_seconds": 0}}
     with agent(tmp_path, policy) as found:
-        found.stage.kill("group/x")
-        found.stage.wait_running(*GROUP, incarnation=2)
+        found.fork_server.kill("group/x")
+        found.fork_server.wait_running(*GROUP, incarnation=2)
         assert [name for what, name in found.notes() if what == "stop"] == ["group/y"]
 
 
@@ -187,11 +189,11 @@ def test_a_child_that_hangs_in_start_is_killed_at_its_deadline_and_its_siblings_
 ) -> None:
     policy = {"late": {"start_seconds": 5, "restart": "temporary"}}
     with agent(tmp_path, policy, extra="late", ready=False) as found:
-        found.stage.wait_running("a", "b", *GROUP)
+        found.fork_server.wait_running("a", "b", *GROUP)
         found.crash("a", 1)
-        found.stage.wait_running("a", incarnation=2)
-        assert found.stage.tree()["late"].state == "starting"
-        found.stage.wait(lambda: found.stage.tree()["late"].state == "down", "the one that hangs is killed")
+        found.fork_server.wait_running("a", incarnation=2)
+        assert found.fork_server.tree()["late"].state == "starting"
+        found.fork_server.wait(lambda: found.fork_server.tree()["late"].state == "down", "the one that hangs is killed")
         late = next(incident for incident in found.incidents() if incident.actor == "late")
         assert (late.cause, late.signal) == ("start_timeout", "SIGKILL")
         assert 5 <= late.uptime_seconds < 9
@@ -200,18 +202,20 @@ def test_a_child_that_hangs_in_start_is_killed_at_its_deadline_and_its_siblings_
 def test_a_start_that_always_times_out_is_a_failure_like_others(tmp_path: Path) -> None:
     policy = {"late": QUICK | {"start_seconds": 0.3, "max_restarts": 1}, "root": {"max_restarts": 0}}
     with agent(tmp_path, policy, extra="late", ready=False) as found:
-        assert found.stage.wait_end(15) == 1
+        assert found.fork_server.wait_end(15) == 1
         assert found.causes() == [("late", "start_timeout"), ("late", "start_timeout"), ("root", "exit")]
 
 
 def test_silence_for_the_heartbeat_is_a_hang_and_zero_means_never(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"heartbeat_seconds": 3}, "b": {"heartbeat_seconds": 0}}) as found:
-        found.stage.kill("b", signal.SIGSTOP)
+        found.fork_server.kill("b", signal.SIGSTOP)
         began = time.monotonic()
-        found.stage.kill("a", signal.SIGSTOP)
-        found.stage.wait_running("a", incarnation=2)
+        found.fork_server.kill("a", signal.SIGSTOP)
+        found.fork_server.wait_running("a", incarnation=2)
         assert 1.5 < time.monotonic() - began < 8
-        found.stage.wait(lambda: found.stage.tree()["b"].heartbeat_age > 5, "the other is silent for longer")
+        found.fork_server.wait(
+            lambda: found.fork_server.tree()["b"].heartbeat_age > 5, "the other is silent for longer"
+        )
         assert found.causes() == [("a", "hang")]
         os.kill(found.pids()["b"], signal.SIGCONT)
 
@@ -220,12 +224,14 @@ def test_the_memory_ceiling_is_kept_and_zero_means_none(tmp_path: Path) -> None:
     with agent(tmp_path, {"a": {"memory_mib": 40}, "b": {"memory_mib": 0}}) as found:
         found.inject("b", "leak", rate=50, seconds=2)
         found.inject("a", "leak", rate=50, seconds=2)
-        found.stage.wait_running("a", incarnation=2)
+        found.fork_server.wait_running("a", incarnation=2)
         (incident,) = found.incidents()
         assert (incident.actor, incident.cause) == ("a", "memory")
         assert "more than the 40 MiB allowed" in incident.detail
-        found.stage.wait(lambda: found.stage.tree()["b"].memory_bytes > 80 * 1024 * 1024, "the other grew further")
-        assert found.stage.tree()["b"].incarnation == 1
+        found.fork_server.wait(
+            lambda: found.fork_server.tree()["b"].memory_bytes > 80 * 1024 * 1024, "the other grew further"
+        )
+        assert found.fork_server.tree()["b"].incarnation == 1
 
 
 @pytest.mark.parametrize(("auto_shutdown", "ends"), [("none", 3), ("any_significant", 1), ("all_significant", 2)])
@@ -243,19 +249,21 @@ def test_a_supervisor_ends_when_its_significant_children_are_done(
         for number, name in enumerate(("group/x", "group/y"), 1):
             _end(found, name, "0")
             if number == ends:
-                found.stage.wait(lambda: found.stage.tree()["group"].state == "down", "the supervisor has ended")
+                found.fork_server.wait(
+                    lambda: found.fork_server.tree()["group"].state == "down", "the supervisor has ended"
+                )
                 assert ("stop", "group/z") in found.notes()
                 break
-            found.stage.wait(lambda name=name: found.stage.tree()[name].state == "down", "it has ended")  # type: ignore[misc]
-            assert found.stage.tree()["group"].state == "running"
+            found.fork_server.wait(lambda name=name: found.fork_server.tree()[name].state == "down", "it has ended")  # type: ignore[misc]
+            assert found.fork_server.tree()["group"].state == "running"
         assert found.causes() == []
 
 
 def test_a_killed_supervisor_loses_no_time_with_its_children_and_leaves_none(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         before = found.pids()
-        found.stage.kill("group")
-        found.stage.wait_running("group", *GROUP, incarnation=2)
+        found.fork_server.kill("group")
+        found.fork_server.wait_running("group", *GROUP, incarnation=2)
         assert not any(os.path.exists(f"/proc/{before[name]}") for name in GROUP)
         assert [found.pids()[name] for name in ("root", "a", "b")] == [before[name] for name in ("root", "a", "b")]
         assert found.causes() == [("group", "signal")]

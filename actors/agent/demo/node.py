@@ -24,8 +24,8 @@ from actors.shared.linux import mountinfo
 from actors.status_manager.messages import GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
+from supervision.fork_server.lock import AlreadyRunning, Lock
 from supervision.protocol import GetTree, Tree
-from supervision.stage.lock import AlreadyRunning, Lock
 
 from .layout import MANAGED, NODE_PORT, POD, Layout, configuration, flags, rendered
 
@@ -198,7 +198,7 @@ def supervise(*words: str) -> list[str]:
 
 
 def _remove_run_dir(directory: Path) -> list[str]:
-    """Under its lock: a stage that was killed has a janitor, who is at work there for a moment yet."""
+    """Under its lock: a fork server that was killed has a janitor, who is at work there for a moment yet."""
     if not directory.exists():
         return []
     try:

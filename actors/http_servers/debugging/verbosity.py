@@ -10,7 +10,7 @@ from actors.http_servers.requests import ASK_SECONDS, Handler
 from actors.shared.config.agent import Agent
 from actors.shared.config.log_settings import set_logging
 from supervision.actor import AskError
-from supervision.protocol import STAGE, Done
+from supervision.protocol import FORK_SERVER, Done
 
 _MOST = 100
 
@@ -23,8 +23,8 @@ async def page(handler: Handler) -> None:
         return
     order = msgspec.structs.replace(set_logging(cast(Agent, handler.actor.context).config.logging), verbosity=int(text))
     try:
-        await handler.actor.ask(STAGE, order, Done, timeout=ASK_SECONDS)
+        await handler.actor.ask(FORK_SERVER, order, Done, timeout=ASK_SECONDS)
     except AskError as error:
-        handler.refuse(500, f"the stage: {error}")
+        handler.refuse(500, f"the fork server: {error}")
         return
     await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")

@@ -1,4 +1,5 @@
-"""Does in the stage, before the first fork, what each client of an API server does at its first request, to nobody.
+"""Does in the fork server, before the first fork, what each client of an API server does at its first request, to
+nobody.
 
 What the libraries make once (OpenSSL its algorithms, httpcore and h11 their types) is then shared by all processes:
 measured 1.9 MiB for each of four, for 15 ms at the start.

@@ -19,7 +19,7 @@ from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
 from actors.shared.config.effective import from_json
 from supervision.harness import Harness
-from supervision.protocol import STAGE, Done, GetTree, Hello, SetLogging, Shutdown
+from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, SetLogging, Shutdown
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 
@@ -152,7 +152,7 @@ def test_what_the_engine_does_itself_renews_nobody(node):
             node.write("maxPods: 10\nlogging: {format: json, verbosity: 3}\n")
             await changed(harness)
             assert node.renewed == []
-            (order,) = harness.sent(SetLogging, STAGE)
+            (order,) = harness.sent(SetLogging, FORK_SERVER)
             assert (order.form, order.verbosity) == ("json", 3)
 
     run(test())
@@ -364,7 +364,7 @@ def test_the_agent_makes_way_for_another_that_opens_the_lock_file(node):
             await harness.advance(5)
             assert harness.sent(Shutdown) == []
             lock.read_text()
-            await harness.wait_sent(Shutdown, to=STAGE)
+            await harness.wait_sent(Shutdown, to=FORK_SERVER)
 
     run(test())
 

@@ -1,4 +1,4 @@
-"""The supervisor as an actor: its orders go to the stage, at the times its decisions ask for."""
+"""The supervisor as an actor: its orders go to the fork server, at the times its decisions ask for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from supervision.harness import Harness
-from supervision.protocol import EXIT_ESCALATED, STAGE, Done, Escalated, Exited, Spawn, Started, Stop
+from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Escalated, Exited, Spawn, Started, Stop
 from supervision.spec import ChildSpec, Policy
 from supervision.supervisor import Supervisor
 
@@ -30,7 +30,7 @@ def make(**policy: Any) -> Harness:
 
 
 def orders(harness: Harness) -> list[str]:
-    told = [message for name, message in harness.outbox if name == STAGE]
+    told = [message for name, message in harness.outbox if name == FORK_SERVER]
     harness.clear()
     return [f"{'+' if isinstance(message, Spawn) else '-'}{message.name}" for message in told]  # type: ignore[attr-defined]
 
@@ -38,7 +38,7 @@ def orders(harness: Harness) -> list[str]:
 async def start(harness: Harness) -> None:
     await harness.advance(0)
     for number, name in enumerate(("group/x", "group/y"), 100):
-        await harness.deliver(Started(name, 1, number, 0.01), STAGE)
+        await harness.deliver(Started(name, 1, number, 0.01), FORK_SERVER)
 
 
 async def test_it_orders_its_children_when_it_is_in_service_itself() -> None:
@@ -52,10 +52,10 @@ async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
     async with make() as harness:
         await start(harness)
         orders(harness)
-        await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), STAGE)
+        await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), FORK_SERVER)
         assert orders(harness) == ["+group/x"]
-        await harness.deliver(Started("group/x", 2, 102, 0.01), STAGE)
-        await harness.deliver(Exited("group/x", 2, 102, 9, "signal"), STAGE)
+        await harness.deliver(Started("group/x", 2, 102, 0.01), FORK_SERVER)
+        await harness.deliver(Exited("group/x", 2, 102, 9, "signal"), FORK_SERVER)
         await harness.advance(0.49)
         assert orders(harness) == []
         await harness.advance(0.02)
@@ -64,14 +64,14 @@ async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
 
 async def test_it_says_why_it_gives_up_before_it_ends() -> None:
     async with make(max_restarts=0) as harness:
-        harness.answer(Escalated, Done(), name=STAGE)
+        harness.answer(Escalated, Done(), name=FORK_SERVER)
         await start(harness)
         orders(harness)
-        await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), STAGE)
+        await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), FORK_SERVER)
         assert harness.sent(Stop) == [Stop("group/y", 5.0, "stopped")]
-        await harness.deliver(Exited("group/y", 1, 101, 0, "stopped"), STAGE)
+        await harness.deliver(Exited("group/y", 1, 101, 0, "stopped"), FORK_SERVER)
         await harness.settle()
-        assert harness.asks == [(STAGE, Escalated("group/x failed once, more than the 0 restarts allowed"))]
+        assert harness.asks == [(FORK_SERVER, Escalated("group/x failed once, more than the 0 restarts allowed"))]
         assert harness.actor.left == EXIT_ESCALATED  # type: ignore[attr-defined]
 
 
@@ -82,10 +82,10 @@ async def test_an_orderly_stop_ends_when_the_last_child_has() -> None:
         stopping = asyncio.create_task(harness.stop())
         await harness.settle()
         assert orders(harness) == ["-group/y"]
-        await harness.deliver(Exited("group/y", 1, 101, 0, "stopped"), STAGE)
+        await harness.deliver(Exited("group/y", 1, 101, 0, "stopped"), FORK_SERVER)
         assert orders(harness) == ["-group/x"]
         assert not stopping.done()
-        await harness.deliver(Exited("group/x", 1, 100, 0, "stopped"), STAGE)
+        await harness.deliver(Exited("group/x", 1, 100, 0, "stopped"), FORK_SERVER)
         await asyncio.wait_for(stopping, 5)
         assert harness.actor.left is None  # type: ignore[attr-defined]
         await harness.advance(600)

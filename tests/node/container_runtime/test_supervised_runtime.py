@@ -1,4 +1,4 @@
-"""The managed containerd as a box of the tree: replaced when it dies, while pods go on; ended with the stage."""
+"""The managed containerd as a box of the tree: replaced when it dies, while pods go on; ended with the fork server."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from actors.shared.cri.model import ContainerState
 from supervision.application import Application
 from supervision.spec import ChildSpec, Policy
 from tests.support.cri_configs import container_config, sandbox_config
+from tests.support.fork_server_process import ForkServerProcess, exists, fork_server_running
 from tests.support.incident_file import IncidentFile, incidents
 from tests.support.runtime import PREFIX, SEARCH, RealRuntime
-from tests.support.stage_process import StageProcess, exists, stage_running
 
 HERE = "tests.node.container_runtime.test_supervised_runtime"
 SECONDS = 60.0
@@ -77,13 +77,13 @@ async def started(runtime: RealRuntime, container: str) -> int:
 
 
 def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -> None:
-    with stage_running(f"{HERE}:application", runtime.base / "stage", ready=False) as stage:
-        stage.wait_ready(SECONDS)
-        assert stage.tree()[NAME].kind == "program"
+    with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
+        fork_server.wait_ready(SECONDS)
+        assert fork_server.tree()[NAME].kind == "program"
         container = asyncio.run(pod(runtime))
         before = asyncio.run(started(runtime, container))
-        stage.kill(NAME)
-        stage.wait_running(NAME, incarnation=2, timeout=SECONDS)
+        fork_server.kill(NAME)
+        fork_server.wait_running(NAME, incarnation=2, timeout=SECONDS)
         assert asyncio.run(started(runtime, container)) == before
         asyncio.run(pod(runtime))
         assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [NAME]
@@ -91,13 +91,13 @@ def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_ends_with_the_stage_and_pods_go_on_until_the_next_one(runtime: RealRuntime, number: signal.Signals) -> None:
-    stage = StageProcess(f"{HERE}:application", runtime.base / "stage")
-    stage.wait_ready(SECONDS)
+    fork_server = ForkServerProcess(f"{HERE}:application", runtime.base / "fork_server")
+    fork_server.wait_ready(SECONDS)
     container = asyncio.run(pod(runtime))
     before = asyncio.run(started(runtime, container))
-    pid = stage.pid(NAME)
-    stage.process.send_signal(number)
-    stage.wait_end(30)
-    stage.wait(lambda: not exists(pid), "containerd ends with the stage")
-    with stage_running(f"{HERE}:application", runtime.base / "stage", ready=False):
+    pid = fork_server.pid(NAME)
+    fork_server.process.send_signal(number)
+    fork_server.wait_end(30)
+    fork_server.wait(lambda: not exists(pid), "containerd ends with the fork server")
+    with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False):
         assert asyncio.run(started(runtime, container)) == before

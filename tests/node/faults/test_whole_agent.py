@@ -1,4 +1,4 @@
-"""The runtime, the stage and the whole agent injured."""
+"""The runtime, the fork server and the whole agent injured."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_a_second_agent_on_the_same_directory_is_refused_and_the_first_goes_on(n
         [sys.executable, "-m", "actors.agent.command", "start", *arguments], capture_output=True, text=True, timeout=60
     )
     assert second.returncode == 1
-    assert str(node.stage_pid) in second.stderr
+    assert str(node.fork_server_pid) in second.stderr
     assert node.healthy()
 
 

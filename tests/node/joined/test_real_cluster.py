@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from tests.support.api_process import ApiProcess
+from tests.support.fork_server_process import ROOT_DIR
 from tests.support.joined import KUBECONFIG, NODE
-from tests.support.stage_process import ROOT_DIR
 
 TEST = "tests/node/joined/test_joining.py::test_the_node_is_registered_as_the_host_is"
 

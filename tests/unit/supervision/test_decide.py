@@ -31,7 +31,7 @@ def special(family: Family, name: str, **policy: Any) -> Family:
 
 
 class World:
-    """Obeys orders as the stage does: starts and stops processes at once, unless told that one is stubborn."""
+    """Obeys orders as the fork server does: starts and stops processes at once, unless told that one is stubborn."""
 
     def __init__(self, family: Family, start: float = 100.0) -> None:
         self.family, self.now = family, start
@@ -337,7 +337,7 @@ class TestEnding:
 
 class TestOldNews:
     def test_a_child_that_was_stopped_from_above_is_not_started_again(self) -> None:
-        """The stage stops the whole tree child by child while the supervisor still lives."""
+        """The fork server stops the whole tree child by child while the supervisor still lives."""
         world = World(make("ab")).begin()
         world.take_orders()
         world.exit("b", 0, "stopped")

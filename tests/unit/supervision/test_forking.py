@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from supervision.board import Board
+from supervision.fork_server import forking
+from supervision.fork_server.clean_pages import clean_ranges
+from supervision.fork_server.fork import Plan
+from supervision.fork_server.forking import Forking
+from supervision.fork_server.loop import Loop
+from supervision.fork_server.table import Child
 from supervision.spec import ChildSpec, Policy
-from supervision.stage import forking
-from supervision.stage.clean_pages import clean_ranges
-from supervision.stage.fork import Plan
-from supervision.stage.forking import Forking
-from supervision.stage.loop import Loop
-from supervision.stage.table import Child
+from supervision.status_page import Board
 
 
 class Ground:
-    """As little of a stage as it takes."""
+    """As little of a fork server as it takes."""
 
     def __init__(self) -> None:
         self.loop, self.board = Loop(), Board(8)
@@ -110,7 +110,9 @@ def test_a_child_closes_the_stages_descriptors_and_those_of_the_others_and_keeps
     assert b.blackbox is not None
     one, other = (set(plan.close) for plan in seen.batches[0])
     assert seen.ground.own in one & other
-    assert len(one) == len(other) == 1 + 3, "the stage's own, both ends of the other, the stage's end of this"
+    assert len(one) == len(other) == 1 + 3, (
+        "the fork server's own, both ends of the other, the fork server's end of this"
+    )
     assert len(one ^ other) == 2, "each keeps one end"
 
 
@@ -150,7 +152,7 @@ def test_the_pages_given_back_are_those_of_large_files_that_nobody_has_written_t
 
 
 def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
-    from supervision.stage.clean_pages import CleanPages
+    from supervision.fork_server.clean_pages import CleanPages
 
     pages = CleanPages()
     assert pages.ranges
@@ -160,7 +162,7 @@ def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
 
 FREED_AMID_THE_HEAP = """
 from pathlib import Path
-from supervision.stage.clean_pages import CleanPages
+from supervision.fork_server.clean_pages import CleanPages
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 pages = CleanPages()

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from supervision.board import Board
 from supervision.channel import Flusher
 from supervision.running import Runner, kind_of
+from supervision.status_page import Board
 
 
 @pytest.mark.parametrize(

@@ -150,12 +150,12 @@ def test_the_pod_goes_on_through_faults_and_ctrl_c_removes_everything(root: Path
 def test_what_a_killed_demo_left_is_removed_by_the_next_one(root: Path) -> None:
     first = Demo(root)
     first.wait_for_lines(1)
-    stage = json.loads(first.supervise("tree", "-o", "json"))["pid"]
+    fork_server = json.loads(first.supervise("tree", "-o", "json"))["pid"]
     first.end(signal.SIGKILL)
     second = Demo(root, "--once")
     assert second.process.wait(DEADLINE_SECONDS) == 1
     assert f"an agent runs in {root} already" in second.text()
-    os.kill(stage, signal.SIGKILL)
+    os.kill(fork_server, signal.SIGKILL)
     third = Demo(root, "--once")
     assert third.process.wait(DEADLINE_SECONDS) == 0, third.text()
     assert traces(root) == {}

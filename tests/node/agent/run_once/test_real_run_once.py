@@ -13,8 +13,8 @@ import pytest
 from actors.container_runtime.images import BUSYBOX_IMAGE
 from tests.bench.pods import SCRIPT, manifest
 from tests.support.faulty_node import FaultyNode
+from tests.support.fork_server_process import ROOT_DIR
 from tests.support.runtime import RealRuntime
-from tests.support.stage_process import ROOT_DIR
 
 pytestmark = pytest.mark.node
 NUMBERS = itertools.count()

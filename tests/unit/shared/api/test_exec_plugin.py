@@ -14,7 +14,7 @@ from actors.shared.api.access import Access, Exec
 from actors.shared.api.credentials import RETRY_SECONDS, Credentials
 from actors.shared.api.errors import NoCredentials
 from actors.shared.api.exec_plugin import read_credential, run
-from tests.support.stage_process import exists
+from tests.support.fork_server_process import exists
 
 V1 = "client.authentication.k8s.io/v1"
 

@@ -1,4 +1,4 @@
-"""What the stage does before the clients do it."""
+"""What the fork server does before the clients do it."""
 
 import socket
 

@@ -42,7 +42,10 @@ WITHOUT_READERS = {
 
 
 def test_what_nobody_reads_is_said_to_be_missing() -> None:
-    texts = [*SOURCES.values(), *(path.read_text() for path in (ROOT / "shared" / "config").glob("*.py") if path.stem in READING)]
+    texts = [
+        *SOURCES.values(),
+        *(path.read_text() for path in (ROOT / "shared" / "config").glob("*.py") if path.stem in READING),
+    ]
     unread = {
         field
         for field in KubeletConfiguration.__struct_fields__

@@ -114,9 +114,9 @@ async def test_a_message_over_16_mib_is_an_error_and_one_below_is_not(tmp_path: 
 
 
 def test_a_client_made_before_a_fork_works_after_it(tmp_path: Path) -> None:
-    """Nothing is opened when the client is made: the stage makes the context, its forks use it.
+    """Nothing is opened when the client is made: the fork server makes the context, its forks use it.
 
-    In a process of its own, as the stage is: gRPC's threads, which other tests leave in ours, must not be forked.
+    In a process of its own, as the fork server is: gRPC's threads, which other tests leave in ours, must not be forked.
     """
     done = subprocess.run(
         [sys.executable, "-c", FORKS, str(tmp_path / "s")], timeout=60, capture_output=True, text=True

@@ -1,9 +1,8 @@
 """Forks what was ordered: all that is due, in one go.
 
-Each page that the stage writes to between two forks stays with the first child alone, and there are hundreds; so the
-orders of one turn of the loop are prepared first, then forked one after the other, then entered. Measured with 22
-actors: a tenth of the memory of the whole tree.
-"""
+Each page that the fork server writes to between two forks stays with the first child alone, and there are hundreds; so
+the orders of one turn of the loop are prepared first, then forked one after the other, then entered. Measured with 22
+actors: a tenth of the memory of the whole tree."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..blackbox import BlackBox
-from ..board import Board
 from ..names import Names
 from ..process import HEARTBEAT_SECONDS, Birth, live
+from ..status_page import Board
 from .clean_pages import CleanPages
 from .fork import Plan, fork_each
 from .loop import Loop
@@ -27,7 +26,7 @@ _SUPERVISOR = "supervision.supervisor:Supervisor"
 
 
 class Ground(Protocol):
-    """What a process is given: by the stage."""
+    """What a process is given: by the fork server."""
 
     loop: Loop
     board: Board
@@ -49,7 +48,7 @@ class _Prepared:
 
 
 class Forking:
-    """Orders in; each comes back as forked, with the stage's end of its uplink, or as failed."""
+    """Orders in; each comes back as forked, with the fork server's end of its uplink, or as failed."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Looks after the children that do not end by themselves: hung, too large. Reads, decides, has the stage kill."""
+"""Looks after the children that do not end by themselves: hung, too large. Reads, decides, has the fork server kill."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Watch:
         logs.flush(due=True)
         now = time.monotonic()
         if now - self._last > self._tick + _LATE_SECONDS:
-            # it was the stage that stood still (stopped, starved): nobody else is to blame for old heartbeats
+            # it was the fork server that stood still (stopped, starved): nobody else is to blame for old heartbeats
             self._lenient_until = now + 2 * _LATE_SECONDS + self._tick
         self._last = now
         if now >= self._lenient_until:
@@ -92,7 +92,7 @@ class Watch:
         ceiling = child.policy.memory_mib * _MIB
         if not child.pid or child.cause is not None or not ceiling:
             return
-        # the shared pages of the stage count in RSS; PSS costs more to read, so only when it may matter
+        # the shared pages of the fork server count in RSS; PSS costs more to read, so only when it may matter
         if rss(child.pid) <= ceiling:
             return
         child.memory_bytes = pss(child.pid)

@@ -1,4 +1,4 @@
-"""Parts of the stage that need no processes: lock, loop, order of the stop, board, black box."""
+"""Parts of the fork server that need no processes: lock, loop, order of the stop, board, black box."""
 
 import os
 import socket
@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 from supervision.blackbox import BlackBox
-from supervision.board import Board, padded
+from supervision.fork_server.connection import Connection
+from supervision.fork_server.control import answer
+from supervision.fork_server.lock import AlreadyRunning, Lock
+from supervision.fork_server.loop import Loop
+from supervision.fork_server.programs import accepts
+from supervision.fork_server.shutdown import OrderedStop
+from supervision.fork_server.table import Child, Table
+from supervision.fork_server.watch import tick_seconds
 from supervision.protocol import Done, GetTree, Tree
 from supervision.spec import ChildSpec, Policy
-from supervision.stage.connection import Connection
-from supervision.stage.control import answer
-from supervision.stage.lock import AlreadyRunning, Lock
-from supervision.stage.loop import Loop
-from supervision.stage.programs import accepts
-from supervision.stage.shutdown import OrderedStop
-from supervision.stage.table import Child, Table
-from supervision.stage.watch import tick_seconds
+from supervision.status_page import Board, padded
 from supervision.wire import Frame, Reader
 
 TREE = ChildSpec(
@@ -85,13 +85,13 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     table = Table(TREE, {})
     table.get("root").pid = os.getpid()
     asked = SimpleNamespace(running=0, abandoned=0)
-    stage = SimpleNamespace(
+    fork_server = SimpleNamespace(
         table=table, disposables=asked, processes=asked, began_at=0.0, stopping=False, whole_once=True
     )
-    stage.log_file = stage.incident_file = stage.policy_file = ""
+    fork_server.log_file = fork_server.incident_file = fork_server.policy_file = ""
 
     def held(question: GetTree) -> int:
-        told = answer(stage, question)  # type: ignore[arg-type]
+        told = answer(fork_server, question)  # type: ignore[arg-type]
         assert isinstance(told, Tree)
         return told.actors[0].memory_bytes
 

@@ -1,4 +1,4 @@
-"""What is done once in the stage so that the actors share more memory: it must leave no trace but that."""
+"""What is done once in the fork server so that the actors share more memory: it must leave no trace but that."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from supervision.board import Board
+from supervision.fork_server import heap_fill, warmup
 from supervision.inbox import Inbox
 from supervision.message import known_types
 from supervision.names import Names
-from supervision.stage import gaps, rehearsal
+from supervision.status_page import Board
 from supervision.wire import _decoders
 from tests.support.traces import left_by
 
@@ -26,9 +26,9 @@ def names(tmp_path: Path) -> Names:
 def test_a_rehearsal_leaves_nothing_open_and_nobody_listening(tmp_path: Path) -> None:
     board = f"""
         from pathlib import Path
-        from supervision.board import Board
+        from supervision.status_page import Board
         from supervision.names import Names
-        from supervision.stage.rehearsal import rehearse
+        from supervision.fork_server.warmup import rehearse
         names, board = Names(Path("{tmp_path}/names")), Board(1)
     """
     # the only slot of the board is free again: without it, taking one would fail
@@ -38,27 +38,27 @@ def test_a_rehearsal_leaves_nothing_open_and_nobody_listening(tmp_path: Path) ->
 
 def test_the_code_that_ran_is_the_same_code_elsewhere(names: Names) -> None:
     before = Inbox.put.__code__
-    rehearsal.rehearse(names, Board(1))
+    warmup.rehearse(names, Board(1))
     assert Inbox.put.__code__ == before
     assert Inbox.put.__code__ is not before
 
 
 def test_after_a_rehearsal_every_message_type_can_be_read_at_once(names: Names) -> None:
-    rehearsal.rehearse(names, Board(1))
+    warmup.rehearse(names, Board(1))
     assert set(known_types()) <= set(_decoders)
 
 
 def test_a_rehearsal_that_fails_keeps_nobody_from_starting(names: Names, caplog: pytest.LogCaptureFixture) -> None:
     shutil.rmtree(names.path)
-    with caplog.at_level(logging.WARNING, "stage"):
-        rehearsal.rehearse(names, Board(1))
+    with caplog.at_level(logging.WARNING, "fork_server"):
+        warmup.rehearse(names, Board(1))
     assert "not rehearsed" in caplog.text
 
 
 @pytest.mark.parametrize("size", [48, 160, 512])
 def test_what_is_made_after_the_gaps_are_filled_lies_on_new_pages(size: int) -> None:
-    pages = gaps._Pages()
-    kept = gaps.fill()
+    pages = heap_fill._Pages()
+    kept = heap_fill.fill()
     made = [bytes(size - 33) for _ in range(1000)]
     assert kept
     # the places of what filling itself used for a moment are free again

@@ -1,4 +1,5 @@
-"""Does in the stage, before the first fork, what every actor does as it begins: then the processes share more memory.
+"""Does in the fork server, before the first fork, what every actor does as it begins: then the processes share more
+memory.
 
 What a process writes to it no longer shares, and an interpreter that counts references writes wherever it goes: into
 each function that it runs, each type it makes something of, into the caches of both. Much of that is written once only
@@ -21,7 +22,6 @@ from typing import Any, Final, NoReturn
 
 from .. import wire
 from ..actor import Actor, Address
-from ..board import Board, Slot
 from ..channel import Channel, Flusher
 from ..errors import AskError
 from ..inbox import Inbox, serve
@@ -30,10 +30,11 @@ from ..names import Names, NamingError
 from ..port import ActorPort
 from ..protocol import GetMetrics, Hello, Ready
 from ..running import Runner
+from ..status_page import Board, Slot
 from ..uplink import Uplink
 from ..wire import Frame
 
-log = logging.getLogger("stage")
+log = logging.getLogger("fork_server")
 NAME: Final = "rehearsal"
 _ROUNDS: Final = 8
 """A function is specialised after it was called some eight times."""

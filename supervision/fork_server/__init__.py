@@ -1,10 +1,10 @@
-"""The stage: the plain, single-threaded process that forks every actor and runs no actor's code.
+"""The fork server: the plain, single-threaded process that forks every actor and runs no actor's code.
 
 It imports the shared modules once, freezes the heap, and from then on forks on order, reaps, and tells supervisors what
 became of their children. It watches heartbeats and memory, turns signals into an ordered stop, and answers the command
 line from what it knows by itself, so it does while actors are wedged. Nothing here blocks.
 
-    stage.py       the parts joined: orders in, facts out
+    server.py       the parts joined: orders in, facts out
     table.py       what is known of each name of the tree
     loop.py        readiness, timers, signals          connection.py   frames on a socket that never blocks
     fork.py        a child begins                      forking.py      all that are due, in one go

@@ -1,4 +1,5 @@
-"""A child begins: forked with all signals blocked, tied to the stage's life, rid of the stage's descriptors."""
+"""A child begins: forked with all signals blocked, tied to the fork server's life, rid of the fork server's
+descriptors."""
 
 from __future__ import annotations
 
@@ -29,13 +30,14 @@ class Plan:
     body: Callable[[], None]
     """Runs in it; then it ends."""
     close: Sequence[int] = ()
-    """The stage's own descriptors."""
+    """The fork server's own descriptors."""
     obeys_signals: bool = False
     """Otherwise stop signals are ignored in it."""
 
 
 def fork(title: str, body: Callable[[], None], close: Iterable[int]) -> int:
-    """The pid of a child that runs `body` and ends. Dies with the stage. Raises OSError when the system refuses."""
+    """The pid of a child that runs `body` and ends. Dies with the fork server. Raises OSError when the system
+    refuses."""
     (pid,) = fork_each([Plan(title=title, body=body, close=tuple(close))])
     if isinstance(pid, OSError):
         raise pid
@@ -45,10 +47,9 @@ def fork(title: str, body: Callable[[], None], close: Iterable[int]) -> int:
 def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
     """The pid of each child, or why the system refused it.
 
-    Between two forks as little as can be happens: each page that the stage writes to in between is one that the first
-    child shares with nobody. The stage writes to some 270 on its way from one order to the next.
-    """
-    stage = os.getpid()
+    Between two forks as little as can be happens: each page that the fork server writes to in between is one that the
+    first child shares with nobody. The fork server writes to some 270 on its way from one order to the next."""
+    fork_server = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
     found: list[int | OSError] = []
@@ -61,17 +62,17 @@ def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
                 found.append(error)
                 continue
             if pid == 0:
-                _child(plan, stage, before)
+                _child(plan, fork_server, before)
             found.append(pid)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return found
 
 
-def _child(plan: Plan, stage: int, before: set[signal.Signals | int]) -> NoReturn:
-    """Nothing may get out of here: beyond is the stage's code, in a process that is not the stage."""
+def _child(plan: Plan, fork_server: int, before: set[signal.Signals | int]) -> NoReturn:
+    """Nothing may get out of here: beyond is the fork server's code, in a process that is not the fork server."""
     try:
-        _begin(plan, stage)
+        _begin(plan, fork_server)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         plan.body()
     except BaseException:  # noqa: BLE001
@@ -81,8 +82,8 @@ def _child(plan: Plan, stage: int, before: set[signal.Signals | int]) -> NoRetur
         os._exit(EXIT_EXCEPTION)
 
 
-def _begin(plan: Plan, stage: int) -> None:
-    tie_to_parent(stage)
+def _begin(plan: Plan, fork_server: int) -> None:
+    tie_to_parent(fork_server)
     set_title(plan.title)
     logs.forget()
     random.seed()  # the one hook of a library that matters, see hooks.py

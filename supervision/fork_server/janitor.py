@@ -1,8 +1,8 @@
-"""Leaves nothing behind when the stage is killed: a process that waits for that, removes the sockets, lets the lock go.
+"""Leaves nothing behind when the fork server is killed: a process that waits for that, removes the sockets, lets the
+lock go.
 
-It does nothing else, so nothing else ends it. It holds the stage's lock, so a new agent on the same directory begins
-when the old one's traces are gone. It is a shell, which takes a tenth of the memory of an interpreter.
-"""
+It does nothing else, so nothing else ends it. It holds the fork server's lock, so a new agent on the same directory
+begins when the old one's traces are gone. It is a shell, which takes a tenth of the memory of an interpreter."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _SHELL: Final = "/bin/sh"
 _SCRIPT: Final = """
 printf janitor > /proc/$$/comm
 trap '' TERM INT HUP USR1
-stage=$1
+fork_server=$1
 shift
 read -r end
 tries=0
-while [ -d "/proc/$stage" ] && [ $tries -lt 200 ]; do
+while [ -d "/proc/$fork_server" ] && [ $tries -lt 200 ]; do
     sleep 0.005
     tries=$((tries + 1))
 done
 rm -rf -- "$@"
 """
-"""The system kills the actors with the stage; they may need a moment, which the loop gives them."""
+"""The system kills the actors with the fork server; they may need a moment, which the loop gives them."""
 _EXIT_NOT_EXECUTED: Final = 127
 
 
 class Janitor:
-    """The stage's side."""
+    """The fork server's side."""
 
     def __init__(self, remove: Sequence[Path], lock: int) -> None:
-        """Start it. `remove`: what is to go once the stage is gone. Raises OSError, for want of a shell too."""
+        """Start it. `remove`: what is to go once the fork server is gone. Raises OSError, for want of a shell too."""
         os.stat(_SHELL)
         self._lock, self._arguments = lock, [str(os.getpid()), *(str(path.absolute()) for path in remove)]
         self.fd, self.pid = -1, 0
@@ -56,7 +56,7 @@ class Janitor:
         self.fd, self.pid = writer, pid
 
     def dismiss(self) -> None:
-        """The stage cleans up by itself."""
+        """The fork server cleans up by itself."""
         if not self.pid:
             return
         # it may have been killed, and reaped with the rest
@@ -68,7 +68,7 @@ class Janitor:
 
 
 def _become(reader: int, lock: int, arguments: list[str]) -> NoReturn:
-    """In the child: the shell, with the pipe to the stage as its input and the lock held by being open."""
+    """In the child: the shell, with the pipe to the fork server as its input and the lock held by being open."""
     try:
         os.setsid()
         os.dup2(reader, 0)

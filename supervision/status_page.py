@@ -1,8 +1,7 @@
-"""What the stage sees of its actors without asking them: a page of shared memory with one slot for each.
+"""What the fork server sees of its actors without asking them: a page of shared memory with one slot for each.
 
-The stage makes it before the first fork. A slot has one writer, the actor that it was given to; the stage only reads,
-but for clearing it before a fork. So a hung actor still shows what it has in hand and since when.
-"""
+The fork server makes it before the first fork. A slot has one writer, the actor that it was given to; the fork server
+only reads, but for clearing it before a fork. So a hung actor still shows what it has in hand and since when."""
 
 from __future__ import annotations
 

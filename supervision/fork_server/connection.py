@@ -1,4 +1,5 @@
-"""Frames on a socket of the stage: an actor's uplink, or a command line. Neither blocks nor grows without bound."""
+"""Frames on a socket of the fork server: an actor's uplink, or a command line. Neither blocks nor grows without
+bound."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import socket
 from collections.abc import Callable
 
 from ..message import Message
-from ..protocol import STAGE
+from ..protocol import FORK_SERVER
 from ..wire import Frame, Reader, WireError, Writer, encode
 from .loop import Loop
 
@@ -15,7 +16,7 @@ _READ_BYTES = 256 * 1024
 
 
 class Connection:
-    """The stage's end."""
+    """The fork server's end."""
 
     def __init__(
         self,
@@ -43,7 +44,7 @@ class Connection:
         if self._writer.waiting_bytes + len(self._unsent) > _MOST_WAITING:
             self.dropped += 1
             return
-        self._writer.add(encode(STAGE, message, answer=answer))
+        self._writer.add(encode(FORK_SERVER, message, answer=answer))
         self._write()
 
     def close(self) -> None:
@@ -79,7 +80,7 @@ class Connection:
         try:
             for item in self._reader.feed(data):
                 if not isinstance(item, Frame):
-                    raise WireError("the stage sends nothing that is acknowledged")
+                    raise WireError("the fork server sends nothing that is acknowledged")
                 if self.is_open:
                     self._received(self, item)
         except WireError:

@@ -1,4 +1,5 @@
-"""The stage: its parts joined. Orders of supervisors in, facts about their children out; the root is its own child."""
+"""The fork server: its parts joined. Orders of supervisors in, facts about their children out; the root is its own
+child."""
 
 from __future__ import annotations
 
@@ -13,15 +14,14 @@ from typing import Any
 
 from ..application import Application
 from ..backoff import Backoff, BackoffPolicy
-from ..board import Board
 from ..intensity import Intensity
 from ..message import Message
 from ..names import Names, PeerRefused, check_peer
 from ..process import load
 from ..protocol import (
     EXIT_ESCALATED,
+    FORK_SERVER,
     ROOT,
-    STAGE,
     CreateActor,
     DisposableResult,
     Done,
@@ -34,8 +34,9 @@ from ..protocol import (
     Stop,
 )
 from ..spec import ChildSpec, Policy, SetPolicies, walk
+from ..status_page import Board
 from ..wire import Frame, WireError
-from . import control, gaps
+from . import control, heap_fill
 from .clean_pages import CleanPages
 from .connection import Connection
 from .disposables import Disposables
@@ -43,13 +44,13 @@ from .janitor import Janitor
 from .lock import Lock
 from .loop import Loop
 from .processes import Processes
-from .rehearsal import functions, rehearse
 from .shutdown import OrderedStop, is_whole
 from .table import Child, Table
+from .warmup import functions, rehearse
 from .watch import Watch, changed
 from .watchdog import Watchdog
 
-log = logging.getLogger(STAGE)
+log = logging.getLogger(FORK_SERVER)
 _SPARE_SLOTS = 64
 _DYNAMIC_SLOTS = 1024
 _LAST_SECONDS = 2.0
@@ -57,7 +58,7 @@ _AGAIN_SECONDS = 0.5
 """What the system refused for want of descriptors or processes is tried again so much later."""
 
 
-class Stage:
+class ForkServer:
     """One agent's."""
 
     def __init__(self, application: Application) -> None:
@@ -116,10 +117,10 @@ class Stage:
         gc.freeze()  # what was loaded stays: to go through it once more takes longer than its garbage is worth
         rehearse(self.names, self.board, prepare, loaded)
         del loaded
-        gaps.one_heap()
+        heap_fill.one_heap()
         self.clean_pages = CleanPages()
         gc.collect()
-        self._fillers = gaps.fill()
+        self._fillers = heap_fill.fill()
         gc.freeze()
         gc.enable()
         self.clean_pages.give_back()
@@ -137,8 +138,8 @@ class Stage:
         return root
 
     def _listen(self) -> None:
-        self._listener = self.names.listen(STAGE, 0)
-        self.names.publish(STAGE, 0)
+        self._listener = self.names.listen(FORK_SERVER, 0)
+        self.names.publish(FORK_SERVER, 0)
         self._watch_listener()
 
     def _watch_listener(self) -> None:
@@ -149,7 +150,7 @@ class Stage:
             sock, _ = self._listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
             return
-        except OSError as error:  # no descriptors: whoever waits would wake the stage again and again
+        except OSError as error:  # no descriptors: whoever waits would wake the fork server again and again
             log.warning("no connection accepted: %s", error)
             self.loop.forget(self._listener.fileno())
             self.loop.call_later(_AGAIN_SECONDS, self._watch_listener)
@@ -179,7 +180,7 @@ class Stage:
         return dict(child.spec.arguments)
 
     def private_fds(self) -> list[int]:
-        """The stage's own descriptors, that no child may keep."""
+        """The fork server's own descriptors, that no child may keep."""
         fds = [*self.loop.fds(), self._lock.fd, self._janitor.fd, self._listener.fileno(), *self.disposables.fds()]
         fds += [connection.fileno() for connection in self._connections]
         for child in self.table:
@@ -226,7 +227,7 @@ class Stage:
         elif isinstance(message, CreateActor) and self._application.dynamic:
             self._create(child, message)
         else:
-            return control.answer(self, message) or Done(f"{type(message).__name__} is not for the stage")
+            return control.answer(self, message) or Done(f"{type(message).__name__} is not for the fork server")
         return None
 
     def _disposed(self, connection: Connection, ask: int, result: DisposableResult) -> None:
@@ -306,7 +307,7 @@ class Stage:
             parent.uplink.send(exited)
 
     def _is_incident(self, child: Child, exited: Exited) -> bool:
-        if exited.cause in ("stopped", "renewed", "parent", "stage"):
+        if exited.cause in ("stopped", "renewed", "parent", "fork_server"):
             return False
         if exited.cause == "exit" and exited.status == 0:
             return child.policy.restart == "permanent"

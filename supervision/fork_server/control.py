@@ -1,4 +1,5 @@
-"""What may be asked of the stage, by the command line or by an actor, and answered from what it knows by itself."""
+"""What may be asked of the fork server, by the command line or by an actor, and answered from what it knows by
+itself."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _MEMORY_SECONDS = 2.0
 
 
 class Ruled(Protocol):
-    """The stage, as far as it can be asked for something."""
+    """The fork server, as far as it can be asked for something."""
 
     loop: Loop
     disposables: Disposables
@@ -42,52 +43,52 @@ class Ruled(Protocol):
     def set_policies(self, order: SetPolicies) -> None: ...
 
 
-def answer(stage: Ruled, question: Message) -> Message | None:
+def answer(fork_server: Ruled, question: Message) -> Message | None:
     """The answer, or None when the question is not one that everybody may ask."""
     if isinstance(question, GetTree):
-        return _tree(stage, question)
+        return _tree(fork_server, question)
     if isinstance(question, Shutdown):
-        stage.begin_stop()
+        fork_server.begin_stop()
         return Done()
     if isinstance(question, Inject):
-        return Done(_inject(stage, question))
+        return Done(_inject(fork_server, question))
     if isinstance(question, Renew):
-        return Done(_renew(stage, question))
+        return Done(_renew(fork_server, question))
     if isinstance(question, SetPolicies):
-        stage.set_policies(question)
+        fork_server.set_policies(question)
         return Done()
     if isinstance(question, SetLogging):
         logs.reconfigure(
             verbosity=question.verbosity, form=question.form, vmodule=question.vmodule, split=question.split
         )
-        _tell_all(stage, question)
+        _tell_all(fork_server, question)
         return Done()
     return None
 
 
-def _tell_all(stage: Ruled, message: Message) -> None:
-    for child in stage.table:
+def _tell_all(fork_server: Ruled, message: Message) -> None:
+    for child in fork_server.table:
         if child.uplink is not None and child.uplink.is_open:
             child.uplink.send(message)
 
 
-def _tree(stage: Ruled, question: GetTree) -> Tree:
-    if stage.stopping:
+def _tree(fork_server: Ruled, question: GetTree) -> Tree:
+    if fork_server.stopping:
         state = "stopping"
-    elif not stage.whole_once:
+    elif not fork_server.whole_once:
         state = "starting"
     else:
-        state = "ready" if is_whole(stage.table) else "degraded"
+        state = "ready" if is_whole(fork_server.table) else "degraded"
     return Tree(
         pid=os.getpid(),
-        uptime=time.monotonic() - stage.began_at,
+        uptime=time.monotonic() - fork_server.began_at,
         state=state,  # type: ignore[arg-type]
-        actors=[_actor_state(child, question) for child in stage.table],
-        disposables=stage.disposables.running,
-        abandoned=stage.disposables.abandoned + stage.processes.abandoned,
-        log_file=stage.log_file,
-        incident_file=stage.incident_file,
-        policy_file=stage.policy_file,
+        actors=[_actor_state(child, question) for child in fork_server.table],
+        disposables=fork_server.disposables.running,
+        abandoned=fork_server.disposables.abandoned + fork_server.processes.abandoned,
+        log_file=fork_server.log_file,
+        incident_file=fork_server.incident_file,
+        policy_file=fork_server.policy_file,
     )
 
 
@@ -130,20 +131,20 @@ def _memory(child: Child, now: float, *, look: bool) -> int:
     return child.memory_bytes if child.pid else 0
 
 
-def _renew(stage: Ruled, order: Renew) -> str:
+def _renew(fork_server: Ruled, order: Renew) -> str:
     """What cannot be renewed, '' for nothing. One that is down, or about to be, begins anew in any case."""
-    children = {name: stage.table.get(name) for name in order.names}
+    children = {name: fork_server.table.get(name) for name in order.names}
     for child in children.values():
         if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
-            stage.processes.stop(child, child.policy.shutdown_seconds, "renewed")
+            fork_server.processes.stop(child, child.policy.shutdown_seconds, "renewed")
     return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
 
 
-def _inject(stage: Ruled, order: Inject) -> str:
+def _inject(fork_server: Ruled, order: Inject) -> str:
     """Why it cannot be done, '' when it is."""
     if wrong := check(order):
         return wrong
-    child = stage.table.get(order.name)
+    child = fork_server.table.get(order.name)
     if child is None:
         return f"there is no actor {order.name!r}"
     if wrong := faults.check(order):
@@ -155,7 +156,7 @@ def _inject(stage: Ruled, order: Inject) -> str:
     elif order.fault == "stop":
         os.kill(child.pid, signal.SIGSTOP)
         if order.seconds > 0:
-            stage.loop.call_later(order.seconds, lambda pid=child.pid: _go_on(child, pid))  # type: ignore[misc]
+            fork_server.loop.call_later(order.seconds, lambda pid=child.pid: _go_on(child, pid))  # type: ignore[misc]
     elif child.uplink is None:
         return f"{order.name} is a program: only crash and stop can be injected"
     else:

@@ -1,4 +1,4 @@
-"""Runs an application in a stage of its own, as `supervise start` does, and asks it things."""
+"""Runs an application in a fork server of its own, as `supervise start` does, and asks it things."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import TypeVar
 from supervision.actor import AskError
 from supervision.client import Client
 from supervision.message import Message
-from supervision.protocol import STAGE, ActorState, GetTree, Tree
+from supervision.protocol import FORK_SERVER, ActorState, GetTree, Tree
 
 R = TypeVar("R", bound=Message)
 ROOT_DIR = Path(__file__).parents[2]
 
 
-class StageProcess:
+class ForkServerProcess:
     """`application`: `module:function`, a function of the run directory that gives the Application."""
 
     def __init__(self, application: str, run_dir: Path, **environment: str) -> None:
@@ -38,7 +38,7 @@ class StageProcess:
                 [sys.executable, "-c", code], cwd=ROOT_DIR, stdout=log, stderr=log, env={**os.environ, **environment}
             )
 
-    def ask(self, message: Message, reply: type[R], name: str = STAGE, timeout: float = 5.0) -> R:
+    def ask(self, message: Message, reply: type[R], name: str = FORK_SERVER, timeout: float = 5.0) -> R:
         client = Client(self.run_dir)
         try:
             return client.ask(message, reply, name=name, timeout=timeout)
@@ -82,21 +82,23 @@ class StageProcess:
 
 
 @contextlib.contextmanager
-def stage_running(application: str, run_dir: Path, *, ready: bool = True, **environment: str) -> Iterator[StageProcess]:
+def fork_server_running(
+    application: str, run_dir: Path, *, ready: bool = True, **environment: str
+) -> Iterator[ForkServerProcess]:
     """Ends it at the end, and checks that an orderly stop leaves nothing."""
-    stage = StageProcess(application, run_dir, **environment)
+    fork_server = ForkServerProcess(application, run_dir, **environment)
     try:
         if ready:
-            stage.wait_ready()
-        yield stage
+            fork_server.wait_ready()
+        yield fork_server
     finally:
-        if stage.process.poll() is None:
-            stage.process.send_signal(signal.SIGTERM)
+        if fork_server.process.poll() is None:
+            fork_server.process.send_signal(signal.SIGTERM)
             try:
-                stage.wait_end(15)
+                fork_server.wait_end(15)
             except subprocess.TimeoutExpired:
-                stage.process.kill()
-                stage.wait_end(5)
+                fork_server.process.kill()
+                fork_server.wait_end(5)
                 raise
     assert not (run_dir / "names").exists()
 

@@ -8,7 +8,7 @@ import os
 def forgo_fork_hooks() -> None:
     """Have no library run its hooks around each fork. To be called before the libraries are imported.
 
-    They make locks anew that another thread may have held. The stage, which alone forks, has one thread; and for each
-    child they would write to some fifty pages that it shares with all others. What `random` does, fork.py does.
+    They make locks anew that another thread may have held. The fork server, which alone forks, has one thread; and for
+    each child they would write to some fifty pages that it shares with all others. What `random` does, fork.py does.
     """
     os.register_at_fork = lambda **hooks: None

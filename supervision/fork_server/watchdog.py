@@ -1,4 +1,5 @@
-"""What the stage tells the service manager: that it is ready, that it stops, that the root supervisor is alive."""
+"""What the fork server tells the service manager: that it is ready, that it stops, that the root supervisor is
+alive."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ class Watchdog:
     def _root_is_well(self) -> bool:
         root = self._table.get(ROOT)
         if root is None or root.slot is None:
-            # it is being replaced; if that does not end, the stage itself ends
+            # it is being replaced; if that does not end, the fork server itself ends
             return True
         silent = time.monotonic() - max(root.slot.heartbeat, root.forked_at)
         return silent <= (root.policy.heartbeat_seconds or silent)

@@ -1,4 +1,4 @@
-"""What the stage knows of each name of the tree."""
+"""What the fork server knows of each name of the tree."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..blackbox import BlackBox
-from ..board import Slot
 from ..protocol import Cause, State
 from ..spec import ChildSpec, Policy, walk
+from ..status_page import Slot
 from .connection import Connection
 from .loop import Timer
 
@@ -37,7 +37,7 @@ class Child:
     blackbox: BlackBox | None = None
     uplink: Connection | None = None
     cause: Cause | None = None
-    """Why the stage ends the process, when it does."""
+    """Why the fork server ends the process, when it does."""
     detail: str = ""
     wanted: bool = False
     """Ordered again while the old process is still there."""

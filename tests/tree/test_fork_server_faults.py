@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.fork_server_process import ForkServerProcess, fork_server_running
 from tests.support.incident_file import incidents
-from tests.support.stage_process import StageProcess, stage_running
 from tests.support.tree_actors import HERE, Do, Said, Say
 from tests.support.waiting import in_time, seconds_of
 
@@ -18,25 +18,25 @@ pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
 
 
-def _tell(stage: StageProcess, name: str, order: Do) -> None:
+def _tell(fork_server: ForkServerProcess, name: str, order: Do) -> None:
     """A question nobody waits for."""
     with pytest.raises(Exception, match=r"did not answer|closed|there"):
-        stage.ask(order, Said, name, timeout=0.5)
+        fork_server.ask(order, Said, name, timeout=0.5)
 
 
 @pytest.mark.parametrize("what", ["exception", "exception in task", "exception in timer"])
 def test_an_exception_ends_the_process_and_its_traceback_is_recorded(tmp_path: Path, what: str) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        other = stage.pid("listener")
-        _tell(stage, "echo", Do(what))
-        stage.wait_running("echo", incarnation=2)
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        other = fork_server.pid("listener")
+        _tell(fork_server, "echo", Do(what))
+        fork_server.wait_running("echo", incarnation=2)
         (incident,) = incidents(tmp_path / "incidents")
         assert (incident["name"], incident["cause"], os.WEXITSTATUS(incident["status"])) == ("echo", "exception", 70)
         assert "ZeroDivisionError: in a " in str(incident["detail"])
         assert str(incident["message"]).endswith("_boom" if what.endswith("timer") else "Do")
         (closed,) = incidents(tmp_path / "incidents", "closed")
         assert closed["incarnation"] == 2
-        assert stage.pid("listener") == other
+        assert fork_server.pid("listener") == other
 
 
 def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:
@@ -44,11 +44,13 @@ def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:
 
     def once() -> float:
         place = tmp_path / str(next(numbers))
-        with stage_running(SMALL, place / "run") as stage:
+        with fork_server_running(SMALL, place / "run") as fork_server:
             began = time.monotonic()
-            _tell(stage, "echo", Do("busy", 60))
-            stage.wait(lambda: stage.tree()["echo"].message.endswith("Do"), "what it does is seen from outside")
-            stage.wait_running("echo", incarnation=2)
+            _tell(fork_server, "echo", Do("busy", 60))
+            fork_server.wait(
+                lambda: fork_server.tree()["echo"].message.endswith("Do"), "what it does is seen from outside"
+            )
+            fork_server.wait_running("echo", incarnation=2)
             took = time.monotonic() - began
             (incident,) = incidents(place / "incidents")
             assert incident["cause"] == "hang"
@@ -60,9 +62,9 @@ def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:
 
 
 def test_a_stopped_process_is_a_hang(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        stage.kill("group/a", signal.SIGSTOP)
-        stage.wait_running("group/a", incarnation=2)
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.kill("group/a", signal.SIGSTOP)
+        fork_server.wait_running("group/a", incarnation=2)
         (incident,) = incidents(tmp_path / "incidents")
         assert incident["cause"] == "hang"
         assert "stopped by a signal" in str(incident["detail"])
@@ -72,20 +74,20 @@ def test_a_hang_of_the_default_policy_is_replaced_within_twelve_seconds(tmp_path
     numbers = itertools.count()
 
     def once() -> float:
-        with stage_running(f"{HERE}:default_policies", tmp_path / f"run{next(numbers)}") as stage:
+        with fork_server_running(f"{HERE}:default_policies", tmp_path / f"run{next(numbers)}") as fork_server:
             began = time.monotonic()
-            stage.kill("listener", signal.SIGSTOP)
-            _tell(stage, "echo", Do("busy", 60))
-            stage.wait_running("echo", "listener", incarnation=2, timeout=20)
+            fork_server.kill("listener", signal.SIGSTOP)
+            _tell(fork_server, "echo", Do("busy", 60))
+            fork_server.wait_running("echo", "listener", incarnation=2, timeout=20)
             return time.monotonic() - began
 
     in_time(once, 12)
 
 
 def test_a_leak_is_ended_at_the_ceiling(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        _tell(stage, "echo", Do("leak"))
-        stage.wait_running("echo", incarnation=2, timeout=15)
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        _tell(fork_server, "echo", Do("leak"))
+        fork_server.wait_running("echo", incarnation=2, timeout=15)
         (incident,) = incidents(tmp_path / "incidents")
         # a leak that also blocks the loop may be either, whichever is noticed first
         assert incident["cause"] in ("memory", "hang")
@@ -94,11 +96,11 @@ def test_a_leak_is_ended_at_the_ceiling(tmp_path: Path) -> None:
 
 
 def test_an_exit_by_itself_and_a_signal_are_told_apart(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        _tell(stage, "echo", Do("exit"))
-        stage.wait_running("echo", incarnation=2)
-        stage.kill("echo", signal.SIGSEGV)
-        stage.wait_running("echo", incarnation=3)
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        _tell(fork_server, "echo", Do("exit"))
+        fork_server.wait_running("echo", incarnation=2)
+        fork_server.kill("echo", signal.SIGSEGV)
+        fork_server.wait_running("echo", incarnation=3)
         assert [(i["cause"], i["status"]) for i in incidents(tmp_path / "incidents")] == [
             ("exit", 0),
             ("signal", signal.SIGSEGV),
@@ -106,43 +108,47 @@ def test_an_exit_by_itself_and_a_signal_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_crash_loop_ends_the_agent_with_an_error(tmp_path: Path) -> None:
-    with stage_running(f"{HERE}:brittle", tmp_path / "run") as stage:
+    with fork_server_running(f"{HERE}:brittle", tmp_path / "run") as fork_server:
         for incarnation in (2, 3):
-            stage.kill("echo")
-            stage.wait(lambda n=incarnation: stage.tree()["echo"].incarnation >= n, "restarted")  # type: ignore[misc]
-            stage.wait_running("echo", incarnation=incarnation)
-        stage.kill("echo")
-        assert stage.wait_end() == 1
+            fork_server.kill("echo")
+            fork_server.wait(lambda n=incarnation: fork_server.tree()["echo"].incarnation >= n, "restarted")  # type: ignore[misc]
+            fork_server.wait_running("echo", incarnation=incarnation)
+        fork_server.kill("echo")
+        assert fork_server.wait_end() == 1
 
 
 def test_the_stage_answers_while_every_actor_is_stopped(tmp_path: Path) -> None:
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        for pid in stage.processes():
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        for pid in fork_server.processes():
             os.kill(pid, signal.SIGSTOP)
-        assert len(stage.tree()) == 6
-        in_time(lambda: seconds_of(stage.tree), 0.2, tries=5)
-        stage.wait_running("root", "group/b", incarnation=2)
+        assert len(fork_server.tree()) == 6
+        in_time(lambda: seconds_of(fork_server.tree), 0.2, tries=5)
+        fork_server.wait_running("root", "group/b", incarnation=2)
 
 
 def test_what_is_told_while_an_actor_is_replaced_reaches_the_new_one(tmp_path: Path) -> None:
     from tests.support.tree_actors import GetSeen, Seen, Tell
 
-    with stage_running(SMALL, tmp_path / "run") as stage:
-        stage.ask(Say("warm"), Said, "echo")
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.ask(Say("warm"), Said, "echo")
         # stopped first: a process that is only killed may still take a message while it dies
-        listener = psutil.Process(stage.pid("listener"))
+        listener = psutil.Process(fork_server.pid("listener"))
         listener.suspend()
-        stage.wait(lambda: listener.status() == psutil.STATUS_STOPPED, "the listener stands still")
-        stage.ask(Tell("listener", 50), Said, "echo")
+        fork_server.wait(lambda: listener.status() == psutil.STATUS_STOPPED, "the listener stands still")
+        fork_server.ask(Tell("listener", 50), Said, "echo")
         listener.kill()
-        stage.wait(lambda: stage.ask(GetSeen(), Seen, "listener").numbers == list(range(50)), "all 50 came")
+        fork_server.wait(lambda: fork_server.ask(GetSeen(), Seen, "listener").numbers == list(range(50)), "all 50 came")
 
 
 def test_a_restarted_actor_says_hello_to_its_feeders(tmp_path: Path) -> None:
     from tests.support.tree_actors import GetSeen, Seen
 
-    with stage_running(SMALL, tmp_path / "run") as stage:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         # who is in service may not have said it yet
-        stage.wait(lambda: stage.ask(GetSeen(), Seen, "listener").hellos.count("group/b") == 1, "the first hello")
-        stage.kill("group/b")
-        stage.wait(lambda: stage.ask(GetSeen(), Seen, "listener").hellos.count("group/b") == 2, "two hellos")
+        fork_server.wait(
+            lambda: fork_server.ask(GetSeen(), Seen, "listener").hellos.count("group/b") == 1, "the first hello"
+        )
+        fork_server.kill("group/b")
+        fork_server.wait(
+            lambda: fork_server.ask(GetSeen(), Seen, "listener").hellos.count("group/b") == 2, "two hellos"
+        )

@@ -9,7 +9,7 @@ import socket
 import time
 from typing import Protocol
 
-from ..protocol import EXIT_EXCEPTION, STAGE, Cause, Exited, Leave, Started
+from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
 from ..wire import Frame
 from . import forking
 from .connection import Connection
@@ -17,13 +17,13 @@ from .forking import Forking
 from .programs import accepts
 from .table import Child, Table
 
-log = logging.getLogger(STAGE)
+log = logging.getLogger(FORK_SERVER)
 _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
 
 
 class Ground(forking.Ground, Protocol):
-    """What the processes stand on: parts of the stage."""
+    """What the processes stand on: parts of the fork server."""
 
     table: Table
 
@@ -150,7 +150,7 @@ class Processes:
 
     def kill_everything(self) -> None:
         for child in self._ground.table.alive():
-            self.kill(child, "stage", "")
+            self.kill(child, "fork_server", "")
 
     # -- reaping --------------------------------------------------------------------------------------------------
     def reaped(self, pid: int, status: int) -> None:

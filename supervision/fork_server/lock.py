@@ -23,7 +23,7 @@ class Lock:
         end = time.monotonic() + _PATIENCE_SECONDS
         while not self._try():
             holder = self._holder()
-            # a stage that was killed leaves its janitor, who is done in a moment
+            # a fork server that was killed leaves its janitor, who is done in a moment
             if _exists(holder) or time.monotonic() > end:
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
             time.sleep(0.02)

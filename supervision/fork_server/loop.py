@@ -1,4 +1,4 @@
-"""The stage's event loop: readiness, timers, signals. Plain selectors, so that forking out of it is safe."""
+"""The fork server's event loop: readiness, timers, signals. Plain selectors, so that forking out of it is safe."""
 
 from __future__ import annotations
 

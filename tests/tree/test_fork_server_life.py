@@ -1,0 +1,150 @@
+"""Start, restart, stop: real processes."""
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.fork_server_process import ForkServerProcess, exists, fork_server_running
+from tests.support.incident_file import incidents
+from tests.support.supervised_agent import agent
+from tests.support.tree_actors import HERE, Said, Say
+
+pytestmark = pytest.mark.tree
+SMALL = f"{HERE}:small"
+
+
+def test_a_tree_starts_answers_and_stops_in_reverse_order(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        assert fork_server.ask(Say("hi"), Said, "group/a").text == "hi"
+        tree = fork_server.tree()
+        assert [(a.name, a.kind, a.parent) for a in tree.values()] == [
+            ("root", "supervisor", "fork_server"),
+            ("listener", "actor", "root"),
+            ("echo", "actor", "root"),
+            ("group", "supervisor", "root"),
+            ("group/a", "actor", "group"),
+            ("group/b", "actor", "group"),
+        ]
+        pids = fork_server.processes()
+        fork_server.process.send_signal(signal.SIGTERM)
+        assert fork_server.wait_end() == 0
+    assert (tmp_path / "stops").read_text().split() == ["group/b", "group/a", "echo", "listener"]
+    assert not any(exists(pid) for pid in pids)
+    assert not (tmp_path / "run" / "lock").exists()
+
+
+def test_a_killed_actor_is_replaced_and_its_name_means_the_new_one(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        old = fork_server.pid("echo")
+        fork_server.kill("echo")
+        fork_server.wait_running("echo", incarnation=2)
+        assert fork_server.ask(Say("again"), Said, "echo").pid not in (0, old)
+        assert fork_server.tree()["echo"].last_incident.startswith("signal")
+        assert fork_server.tree()["echo"].restarts == 1
+
+
+def test_a_killed_supervisor_takes_its_subtree_along_and_starts_it_anew(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        before = fork_server.tree()
+        fork_server.kill("group")
+        fork_server.wait_running("group", "group/a", "group/b", incarnation=2)
+        after = fork_server.tree()
+        assert not exists(before["group/a"].pid)
+        assert after["echo"].pid == before["echo"].pid
+        assert after["group/a"].last_incident == ""
+
+
+def test_a_killed_root_is_replaced_with_everything_below(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        before = fork_server.processes()
+        fork_server.kill("root")
+        fork_server.wait_running("root", "echo", "group/b", incarnation=2)
+        assert not any(exists(pid) for pid in before)
+
+
+def test_actors_ignore_stop_signals(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pid = fork_server.pid("echo")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(pid, number)
+        os.kill(fork_server.process.pid, signal.SIGHUP)
+        assert fork_server.ask(Say("hi"), Said, "echo").pid == pid
+
+
+def test_a_killed_janitor_is_replaced(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        fork_server.wait(lambda: _child_called(fork_server.process.pid, "janitor") != 0, "the janitor has its name")
+        janitor = _child_called(fork_server.process.pid, "janitor")
+        os.kill(janitor, signal.SIGKILL)
+        fork_server.wait(
+            lambda: _child_called(fork_server.process.pid, "janitor") not in (0, janitor), "another janitor"
+        )
+        fork_server.process.kill()
+        fork_server.wait_end()
+        fork_server.wait(lambda: not list((tmp_path / "run").iterdir()), "sockets and lock gone")
+
+
+def _child_called(parent: int, title: str) -> int:
+    for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            if Path(f"/proc/{pid}/comm").read_text().strip() == title:
+                return int(pid)
+    return 0
+
+
+def test_a_killed_stage_leaves_nothing(tmp_path: Path) -> None:
+    fork_server = ForkServerProcess(SMALL, tmp_path / "run")
+    fork_server.wait_ready()
+    pids = fork_server.processes()
+    fork_server.process.kill()
+    fork_server.wait_end()
+    fork_server.wait(lambda: not any(exists(pid) for pid in pids), "all processes gone")
+    fork_server.wait(lambda: not list((tmp_path / "run").iterdir()), "sockets and lock gone")
+    with fork_server_running(SMALL, tmp_path / "run") as again:
+        assert again.ask(Say("hi"), Said, "echo").text == "hi"
+
+
+def test_a_second_agent_on_the_directory_is_refused_and_one_beside_it_is_not(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        second = ForkServerProcess(SMALL, tmp_path / "run")
+        assert second.wait_end() == 1
+        assert (
+            f"an agent with pid {fork_server.process.pid} already runs on {tmp_path / 'run'}" in second.log.read_text()
+        )
+        with fork_server_running(SMALL, tmp_path / "other") as other:
+            assert other.pid("echo") != fork_server.pid("echo")
+        assert fork_server.ask(Say("still"), Said, "echo").text == "still"
+
+
+def test_an_actor_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_path: Path) -> None:
+    with fork_server_running(f"{HERE}:stubborn", tmp_path / "run") as fork_server:
+        fork_server.process.send_signal(signal.SIGTERM)
+        assert fork_server.wait_end() == 0
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with agent(tmp_path, {"deaf": {"shutdown_seconds": 60}}, extra="deaf") as found:
+        fork_server, pids = found.fork_server, found.fork_server.processes()
+        os.kill(fork_server.pid("deaf"), signal.SIGSTOP)
+        fork_server.process.send_signal(signal.SIGTERM)
+        fork_server.wait(lambda: fork_server.tree()["deaf"].state == "stopping", "it has begun to stop")
+        fork_server.process.send_signal(signal.SIGTERM)
+        assert fork_server.wait_end() == 1
+    assert not any(exists(pid) for pid in pids)
+
+
+def test_a_question_asked_while_the_other_starts_is_answered_when_it_is_there(tmp_path: Path) -> None:
+    with fork_server_running(f"{HERE}:asking", tmp_path / "run") as fork_server:
+        fork_server.kill("echo")
+        fork_server.kill("asking")
+        fork_server.wait_running("asking", "echo", incarnation=2)
+
+
+def test_an_actor_that_does_not_come_into_service_is_ended_and_the_tree_gives_up(tmp_path: Path) -> None:
+    with fork_server_running(f"{HERE}:late", tmp_path / "run", ready=False) as fork_server:
+        assert fork_server.wait_end(20) == 1
+    found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
+    assert found == [("late", "start_timeout"), ("late", "start_timeout"), ("root", "exit")]
