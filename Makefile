@@ -68,10 +68,10 @@ try-deps:
 	@$(MAKE) deps TESTING=1 || echo "going on without: the tests with real containers cannot run" >&2
 
 .PHONY: check
-check: venv  ## format, lint, types, layers: in seconds
-	@$(MAKE) -k -j$(CORES) --output-sync=target check-types check-layers check-lint check-format
+check: venv  ## format, lint, types, layers, shape: in seconds
+	@$(MAKE) -k -j$(CORES) --output-sync=target check-types check-layers check-shape check-lint check-format
 
-.PHONY: check-format check-lint check-types check-layers
+.PHONY: check-format check-lint check-types check-layers check-shape
 check-format:
 	@$(BIN)ruff format --check --quiet . || { echo "not in the one format: make format"; exit 1; }
 check-lint:
@@ -80,6 +80,8 @@ check-types:
 	@$(BIN)mypy
 check-layers:
 	@$(BIN)lint-imports --no-logo | grep -vE '^(|-+|Contracts|Analyzed.*)$$'
+check-shape:
+	@$(PYTHON) -m tests.shape
 
 .PHONY: format
 format: venv  ## put the code in its one format, and mend what lint can mend

@@ -1,0 +1,27 @@
+"""The check of the shape, on made-up modules: that it sees what it is for."""
+
+from tests.shape import attributes, circles
+
+
+def test_modules_that_import_each_other_by_any_number_of_steps_are_a_circle():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+def test_two_circles_are_two_groups():
+    assert sorted(circles({"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"c"}})) == [["a", "b"], ["c", "d"]]
+
+
+def test_modules_in_layers_are_no_circle():
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_what_any_method_sets_on_itself_is_an_attribute_once():
+    source = """
+class Wide:
+    def __init__(self):
+        self.one, self.two = 1, 2
+    def later(self, other):
+        self.one = self.three = 3
+        other.four = 4
+"""
+    assert dict(attributes(source)) == {"Wide": 3}
