@@ -21,13 +21,13 @@ from actors.shared.cri.client import CriClient
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on
 
-from . import pages
 from .access.gates import Anonymous, Anybody, ByApiServer, ByCertificate, Gate
 from .access.reviews import Reviews
-from .bounded import BoundedServer
-from .requests import application
+from .serving import pages
+from .serving.connections import BoundedServer
+from .serving.handler import application
 from .streaming import handlers
-from .tls import ServerContext, plain_context, server_context
+from .tls.context import ServerContext, plain_context, server_context
 
 RETRY_SECONDS = 5.0
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor
 
-from .relay import Relay, listen
-from .token_bucket import TokenBucket
+from .pod_resources.relay import Relay, listen
+from .pod_resources.token_bucket import TokenBucket
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -53,7 +53,7 @@ class PodResourcesServer(Actor):
 
     async def _serve(self) -> str:
         """Start the real server; the path of its socket."""
-        from .pod_resources_service import PodResources, serve
+        from .pod_resources.service import PodResources, serve
 
         path = f"{self._agent.run_dir}/{INNER_SOCKET}"
         bucket = TokenBucket(CALLS_A_SECOND, BURST, time.monotonic)

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, cast
 import msgspec
 from tornado.httputil import HTTPServerRequest
 
-from actors.http_servers.tls import BadCertificate, identity_on
+from actors.http_servers.tls.context import BadCertificate, identity_on
 
 from .attributes import subresources, verb
 from .reviews import ReviewFailed, Reviews, User

@@ -14,7 +14,7 @@ import msgspec
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from supervision.errors import UNREADABLE
 
-from .caching import Cache
+from .answer_cache import Cache
 
 T = TypeVar("T")
 Call = Callable[[ApiCall], Awaitable[ApiAnswer]]

@@ -9,9 +9,9 @@ from typing import cast
 
 import msgspec
 
-from actors.http_servers.container_logs.where import LogRefused
-from actors.http_servers.requests import Handler, find_pod
-from actors.http_servers.runtime import client_of
+from actors.http_servers.container_logs.log_file import LogRefused
+from actors.http_servers.serving.handler import Handler, find_pod
+from actors.http_servers.serving.runtime import client_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import CriError
 from actors.shared.kube.pod import PodStatus

@@ -12,7 +12,7 @@ from collections import Counter
 from types import FrameType
 from typing import Final
 
-from actors.http_servers.requests import Handler
+from actors.http_servers.serving.handler import Handler
 
 PAGES: Final = {
     "cmdline": "the command line",

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from actors.http_servers.requests import Handler
-from actors.http_servers.runtime import client_of
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.runtime import client_of
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container, ContainerState, Sandbox
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from actors.http_servers import checks, exposition
-from actors.http_servers.prometheus_text import CONTENT_TYPE, Row, simple
-from actors.http_servers.requests import SCRAPE_SECONDS, Handler, find_tree
+from actors.http_servers.exposition import actor_numbers
+from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.serving import health_checks
+from actors.http_servers.serving.handler import SCRAPE_SECONDS, Handler, find_tree
 from supervision.actor import AskError
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
@@ -16,12 +17,12 @@ PROBES = "prober_probe_"
 
 async def probes(handler: Handler) -> None:
     """What the prober counts, through its restarts."""
-    numbers: exposition.Numbers = handler.application.settings["numbers"]
+    numbers: actor_numbers.Numbers = handler.application.settings["numbers"]
     try:
         numbers.take(await handler.actor.ask("prober", GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
     except AskError:
         pass  # it is being replaced: its last numbers
-    text = exposition.text([sample for sample in numbers.samples() if sample.name.startswith(PROBES)])
+    text = actor_numbers.text([sample for sample in numbers.samples() if sample.name.startswith(PROBES)])
     tree = await find_tree(handler.actor)
     handler.set_header("Content-Type", CONTENT_TYPE)
     if tree is not None:
@@ -32,7 +33,7 @@ async def probes(handler: Handler) -> None:
 
 async def slis(handler: Handler) -> None:
     """KEP-3466: each check as a gauge, and how often it was well and not."""
-    results = checks.results(await find_tree(handler.actor))
+    results = health_checks.results(await find_tree(handler.actor))
     counts: Counter[tuple[str, str]] = handler.application.settings.setdefault("checked", Counter())
     counts.update((name, "error" if failure else "success") for name, failure in results.items())
     now: list[Row] = [({"name": name, "type": "healthz"}, int(not failure)) for name, failure in results.items()]

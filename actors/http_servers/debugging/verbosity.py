@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from actors.http_servers.requests import ASK_SECONDS, Handler
+from actors.http_servers.serving.handler import ASK_SECONDS, Handler
 from actors.shared.config.agent import Agent
 from actors.shared.config.log_settings import set_logging
 from supervision.actor import AskError

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 
 from actors.config_controller.messages import Flagz, GetFlagz
-from actors.http_servers.requests import ASK_SECONDS, Handler, find_tree
+from actors.http_servers.serving.handler import ASK_SECONDS, Handler, find_tree
 from supervision.actor import AskError
 
 WARNING = (

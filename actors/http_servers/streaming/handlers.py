@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from tornado.iostream import StreamClosedError
 
-from actors.http_servers.requests import ASK_SECONDS, Handler
+from actors.http_servers.serving.handler import ASK_SECONDS, Handler
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, DeadlineExceeded, NotFound
 from actors.shared.kube.codec import ObjectError, decode
@@ -23,7 +23,7 @@ from actors.status_manager.messages import GetPodStatus, PodStatusFound
 from proto import cri_pb2 as cri
 from supervision.actor import AskError
 
-from .joining import join
+from .joined_streams import join
 from .options import BadOptions, Streams, command, ports, streams
 from .upstream import UpstreamError, open_upstream
 

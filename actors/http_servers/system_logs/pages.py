@@ -9,7 +9,7 @@ from typing import BinaryIO, Final, cast
 
 from tornado.iostream import StreamClosedError
 
-from actors.http_servers.requests import Handler
+from actors.http_servers.serving.handler import Handler
 
 from .files import Directory, NotServed, Opened, listing, look
 from .query import LogQuery, QueryError, command, parse

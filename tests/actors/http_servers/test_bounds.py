@@ -17,8 +17,8 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from actors.http_servers.access.gates import Anybody
-from actors.http_servers.bounded import BoundedServer
-from actors.http_servers.requests import application
+from actors.http_servers.serving.connections import BoundedServer
+from actors.http_servers.serving.handler import application
 from supervision.metrics import Metrics
 
 

@@ -13,7 +13,7 @@ from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
 
 from actors.http_servers.streaming import upstream
-from actors.http_servers.streaming.joining import join
+from actors.http_servers.streaming.joined_streams import join
 from actors.http_servers.streaming.upstream import UpstreamError, open_upstream
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

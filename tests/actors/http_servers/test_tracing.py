@@ -13,8 +13,8 @@ from tornado.netutil import bind_sockets
 
 from actors.config_controller.messages import Configz
 from actors.http_servers.access.gates import Anybody, Gate, Refusal
-from actors.http_servers.bounded import BoundedServer
-from actors.http_servers.requests import Handler, application
+from actors.http_servers.serving.connections import BoundedServer
+from actors.http_servers.serving.handler import Handler, application
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, RecordingTracer, Tracer, traceparent_of_current

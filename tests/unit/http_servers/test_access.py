@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.http_servers.access.answer_cache import MOST, Cache
 from actors.http_servers.access.attributes import subresources, verb
-from actors.http_servers.access.caching import MOST, Cache
 from actors.http_servers.access.gates import Anonymous, Anybody, ByApiServer, ByCertificate, Refusal
 from actors.http_servers.access.reviews import ReviewFailed, Reviews, User
-from actors.http_servers.tls import ServerContext
+from actors.http_servers.tls.context import ServerContext
 
 GRANTS = {("alice", "get", "metrics"), ("bob", "create", "proxy"), ("carol", "get", "proxy")}
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.http_servers.exposition import Numbers, text
-from actors.http_servers.prometheus_text import number
+from actors.http_servers.exposition.actor_numbers import Numbers, text
+from actors.http_servers.exposition.text_format import number
 from supervision.protocol import MetricsSnapshot, Sample
 
 names = st.from_regex(r"[a-z][a-z_]{0,20}[a-z]", fullmatch=True).filter(

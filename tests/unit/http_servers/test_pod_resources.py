@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from actors.http_servers.pod_resources import PodInUse, find, pods_in_use
-from actors.http_servers.token_bucket import TokenBucket
+from actors.http_servers.pod_resources.pods import PodInUse, find, pods_in_use
+from actors.http_servers.pod_resources.token_bucket import TokenBucket
 
 
 def pod(name: str, phase: str = "Running", **spec: Any) -> dict[str, Any]:

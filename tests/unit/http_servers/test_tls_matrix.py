@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actors.cert_manager.messages import ServingCertificate
-from actors.http_servers import late_verdict
-from actors.http_servers.tls import BadCertificate, identity_on, server_context
+from actors.http_servers.tls import deferred_certificate_check
+from actors.http_servers.tls.context import BadCertificate, identity_on, server_context
 from actors.shared.config import tls as names
 from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
@@ -242,7 +242,7 @@ def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
         return cluster.pair("alice")
 
     if not late:
-        monkeypatch.setattr(late_verdict, "_library", lambda: None)
+        monkeypatch.setattr(deferred_certificate_check, "_library", lambda: None)
     ends = server(serving["ECDSA"], cluster.ca)
     assert ends.verdict_is_late == late
     if user == "bad" and not late:
@@ -266,7 +266,7 @@ def test_a_verdict_that_cannot_be_seen_is_a_bad_one(cluster, serving, monkeypatc
     with pytest.raises(BadCertificate):
         identity_on(connection)
     monkeypatch.undo()
-    monkeypatch.setattr(late_verdict, "_library", lambda: None)
+    monkeypatch.setattr(deferred_certificate_check, "_library", lambda: None)
     with pytest.raises(BadCertificate):
         identity_on(connection)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.http_servers.stats import disk, host, places
-from actors.http_servers.stats.collecting import Collector
-from actors.http_servers.stats.usage import Pressure, psi_of, read
 from actors.shared.config.agent import Agent
 from actors.shared.config.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
+from actors.shared.stats import disk, host, pod_cgroups
+from actors.shared.stats.cgroup_usage import Pressure, psi_of, read
+from actors.shared.stats.collector import Collector
 
 PSI = "some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12"
 V2 = {
@@ -90,7 +90,7 @@ def test_cgroups_of_pods_are_found_whichever_driver_made_them(tmp_path):
     (tmp_path / "kubepods/pod2").mkdir()
     slices = "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod3_b.slice"
     (tmp_path / f"{slices}/cri-containerd-{ids[1]}.scope").mkdir(parents=True)
-    found = places.find(CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),)), "")
+    found = pod_cgroups.find(CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),)), "")
     assert sorted(found.pods) == ["1-a", "2", "3-b"]
     assert found.pods["1-a"].containers == {ids[0]: f"/kubepods/burstable/pod1-a/{ids[0]}"}
     assert found.pods["3-b"].containers == {ids[1]: f"/{slices}/cri-containerd-{ids[1]}.scope"}
@@ -108,7 +108,7 @@ def test_the_companion_of_a_container_of_cri_o_is_not_taken_for_it(tmp_path):
     for name in (f"crio-{container}.scope/container", f"crio-conmon-{container}.scope"):
         (tmp_path / parent / name).mkdir(parents=True)
     tree = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
-    (found,) = places.find(tree, "").pods.values()
+    (found,) = pod_cgroups.find(tree, "").pods.values()
 
     assert found.containers == {container: f"/{parent}/crio-{container}.scope"}
 
@@ -128,7 +128,7 @@ def test_a_process_of_a_container_is_found_where_runc_and_where_crun_put_it(tmp_
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    assert places.first_process(CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),)), "/one") == pid
+    assert pod_cgroups.first_process(CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),)), "/one") == pid
 
 
 def test_a_disk_is_measured_with_each_file_once(tmp_path):

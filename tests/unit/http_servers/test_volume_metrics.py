@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from actors.http_servers.stats.disk import has_claims
-from actors.http_servers.stats.volume_metrics import text
+from actors.http_servers.usage.volume_metrics import text
 from actors.shared.cri.model import Sandbox
+from actors.shared.stats.disk import has_claims
 
 
 def pod(uid, namespace="n"):

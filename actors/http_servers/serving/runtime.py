@@ -7,7 +7,7 @@ from typing import cast
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 
-from .requests import Handler
+from .handler import Handler
 
 
 def client_of(handler: Handler) -> CriClient:

@@ -9,8 +9,8 @@ import msgspec
 from actors.shared.cri.model import Container, Sandbox
 from actors.shared.cri.stats import ContainerStats, FileSystem
 
+from .cgroup_usage import Usage
 from .host import Host, Interface
-from .usage import Usage
 
 
 class Network(msgspec.Struct, frozen=True):

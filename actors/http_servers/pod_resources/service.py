@@ -13,7 +13,7 @@ from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import Actor, AskError
 
-from .pod_resources import PodInUse, find, pods_in_use
+from .pods import PodInUse, find, pods_in_use
 from .token_bucket import TokenBucket
 
 R = TypeVar("R")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from .host import Host, Interface
-from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample
-from .usage import Psi, Usage
+from actors.shared.stats.cgroup_usage import Psi, Usage
+from actors.shared.stats.host import Host, Interface
+from actors.shared.stats.sample import ContainerSample, Disk, Measured, Network, PodSample, Sample
 
 Json = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from actors.shared.config.feature_gates import enabled
 from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
+from .handler import DebuggingOff, Routes
 from .lazy import lazily
-from .requests import DebuggingOff, Routes
 
 _PART = r"([^/]+)"
 
@@ -15,9 +15,9 @@ def harmless() -> Routes:
     """On the read-only server too."""
     slis = lazily("debugging.small_metrics:slis", delete="debugging.small_metrics:reset_slis")
     return (
-        (r"/stats/summary/?", lazily("stats.pages:summary")),
-        (r"/metrics/resource/?", lazily("stats.pages:resource")),
-        (r"/metrics/cadvisor/?", lazily("stats.pages:cadvisor")),
+        (r"/stats/summary/?", lazily("usage.pages:summary")),
+        (r"/metrics/resource/?", lazily("usage.pages:resource")),
+        (r"/metrics/cadvisor/?", lazily("usage.pages:cadvisor")),
         (r"/metrics/probes/?", lazily("debugging.small_metrics:probes")),
         (r"/metrics/slis/?", slis),
     )

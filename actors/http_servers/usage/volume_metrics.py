@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from actors.http_servers.prometheus_text import Row, simple
-
-from .sample import Disk, Sample
+from actors.http_servers.exposition.text_format import Row, simple
+from actors.shared.stats.sample import Disk, Sample
 
 FIGURES: Final = {
     "capacity_bytes": "size of the volume in bytes",

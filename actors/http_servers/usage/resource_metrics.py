@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from actors.http_servers.prometheus_text import Kind, Row, simple
+from actors.http_servers.exposition.text_format import Kind, Row, simple
+from actors.shared.stats.sample import Measured, PodSample, Sample
 
-from .sample import Measured, PodSample, Sample
 from .summary import node_swap_used, node_working_set
 
 

@@ -21,9 +21,9 @@ from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.cgroup_tree import find as find_cgroups
 from supervision.actor import DisposableError, DisposableTimeout
 
-from . import host, places
+from . import host, pod_cgroups
+from .cgroup_usage import Usage, read
 from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample, usage_of
-from .usage import Usage, read
 
 KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
@@ -95,7 +95,7 @@ class Collector:
     async def _pods(
         self, sandboxes: list[Sandbox], containers: list[Container], stats: dict[str, ContainerStats]
     ) -> list[PodSample]:
-        self._places = places.find(self.tree, self._agent.config.cgroupRoot)
+        self._places = pod_cgroups.find(self.tree, self._agent.config.cgroupRoot)
         inside: dict[str, list[Container]] = {}
         for container in containers:
             if container.state is ContainerState.RUNNING:
@@ -131,7 +131,7 @@ class Collector:
     def _network(self, cgroups: list[str]) -> Network | None:
         """Of the pod that these belong to: of its sandbox, or of its containers where no process is the sandbox's
         (CRI-O keeps none). None: it is the node's, or not to be seen."""
-        pid = next((pid for cgroup in cgroups if (pid := places.first_process(self.tree, cgroup))), 0)
+        pid = next((pid for cgroup in cgroups if (pid := pod_cgroups.first_process(self.tree, cgroup))), 0)
         try:
             if not pid or os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
                 return None
@@ -198,7 +198,7 @@ class Collector:
             pods.append([box.pod_uid, self._agent.pod_dir(box.pod_uid), directory])
         images, containers = await self._stores()
         wanted = [self._agent.root_dir, *(one.mountpoint for one in (*images, *containers))]
-        disk = "actors.http_servers.stats.disk"
+        disk = "actors.shared.stats.disk"
         try:
             whole = await self._disposable(f"{disk}:file_systems", {"paths": wanted}, DISK_SECONDS)
             found = await self._disposable(f"{disk}:measure_pods", {"pods": pods}, DISK_SECONDS) if walk else {}

@@ -12,7 +12,7 @@ from actors.shared.tracing.propagation import TRACEPARENT, TRACESTATE, read
 from actors.shared.tracing.span import Kind, Span, Value
 from actors.shared.tracing.tracer import OFF, Tracer
 
-from .counting import OTHER
+from .request_metrics import OTHER
 
 FAILED = 500
 """Statuses from here on are failures of the server's."""

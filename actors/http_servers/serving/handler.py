@@ -16,21 +16,22 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
 
 from actors.config_controller.messages import Configz, GetConfigz
+from actors.http_servers.access.gates import Gate
+from actors.http_servers.container_logs.log_file import LogPlace, LogRefused, find_log
+from actors.http_servers.container_logs.query import LogQuery, QueryError, parse_query
+from actors.http_servers.container_logs.reader import LogUnavailable, open_beneath, read_log
+from actors.http_servers.exposition import actor_numbers
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.stats import disk
 from actors.shared.tracing.tracer import OFF, Tracer
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.actor import Actor, AskError
 from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricsSnapshot, Tree
 
-from . import checks, exposition, spans
-from .access.gates import Gate
-from .container_logs.query import LogQuery, QueryError, parse_query
-from .container_logs.reader import LogUnavailable, open_beneath, read_log
-from .container_logs.where import LogPlace, LogRefused, find_log
-from .counting import READ_ONLY, READ_WRITE, Counting
-from .stats import disk
+from . import health_checks, request_spans
+from .request_metrics import READ_ONLY, READ_WRITE, Counting
 
 ASK_SECONDS = 5.0
 SCRAPE_SECONDS = 1.0
@@ -73,10 +74,10 @@ class Handler(RequestHandler):
         settings = self.application.settings
         tracer, counting = cast(Tracer, settings["tracer"]), cast(Counting, settings["counting"])
         labels = counting.labels(self.request.method or "", self.request.path)
-        span = spans.begin(tracer, self.request, labels["path"], public=counting.kind == READ_ONLY)
+        span = request_spans.begin(tracer, self.request, labels["path"], public=counting.kind == READ_ONLY)
         if span is not None:
             self._spans.enter_context(tracer.around(span))
-            self._spans.callback(lambda: spans.answered(span, self.get_status()))
+            self._spans.callback(lambda: request_spans.answered(span, self.get_status()))
 
     async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
         """tornado's; ends with the answer, and where the connection becomes a stream with that."""
@@ -139,13 +140,15 @@ class Healthz(Handler):
 
     async def get(self, name: str | None = None) -> None:
         tree = await find_tree(self.actor)
-        results = checks.results(tree)
+        results = health_checks.results(tree)
         if name is not None and name not in results:
             self.refuse(404, "404 page not found")
             return
         chosen = results if name is None else {name: results[name]}
         excluded = self.get_query_arguments("exclude")
-        well, text = checks.report(chosen, excluded, verbose="verbose" in self.request.query_arguments or _bare(self))
+        well, text = health_checks.report(
+            chosen, excluded, verbose="verbose" in self.request.query_arguments or _bare(self)
+        )
         self.set_status(200 if well else 500)
         self.finish(text)
 
@@ -184,22 +187,22 @@ class MetricsPage(Handler):
     """/metrics: the numbers of all actors; of one that does not answer in time, its last."""
 
     async def get(self) -> None:
-        numbers: exposition.Numbers = self.application.settings["numbers"]
+        numbers: actor_numbers.Numbers = self.application.settings["numbers"]
         samples = await scrape(self.actor, numbers)
         self.set_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-        self.write(exposition.text(samples))
+        self.write(actor_numbers.text(samples))
         await self.finish(await self._volumes())
 
     async def _volumes(self) -> str:
         """Of claims; where no pod has one, nobody is asked and nothing is loaded."""
         if not disk.has_claims(cast(Agent, self.actor.context).pods_dir):
             return ""
-        from .stats.pages import volumes
+        from actors.http_servers.usage.pages import volumes
 
         return await volumes(self)
 
 
-async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:
+async def scrape(actor: Actor, numbers: actor_numbers.Numbers) -> list[Any]:
     """Ask every running actor at once for its numbers."""
     import asyncio
 
@@ -220,7 +223,7 @@ async def scrape(actor: Actor, numbers: exposition.Numbers) -> list[Any]:
 
     await asyncio.gather(*map(one, names))
     numbers.take(actor.metrics.snapshot(actor.name, actor.incarnation))
-    return [*numbers.samples(), *exposition.tree_samples(tree)]
+    return [*numbers.samples(), *actor_numbers.tree_samples(tree)]
 
 
 async def find_tree(actor: Actor) -> Tree | None:
@@ -332,7 +335,7 @@ def application(
         log_function=lambda handler: None,
         counting=Counting(actor.metrics, READ_WRITE if main else READ_ONLY, words),
         tracer=tracer,
-        numbers=exposition.Numbers(),
+        numbers=actor_numbers.Numbers(),
         **settings,
     )
 

@@ -6,15 +6,16 @@ from typing import cast
 
 import msgspec
 
-from actors.http_servers.prometheus_text import CONTENT_TYPE, Row, simple
-from actors.http_servers.requests import Handler
-from actors.http_servers.runtime import client_of
+from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.runtime import client_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import CriError
+from actors.shared.stats import host
+from actors.shared.stats.collector import KEPT_SECONDS, Collector
+from actors.shared.stats.sample import Sample
 
-from . import cadvisor_metrics, host, resource_metrics, volume_metrics
-from .collecting import KEPT_SECONDS, Collector
-from .sample import Sample
+from . import cadvisor_metrics, resource_metrics, volume_metrics
 from .summary import summary as summarise
 
 FRESH_SECONDS = 1.0

@@ -11,7 +11,7 @@ from typing import Final
 
 from supervision.protocol import MetricsSnapshot, Sample, Tree
 
-from .prometheus_text import family, number, simple
+from .text_format import family, number, simple
 
 POD: Final = "pod_uid"
 """Label of the series of one pod: its actor forgets them with the pod."""

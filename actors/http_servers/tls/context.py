@@ -12,7 +12,7 @@ from actors.cert_manager.messages import ServingCertificate
 from actors.shared.config import tls as names
 from actors.shared.config.kubelet_configuration import KubeletConfiguration
 
-from .late_verdict import defer, passed
+from .deferred_certificate_check import defer, passed
 
 _VERSIONS: Final = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,

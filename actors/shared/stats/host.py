@@ -11,7 +11,7 @@ import msgspec
 
 from actors.shared.linux.memory import parse_meminfo
 
-from .usage import Psi, psi_of
+from .cgroup_usage import Psi, psi_of
 
 _RECEIVED_BYTES, _RECEIVED_PACKETS, _RECEIVE_ERRORS, _RECEIVE_DROPS = 0, 1, 2, 3
 _SENT_BYTES, _SENT_PACKETS, _SEND_ERRORS, _SEND_DROPS = 8, 9, 10, 11

@@ -6,8 +6,9 @@ from collections.abc import Callable, Coroutine
 from importlib import import_module
 from typing import Any, ClassVar, cast
 
-from .requests import Handler
+from .handler import Handler
 
+_PACKAGE = "actors.http_servers"
 Page = Callable[..., Coroutine[Any, Any, None]]
 
 
@@ -41,5 +42,5 @@ class LazyHandler(Handler):
 
 def lazily(where: str, method: str = "GET", *, delete: str = "") -> type[Handler]:
     """`where`, and `delete` for that method: `module:function`, the module below this package."""
-    other = f"{__package__}.{delete}" if delete else ""
-    return type("Lazy", (LazyHandler,), {"where": f"{__package__}.{where}", "method": method, "other": other})
+    other = f"{_PACKAGE}.{delete}" if delete else ""
+    return type("Lazy", (LazyHandler,), {"where": f"{_PACKAGE}.{where}", "method": method, "other": other})

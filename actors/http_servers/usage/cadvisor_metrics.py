@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from actors.http_servers.prometheus_text import Kind, Row, simple
-
-from .host import Interface, Machine
-from .sample import Measured, Network, Sample
-from .usage import Usage
+from actors.http_servers.exposition.text_format import Kind, Row, simple
+from actors.shared.stats.cgroup_usage import Usage
+from actors.shared.stats.host import Interface, Machine
+from actors.shared.stats.sample import Measured, Network, Sample
 
 Labels = dict[str, str]
 Value = Callable[[Usage], float | None]

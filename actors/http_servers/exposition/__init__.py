@@ -1,0 +1,1 @@
+"""Prometheus text, and the metrics of all actors as one page."""

@@ -1,0 +1,1 @@
+"""The pod resources API: which pods hold which resources."""

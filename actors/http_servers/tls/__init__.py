@@ -1,0 +1,1 @@
+"""TLS of the node server: versions, cipher suites, key exchange groups, client certificates."""
