@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from actors.shared.config.agent import OPTIONAL_ACTORS, Agent
-from actors.shared.config.shutdown_windows import windows
+from actors.shared.config.fields.shutdown_windows import windows
 from supervision.spec import ChildSpec
 
 PRELOAD: Final = (

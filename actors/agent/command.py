@@ -80,7 +80,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 
 
 def _where(arguments: argparse.Namespace) -> Where:
-    from actors.shared.config.places import run_dir_of, state_dir_of
+    from actors.shared.config.paths import run_dir_of, state_dir_of
     from supervision.cli.command import Where
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
@@ -95,7 +95,7 @@ def _tree() -> tuple[ChildSpec, tuple[str, ...]]:
 
 
 def _policy_file() -> str:
-    from actors.shared.config.places import default_policy_file
+    from actors.shared.config.paths import default_policy_file
 
     return default_policy_file()
 

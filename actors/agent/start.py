@@ -11,9 +11,9 @@ from typing import Final
 from actors.shared.config.agent import Agent
 from actors.shared.config.commands import early_text
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.log_settings import set_logging
-from actors.shared.config.places import default_policy_file
-from actors.shared.config.startup import announced, prepare
+from actors.shared.config.fields.log_settings import set_logging
+from actors.shared.config.paths import default_policy_file
+from actors.shared.config.start.steps import announced, prepare
 from actors.tree import PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
 from supervision import logs
 from supervision.application import Application, run

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from actors.shared.config import flags
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.flags import parsing
 from actors.shared.config.loading import load, standing_alone
-from actors.shared.config.places import default_policy_file
-from actors.shared.config.policy_layer import apart, read_policy
+from actors.shared.config.paths import default_policy_file
+from actors.shared.config.sources.policy_layer import apart, read_policy
 from actors.tree import OPTIONAL, tree
 from supervision.policy import load as load_policy
 from supervision.policy import load_text
@@ -50,7 +50,7 @@ def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
 
 def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
     """What names files, where the rest cannot be read."""
-    alone = standing_alone(flags.parse(argv).values, os.getcwd())
+    alone = standing_alone(parsing.parse(argv).values, os.getcwd())
     try:
         _, policy = apart(read_policy(alone["policy"]))
         policy_file = alone["policy"]

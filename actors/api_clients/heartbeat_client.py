@@ -18,7 +18,7 @@ from actors.cert_manager.messages import NodeAddresses
 from actors.pleg.messages import PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.config.agent import Agent
-from actors.shared.config.shutdown_windows import windows
+from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.config.version import git_version
 from supervision.actor import Address, on
 from supervision.complaints import Complaints

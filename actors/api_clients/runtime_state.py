@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.duration import Duration
+from actors.shared.config.fields.duration import Duration
 
 from .messages import RuntimeReport
 

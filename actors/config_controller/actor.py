@@ -13,12 +13,12 @@ import msgspec
 
 from actors.shared.config import feature_gates
 from actors.shared.config.agent import Agent
-from actors.shared.config.checkpoints import Store, hash_of, layers_of
-from actors.shared.config.documents import Document
-from actors.shared.config.effective import to_json, to_plain
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.flagz import flags_in_force
-from actors.shared.config.log_settings import set_logging
+from actors.shared.config.fields.log_settings import set_logging
+from actors.shared.config.flags.flagz import flags_in_force
+from actors.shared.config.sources.checkpoints import Store, hash_of, layers_of
+from actors.shared.config.sources.documents import Document
+from actors.shared.config.sources.effective import to_json, to_plain
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, Renew, Shutdown, Tree

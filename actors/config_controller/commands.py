@@ -17,10 +17,10 @@ import msgspec
 
 from actors.shared.config import commands
 from actors.shared.config.agent import checkpoint_dir
-from actors.shared.config.checkpoints import Entry, State, Store
 from actors.shared.config.errors import ConfigErrors, Problem
-from actors.shared.config.flags import parse_or_raise
+from actors.shared.config.flags.parsing import parse_or_raise
 from actors.shared.config.loading import standing_alone
+from actors.shared.config.sources.checkpoints import Entry, State, Store
 
 from .trial import entry_text
 

@@ -16,7 +16,7 @@ from supervision.message import Message
 class ConfigChanged(Message, frozen=True):
     """The effective configuration, told to an actor when something it reads has changed, and when it starts late.
 
-    `config` is JSON for actors.shared.config.effective.from_json.
+    `config` is JSON for actors.shared.config.sources.effective.from_json.
     """
 
     config: bytes

@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.effective import from_json, to_json
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.sources.effective import from_json, to_json
 from supervision.errors import UNREADABLE
 
 SESSION_FILE: Final = "session"

@@ -7,14 +7,14 @@ import os
 import msgspec
 
 from actors.shared.config.agent import OPTIONAL_ACTORS, Agent
-from actors.shared.config.checkpoints import REQUESTS
-from actors.shared.config.documents import Document, read
-from actors.shared.config.effective import effective
 from actors.shared.config.errors import ConfigErrors, Problem
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.layers import check_header, read_layers, resolve_paths
-from actors.shared.config.policy_layer import apart, read_policy
-from actors.shared.config.surroundings import look_around
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.sources.checkpoints import REQUESTS
+from actors.shared.config.sources.documents import Document, read
+from actors.shared.config.sources.effective import effective
+from actors.shared.config.sources.layers import check_header, read_layers, resolve_paths
+from actors.shared.config.sources.policy_layer import apart, read_policy
+from actors.shared.config.start.host import look_around
 from supervision.policy_file import PolicyError
 from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
 from supervision.spec import ChildSpec, Policy

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.checkpoints import KEPT_HISTORY, Entry, State
+from actors.shared.config.sources.checkpoints import KEPT_HISTORY, Entry, State
 
 TRIAL_SECONDS: Final = 600.0
 

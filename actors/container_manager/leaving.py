@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.shutdown_windows import windows
+from actors.shared.config.fields.shutdown_windows import windows
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor
 from supervision.protocol import Hello

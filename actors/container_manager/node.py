@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from actors.shared.config.eviction import Amount, thresholds
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.resources import parse_cpu_list, parse_resource_list
+from actors.shared.config.fields.eviction import Amount, thresholds
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.resources import parse_cpu_list, parse_resource_list
 from actors.shared.kube.quantity import ceil
 from actors.shared.linux.memory import total_memory
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.eviction import Threshold
+from actors.shared.config.fields.eviction import Threshold
 from actors.shared.kube.pod import Pod, Toleration
 from actors.shared.kube.pods import is_critical, qos_class
 

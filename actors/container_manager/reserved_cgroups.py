@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.resources import parse_resource_list
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.resources import parse_resource_list
 from actors.shared.kube.quantity import ceil
 from actors.shared.linux.cgroup_limits import Limits
 from actors.shared.linux.cgroup_names import parse_root, path_of

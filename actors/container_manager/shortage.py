@@ -8,7 +8,7 @@ from typing import Final
 from actors.api_clients.messages import NodePressure
 from actors.image_manager.messages import GetImageFilesystem, ImageFilesystem
 from actors.shared.config.agent import Agent
-from actors.shared.config.eviction import thresholds
+from actors.shared.config.fields.eviction import thresholds
 from supervision.actor import Actor, AskError, DisposableError
 
 from .pressure import CONDITIONS, DISK, MEMORY, PIDS, Pressure, Seen

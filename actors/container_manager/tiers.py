@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from actors.shared.config.resources import parse_percent
+from actors.shared.config.fields.resources import parse_percent
 from actors.shared.linux.cgroup_limits import MIN_SHARES, UNLIMITED, Limits
 
 from .ledger import Ledger

@@ -16,7 +16,7 @@ from tornado.netutil import bind_sockets
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.shared.config.credential_providers import Provider, TokenAttributes
+from actors.shared.config.sources.credential_providers import Provider, TokenAttributes
 from actors.shared.kube.meta import Api, ObjectMeta
 from supervision.errors import UNREADABLE
 

@@ -89,7 +89,7 @@ class ImageManager(Actor):
         """They were judged before the agent was started."""
         path, bin_dir = agent.flags.get(CONFIG_FLAG, ""), agent.flags.get(BIN_DIR_FLAG, "")
         if path:
-            from actors.shared.config import credential_providers
+            from actors.shared.config.sources import credential_providers
 
             providers = credential_providers.load(path, bin_dir)
             self._plugins = Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning)

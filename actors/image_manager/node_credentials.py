@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from actors.shared.config.surroundings import working_directory
+from actors.shared.config.start.host import working_directory
 
 from .keyring import Keyring, read_docker_config
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.credential_providers import Provider
-from actors.shared.config.duration import Duration, DurationError
+from actors.shared.config.fields.duration import Duration, DurationError
+from actors.shared.config.sources.credential_providers import Provider
 from supervision.errors import UNREADABLE
 
 DEADLINE_SECONDS: Final = 60.0

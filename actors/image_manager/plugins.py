@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.credential_providers import Provider
+from actors.shared.config.sources.credential_providers import Provider
 
 from .keyring import Credential, Keyring, fits
 from .plugin_program import PluginFailed, Request, Response, ask

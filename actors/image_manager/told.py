@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 
 from actors.api_clients.messages import RecordEvent
-from actors.shared.config.duration import Duration
+from actors.shared.config.fields.duration import Duration
 
 from .messages import EnsureImage
 

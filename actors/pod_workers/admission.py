@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from actors.api_clients.messages import ObjectRef
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
-from actors.shared.config.shutdown_windows import windows
+from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted

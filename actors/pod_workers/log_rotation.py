@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container as Ran

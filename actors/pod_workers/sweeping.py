@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.places import DEFAULT_ROOT_DIR
+from actors.shared.config.paths import DEFAULT_ROOT_DIR
 from actors.shared.kube.pods import worker_of
 
 from . import files

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from actors.api_clients.messages import NodeProblem, node_event
 from actors.pod_workers.messages import KillPod
 from actors.shared.config.agent import Agent
-from actors.shared.config.shutdown_windows import Window, fitted, seconds_in_all, windows
+from actors.shared.config.fields.shutdown_windows import Window, fitted, seconds_in_all, windows
 from actors.shared.kube.pods import worker_of
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.config.shutdown_windows import Window
+from actors.shared.config.fields.shutdown_windows import Window
 from actors.status_manager.messages import LivePod
 
 REPEAT_SECONDS: Final = 1.0

@@ -22,7 +22,7 @@ from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
 from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from actors.shared.config.loading import load
-from actors.shared.config.rule_kinds import Situation
-from actors.shared.config.surroundings import Surroundings
+from actors.shared.config.start.host import Surroundings
+from actors.shared.config.validation.rule_kinds import Situation
 from tests.support.fork_server_process import ROOT_DIR
 
 from .report import Figure

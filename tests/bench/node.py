@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from actors.shared.config.places import default_policy_file, run_dir_of
+from actors.shared.config.paths import default_policy_file, run_dir_of
 from actors.shared.linux.cgroup_tree import find
 from actors.shared.linux.tied import tied
 from supervision.client import Client

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from actors.shared.config.places import run_dir_of
+from actors.shared.config.paths import run_dir_of
 from supervision.actor import AskError
 from supervision.client import Client
 from supervision.message import Message

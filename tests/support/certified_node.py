@@ -17,7 +17,7 @@ from actors.shared.api.access import Access
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import NotFound
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics
 from tests.support.apiserver import signing

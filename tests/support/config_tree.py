@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from actors.config_controller.messages import ConfigChanged
-from actors.shared.config.effective import from_json
 from actors.shared.config.loading import load
+from actors.shared.config.sources.effective import from_json
 from supervision.actor import Actor, Address, on
 from supervision.application import Application
 from supervision.message import Message

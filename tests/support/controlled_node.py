@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 from actors.config_controller.actor import ConfigController
 from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
-from actors.shared.config.checkpoints import Store
 from actors.shared.config.loading import load
-from actors.shared.config.rule_kinds import Situation
-from actors.shared.config.surroundings import Surroundings
+from actors.shared.config.sources.checkpoints import Store
+from actors.shared.config.start.host import Surroundings
+from actors.shared.config.validation.rule_kinds import Situation
 from supervision.harness import Harness, VirtualClock
 from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, Hello, Renew, Tree
 

@@ -36,7 +36,7 @@ from actors.pod_workers.messages import (
     WantedPod,
 )
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.looking import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod

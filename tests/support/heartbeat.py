@@ -13,7 +13,7 @@ from actors.api_clients.node_addresses import Host
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImage, NodeImages
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness, VirtualClock
 from tests.support.apiserver import ApiServer
 

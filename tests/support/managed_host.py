@@ -8,7 +8,7 @@ import os
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 
 ASK = "actors.container_manager.runtime_driver:ask"

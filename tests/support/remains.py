@@ -11,7 +11,7 @@ from actors.container_runtime import cleanup
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.processes import commands
 from actors.shared.config.agent import CONTAINER_LOGS_DIR
-from actors.shared.config.places import run_dir_of, state_dir_of
+from actors.shared.config.paths import run_dir_of, state_dir_of
 from actors.shared.linux import mountinfo
 
 

@@ -24,7 +24,7 @@ from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import Host, look
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.prepare import prepare
-from actors.shared.config.places import run_dir_of
+from actors.shared.config.paths import run_dir_of
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from tests.support import remains

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
-from actors.shared.config.checkpoints import State, Store, hash_of, layers_of
-from actors.shared.config.layers import read_layers
-from actors.shared.config.policy_layer import read_policy
+from actors.shared.config.sources.checkpoints import State, Store, hash_of, layers_of
+from actors.shared.config.sources.layers import read_layers
+from actors.shared.config.sources.policy_layer import read_policy
 from supervision.actor import AskError
 from tests.support.config_tree import HERE, Break, GetMaxPods, MaxPods
 from tests.support.fork_server_process import fork_server_running

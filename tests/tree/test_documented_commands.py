@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.shared.config.places import run_dir_of
+from actors.shared.config.paths import run_dir_of
 from tests.support.tcp_ports import free_port
 
 pytestmark = pytest.mark.tree

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.duration import Duration
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.places import default_policy_file
+from actors.shared.config.fields.duration import Duration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.paths import default_policy_file
 from actors.tree import OPTIONAL, PRELOAD, PREPARE, PREPARE_JOINED, tree
 from supervision.actor import Actor
 from supervision.policy import load

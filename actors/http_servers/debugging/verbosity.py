@@ -8,7 +8,7 @@ import msgspec
 
 from actors.http_servers.serving.handler import ASK_SECONDS, Handler
 from actors.shared.config.agent import Agent
-from actors.shared.config.log_settings import set_logging
+from actors.shared.config.fields.log_settings import set_logging
 from supervision.actor import AskError
 from supervision.protocol import FORK_SERVER, Done
 

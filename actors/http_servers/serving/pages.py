@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.shared.config.feature_gates import enabled
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 from .handler import DebuggingOff, Routes
 from .lazy import lazily

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from actors.cert_manager.messages import ServingCertificate
-from actors.shared.config import tls as names
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields import tls as names
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 from .deferred_certificate_check import defer, passed
 

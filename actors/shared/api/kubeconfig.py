@@ -12,7 +12,7 @@ import os
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from actors.shared.config.documents import too_deep
+from actors.shared.config.sources.documents import too_deep
 
 from .access import Access, Exec, Impersonation
 from .fields import Fields

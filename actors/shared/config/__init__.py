@@ -1,11 +1,16 @@
-"""The configuration of the agent: what may be said, how it is read, merged and judged, and what every actor is handed.
+"""The configuration of the agent: how it is read, merged and validated, and what each actor is handed of it.
 
-duration.py, resources.py         values as Go and Kubernetes write them
-kubelet_configuration.py          the KubeletConfiguration object and its defaults (groups.py: its parts)
-feature_gates.py                  the gates that 1.36 knows
-flag_table.py, flags.py           the command line
-documents.py, merge.py            files: safe reading, drop-ins, precedence
-decoding.py, rules.py             strict decoding and validation, every error at once
-loading.py                        argv and files to an Agent
-agent.py                          what every actor finds as `self.context`
+agent.py          what each actor finds as `self.context`
+loading.py        argv and files to that
+feature_gates.py  the gates of the release
+commands.py       `supervise config check|show|explain`
+explain.py        the documentation of fields, flags and gates
+paths.py          where an agent keeps what, by its root directory
+errors.py         problems, each with file, field and rule
+version.py        the release
+fields/           the types of the configuration, and the values of its fields
+flags/            the command line
+sources/          files, drop-ins and checkpoints: read, decoded, merged
+validation/       rules and warnings
+start/            what is checked and made on the host before the tree is made
 """

@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 import msgspec
 
 from . import feature_gates
-from .kubelet_configuration import KubeletConfiguration
-from .places import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
+from .fields.kubelet_configuration import KubeletConfiguration
+from .paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
 
 MANAGED: Final = "managed"
 MAX_DEFAULT_WORKERS: Final = 8

@@ -91,8 +91,8 @@ def check(words: Sequence[str], as_json: bool, out: TextIO, judge: Judge = _judg
 
 def show(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     """Print every effective value with its source."""
-    from .effective import lookup, to_plain
     from .loading import load
+    from .sources.effective import lookup, to_plain
 
     agent = load(words, recover=False)
     if as_json:
@@ -153,13 +153,13 @@ def early_text(argv: Sequence[str], program: str = "supervise start") -> str | N
 
     Flags that cannot be read ask for neither: `load` says what is wrong with them, together with all the rest.
     """
-    from .flags import parse
+    from .flags.parsing import parse
 
     parsed = parse(argv)
     if parsed.problems:
         return None
     if parsed.values.get("help"):
-        from .usage import help_text
+        from .flags.usage import help_text
 
         return help_text(program)
     if parsed.values.get("version", "false") != "false":

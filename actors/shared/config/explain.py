@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 import msgspec
 
-from . import groups, kubelet_configuration
-from .decoding import fields_of
-from .duration import Duration
 from .errors import shown
 from .feature_gates import GATES
-from .flag_table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
-from .kubelet_configuration import KubeletConfiguration
-from .rules import rules_of
+from .fields import groups, kubelet_configuration
+from .fields.duration import Duration
+from .fields.kubelet_configuration import KubeletConfiguration
+from .flags.table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
+from .sources.decoding import fields_of
+from .validation.rules import rules_of
 
 
 class Entry(NamedTuple):

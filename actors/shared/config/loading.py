@@ -11,19 +11,21 @@ from typing import Any, Final
 
 import msgspec
 
-from . import credential_providers, flag_checks, flags
 from .agent import MANAGED, Agent, checkpoint_dir, default_workers, run_dir_of
-from .checkpoints import Store, hash_of, instead_of
-from .documents import Document
-from .duration import Duration
-from .effective import Effective, effective
 from .errors import ConfigErrors, Problem
-from .flag_table import OTHER_FLAGS, OWN_FLAGS
-from .flag_values import READERS
-from .layers import read_layers
-from .names import is_subdomain
-from .policy_layer import apart, read_policy
-from .surroundings import Surroundings, look_around
+from .fields.duration import Duration
+from .fields.names import is_subdomain
+from .flags import parsing
+from .flags.table import OTHER_FLAGS, OWN_FLAGS
+from .flags.values import READERS
+from .sources import credential_providers
+from .sources.checkpoints import Store, hash_of, instead_of
+from .sources.documents import Document
+from .sources.effective import Effective, effective
+from .sources.layers import read_layers
+from .sources.policy_layer import apart, read_policy
+from .start.host import Surroundings, look_around
+from .validation import flag_checks
 
 _PATHS: Final = (
     "config", "config-dir", "root-dir", "cert-dir", "run-dir", "policy", "log-file", "lock-file", "kubeconfig",
@@ -39,7 +41,7 @@ def load(argv: Sequence[str], around: Surroundings | None = None, *, recover: bo
     `recover`: start with the last known good configuration when the one in the files was rolled back.
     """
     around = around or look_around()
-    parsed = flags.parse(argv)
+    parsed = parsing.parse(argv)
     problems = list(parsed.problems)
     alone = standing_alone(parsed.values, around.directory)
     problems += flag_checks.check(alone, parsed.values)
@@ -116,7 +118,7 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     return found
 
 
-def _agent(made: Effective, alone: dict[str, Any], parsed: flags.Parsed, place: tuple[str, Surroundings]) -> Agent:
+def _agent(made: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place: tuple[str, Surroundings]) -> Agent:
     name, around = place
     root = os.path.normpath(alone["root-dir"])
     run = alone["run-dir"] or run_dir_of(root)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.shared.config.groups import Tracing
+from actors.shared.config.fields.groups import Tracing
 from supervision.actor import Actor
 
 from .tracer import OFF, Tracer

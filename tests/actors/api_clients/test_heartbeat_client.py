@@ -13,7 +13,7 @@ from actors.api_clients.messages import ClientState, GetClientState, NodePressur
 from actors.cert_manager.messages import NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pleg.messages import PodNetwork
-from actors.shared.config.duration import Duration
+from actors.shared.config.fields.duration import Duration
 from supervision.protocol import Hello
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat

@@ -27,8 +27,8 @@ from actors.api_clients.messages import (
 from actors.config_controller.messages import ConfigMapAssigned
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.shared.config.agent import Agent
-from actors.shared.config.groups import Tracing
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.groups import Tracing
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import Hello

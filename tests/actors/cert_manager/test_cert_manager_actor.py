@@ -11,8 +11,8 @@ from actors.cert_manager.actor import CHECK_SECONDS, CertManager
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.cert_manager.selfsigned import create
 from actors.shared.config.agent import Agent
-from actors.shared.config.groups import Authentication, X509Authentication
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.groups import Authentication, X509Authentication
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 
 

@@ -17,7 +17,7 @@ from actors.config_controller.messages import (
 )
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
-from actors.shared.config.effective import from_json
+from actors.shared.config.sources.effective import from_json
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, SetLogging, Shutdown
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status

@@ -8,7 +8,7 @@ import pytest
 
 from actors.container_manager.leaving import HOLD_SECONDS
 from actors.container_manager.messages import AdmissionFailed, AdmitPod, GetNodeResources, PodAdmitted, PodRejected
-from actors.shared.config.duration import Duration
+from actors.shared.config.fields.duration import Duration
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.protocol import Hello
 from tests.support.managed_host import Host, admit, pod

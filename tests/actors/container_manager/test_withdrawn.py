@@ -23,7 +23,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.pod_workers.messages import KnownPods
-from actors.shared.config.duration import Duration
+from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree
 from supervision.actor import Address
 from supervision.harness import Harness

@@ -7,7 +7,7 @@ import socket
 
 from actors.http_servers.healthz_server import RETRY_SECONDS, HealthzServer
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 from tests.support.tcp_ports import free_port
 

@@ -18,8 +18,8 @@ from actors.cert_manager.messages import GetServingCertificate, ServingCertifica
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
 from actors.shared.config.agent import Agent
-from actors.shared.config.groups import Tracing, X509Authentication
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.groups import Tracing, X509Authentication
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.harness import Harness

@@ -19,7 +19,7 @@ import pytest
 
 from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.status_manager.messages import GetPods, Pods
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs

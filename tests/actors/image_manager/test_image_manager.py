@@ -16,7 +16,7 @@ from actors.image_manager.actor import ImageManager
 from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
 

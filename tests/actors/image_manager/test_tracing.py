@@ -9,8 +9,8 @@ from pathlib import Path
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.shared.config.agent import Agent
-from actors.shared.config.groups import Tracing
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.groups import Tracing
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics

@@ -13,7 +13,7 @@ from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.messages import GetRuntimePods, PodNetwork, RelistPod
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import ContainerState
 from actors.shared.kube.pods import worker_of
 from supervision.harness import Harness

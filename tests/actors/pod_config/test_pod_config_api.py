@@ -11,7 +11,7 @@ from actors.pod_config.actor import PodConfig
 from actors.pod_config.messages import GetSources, SourcePod, SourcePods
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pods import worker_of
 from supervision.harness import Harness

@@ -13,7 +13,7 @@ from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodReleased, ReleasePod
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import find
 from supervision.harness import Harness
 

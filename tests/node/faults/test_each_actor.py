@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.duration import Duration
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.duration import Duration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.tree import tree
 from supervision.spec import ChildSpec, walk
 from tests.support.faulty_node import DEFAULT_HEARTBEAT, FaultyNode, HealthWatch

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from actors.config_controller.change import differing, renewed, step, told
 from actors.config_controller.readers import ENGINE, READERS, RESTART, UNREAD, can_change, fields_read_by, readers_of
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 FIELDS = KubeletConfiguration.__struct_fields__
 RUNNING = KubeletConfiguration()

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from actors.config_controller.commands import register
-from actors.shared.config.checkpoints import Entry, State, Store, hash_of, layers_of
-from actors.shared.config.documents import Document
+from actors.shared.config.sources.checkpoints import Entry, State, Store, hash_of, layers_of
+from actors.shared.config.sources.documents import Document
 
 FIRST, SECOND = ([Document("f", {"maxPods": pods}, {})] for pods in (1, 2))
 

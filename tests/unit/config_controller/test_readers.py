@@ -8,7 +8,7 @@ import pytest
 
 import actors
 from actors.config_controller.readers import ENGINE, READERS, RESTART, UNREAD
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from tests.support.source_files import parsed
 
 FIELDS = set(KubeletConfiguration.__struct_fields__)

@@ -14,7 +14,7 @@ from actors.config_controller.trial import (
     Tick,
     decide,
 )
-from actors.shared.config.checkpoints import State, instead_of
+from actors.shared.config.sources.checkpoints import State, instead_of
 
 
 def after(*events, state=None):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.pressure import DISK, MEMORY, PIDS, Pressure, Seen, refuse
-from actors.shared.config.eviction import Amount, Threshold
+from actors.shared.config.fields.eviction import Amount, Threshold
 from actors.shared.kube.codec import decode_pod, encode
 
 MEMORY_LEFT = Threshold("memory.available", Amount(absolute=100))

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.container_manager.reserved_cgroups import reserved_cgroups
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_limits import Limits
 
 RESERVED = {

@@ -10,8 +10,8 @@ import pytest
 
 from actors.pod_workers.table import TRANSITIONS
 from actors.shared.config.agent import Agent
-from actors.shared.config.duration import Duration
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.duration import Duration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.tree import tree
 from supervision.spec import ChildSpec, walk
 from tests.support.source_files import parsed
@@ -21,8 +21,8 @@ MOST_LINES = 400
 MOST_LINES_OF_A_TEST = 500
 MOST_LINES_OF_A_FUNCTION = 60
 TABLES = {
-    "actors/shared/config/flag_table.py",
-    "actors/shared/config/kubelet_configuration.py",
+    "actors/shared/config/flags/table.py",
+    "actors/shared/config/fields/kubelet_configuration.py",
     "actors/shared/config/feature_gates.py",
 }
 SOURCES = sorted(path for top in ("supervision", "actors") for path in (ROOT / top).rglob("*.py"))

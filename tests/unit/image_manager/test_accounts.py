@@ -10,7 +10,7 @@ from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.image_manager.accounts import identify
 from actors.image_manager.plugin_program import PluginFailed
 from actors.image_manager.plugins import Account, Identity
-from actors.shared.config.credential_providers import Provider, TokenAttributes
+from actors.shared.config.sources.credential_providers import Provider, TokenAttributes
 
 POD = Account("ns", "robot", "p", "u")
 

@@ -12,8 +12,8 @@ from actors.image_manager import plugin_program
 from actors.image_manager.keyring import Credential
 from actors.image_manager.plugin_program import PluginFailed, Request, Response, ask, encode, read
 from actors.image_manager.plugins import Account, Identity, Plugins
-from actors.shared.config.credential_providers import API_VERSIONS, Provider, TokenAttributes, Variable
-from actors.shared.config.duration import Duration
+from actors.shared.config.fields.duration import Duration
+from actors.shared.config.sources.credential_providers import API_VERSIONS, Provider, TokenAttributes, Variable
 
 V1 = API_VERSIONS[0]
 IMAGE = "r.example.com/team/app"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.log_rotation import Limits, LogRotation, compress, limits_of, rotated_name, tidy
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import Container, ContainerState, PodRuntime
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from actors.pod_workers.sweeping import MIN_AGE_SECONDS, orphans, ours, sweep
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 WORKER = "pod_workers/worker/0"
 

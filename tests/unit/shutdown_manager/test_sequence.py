@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.config.shutdown_windows import Window
+from actors.shared.config.fields.shutdown_windows import Window
 from actors.shutdown_manager.sequence import REPEAT_SECONDS, Ending, Order, group
 from actors.status_manager.messages import LivePod
 

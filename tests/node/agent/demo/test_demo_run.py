@@ -21,7 +21,7 @@ from actors.container_runtime.errors import MissingPrograms
 from actors.container_runtime.host import look
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.processes import commands
-from actors.shared.config.places import run_dir_of, state_dir_of
+from actors.shared.config.paths import run_dir_of, state_dir_of
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from tests.support.remains import take_away

@@ -1,7 +1,7 @@
 import pytest
 
-from actors.shared.config.rule_kinds import Situation
-from actors.shared.config.surroundings import Surroundings
+from actors.shared.config.start.host import Surroundings
+from actors.shared.config.validation.rule_kinds import Situation
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

@@ -1,7 +1,7 @@
 import pickle
 
 from actors.shared.config.agent import Agent
-from actors.shared.config.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 
 def test_directories_are_below_the_root_directory():

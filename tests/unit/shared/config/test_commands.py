@@ -9,7 +9,7 @@ import pytest
 
 from actors.shared.config.commands import early_text, run
 from actors.shared.config.explain import entries
-from actors.shared.config.flag_table import FLAGS
+from actors.shared.config.flags.table import FLAGS
 
 
 def do(*words):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actors.shared.config.agent import Agent, run_dir_of
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
-from actors.shared.config.surroundings import look_around
+from actors.shared.config.start.host import look_around
 
 SAMPLES = Path(__file__).parent / "samples"
 

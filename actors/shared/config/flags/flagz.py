@@ -1,0 +1,54 @@
+"""Every flag with the value in force, as it would be written on a command line: what /flagz shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import MASKED
+from actors.shared.config.fields.groups import MemoryReservation, Taint, VModule
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+from .table import FLAGS, Flag
+
+_SEPARATORS: Final = {"less_map": "<", "headers": ":"}
+
+
+def flags_in_force(agent: Agent, config: KubeletConfiguration) -> dict[str, str]:
+    """By name without dashes, sorted. Secrets are masked. A field of the configuration wins over the flag's default."""
+    return {name: _shown(flag, _value(flag, agent, config)) for name, flag in sorted(FLAGS.items())}
+
+
+def _value(flag: Flag, agent: Agent, config: KubeletConfiguration) -> Any:
+    if not flag.field:
+        return agent.flags.get(flag.name, flag.default)
+    found: Any = config
+    for part in flag.field.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _shown(flag: Flag, value: Any) -> str:
+    if flag.secret or flag.kind == "headers":
+        return MASKED if value else ""
+    return _written(value, _SEPARATORS.get(flag.kind, "="))
+
+
+def _written(value: Any, separator: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}{separator}{_written(item, separator)}" for key, item in sorted(value.items()))
+    if isinstance(value, VModule):
+        return f"{value.filePattern}={value.verbosity}"
+    if isinstance(value, Taint):
+        return f"{value.key}={value.value}:{value.effect}" if value.value else f"{value.key}:{value.effect}"
+    if isinstance(value, MemoryReservation):
+        return f"{value.numaNode}:{_written(value.limits, '=')}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        between = ";" if value and isinstance(value[0], MemoryReservation) else ","
+        return between.join(_written(item, separator) for item in value)
+    return str(value)

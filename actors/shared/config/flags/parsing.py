@@ -1,0 +1,135 @@
+"""The command line, parsed as pflag does it: pure, every problem at once.
+
+`--flag value`, `--flag=value`, `--bool`, `--bool=false`; `-v 4`, `-v=4`, `-v4`, `-h`; `_` in a name is `-`; `--` ends
+the flags; there are no positional arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from actors.shared.config.errors import MASKED, ConfigErrors, Problem, shown
+
+from .table import ALIASES, FLAGS, REMOVED, Flag, Removed
+from .values import READERS
+
+_SHORT: Final = {"v": "v", "h": "help"}
+_VALUE_WHEN_BARE: Final = {"bool": "true", "version": "true"}
+_SECRET_KINDS: Final = frozenset({"headers"})
+
+
+class Parsed:
+    """A command line that was read."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        """Flag name to plain data, for the flags that were given."""
+        self.written: dict[str, str] = {}
+        """Flag name to its text, secrets masked."""
+        self.warnings: list[str] = []
+        self.problems: list[Problem] = []
+
+
+def parse(argv: Sequence[str]) -> Parsed:
+    """Read the arguments after the program's (and subcommand's) name. Nothing is raised: see `problems`."""
+    parsed = Parsed()
+    for name, text in _split(argv, parsed.problems):
+        known = FLAGS.get(name)
+        if known is not None:
+            _take(known, text, parsed)
+        else:
+            _take_removed(REMOVED[name], text, parsed)
+    deprecated = sorted(name for name in parsed.values if FLAGS[name].deprecated)
+    fields, alone = ([name for name in deprecated if bool(FLAGS[name].field) is kind] for kind in (True, False))
+    if fields:
+        parsed.warnings.append(f"deprecated flags, better set in the file given to --config: {_dashed(fields)}")
+    if alone:
+        parsed.warnings.append(f"deprecated flags, which the kubelet will drop with no substitute: {_dashed(alone)}")
+    return parsed
+
+
+def parse_or_raise(argv: Sequence[str]) -> Parsed:
+    """The same. Raises ConfigErrors."""
+    parsed = parse(argv)
+    if parsed.problems:
+        raise ConfigErrors(parsed.problems)
+    return parsed
+
+
+def _split(argv: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, str]]:
+    """(name, value text) of every flag that is known; what is not one becomes a problem."""
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word == "--" or not word.startswith("-") or word == "-":
+            extra = rest if word == "--" else [word]
+            problems.extend(Problem(item, "", "unknown command: only flags are taken") for item in extra)
+            if word == "--":
+                return
+            continue
+        name, value = _long(word) if word.startswith("--") else _short(word)
+        flag = FLAGS.get(name) or REMOVED.get(name)
+        if flag is None:
+            problems.append(Problem(path=word.partition("=")[0], value="", rule=_unknown(name)))
+            continue
+        if value is None:
+            value = _VALUE_WHEN_BARE.get(flag.kind)
+        if value is None and not rest:
+            problems.append(Problem(path=f"--{name}", value="", rule="needs a value"))
+            continue
+        yield name, rest.pop(0) if value is None else value
+
+
+def _long(word: str) -> tuple[str, str | None]:
+    name, mark, value = word[2:].partition("=")
+    name = name.replace("_", "-")
+    return ALIASES.get(name, name), value if mark else None
+
+
+def _short(word: str) -> tuple[str, str | None]:
+    """-h, -v 4, -v=4, -v4. An unknown letter keeps its dash, so that it is named as written."""
+    name = _SHORT.get(word[1])
+    if name is None or (name == "help" and len(word) > 2):
+        return word, None
+    return name, word[2:].removeprefix("=") or None
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, [*FLAGS, *REMOVED], 1)
+    return f"unknown flag, did you mean --{close[0]}?" if close else "unknown flag"
+
+
+def _take(flag: Flag, text: str, parsed: Parsed) -> None:
+    try:
+        parsed.values[flag.name] = READERS[flag.kind](text, parsed.values.get(flag.name))
+    except ValueError as error:
+        secret = flag.secret or flag.kind in _SECRET_KINDS
+        parsed.problems.append(Problem(f"--{flag.name}", MASKED if secret else shown(text), str(error)))
+        return
+    written = MASKED if flag.secret or flag.kind in _SECRET_KINDS else text
+    first = parsed.written.get(flag.name)
+    collects = flag.kind in {"list", "map", "less_map", "gates", "taints", "reserved_memory", "vmodule"}
+    parsed.written[flag.name] = f"{first},{written}" if first and collects else written
+    if flag.missing and first is None:
+        parsed.warnings.append(f"--{flag.name} has no effect: there is no {flag.missing}")
+
+
+def _take_removed(flag: Removed, text: str, parsed: Parsed) -> None:
+    try:
+        value = READERS[flag.kind](text, None)
+    except ValueError as error:
+        parsed.problems.append(Problem(f"--{flag.name}", shown(text), str(error)))
+        return
+    word = {True: "true", False: "false"}.get(value, text) if isinstance(value, bool) else text
+    refused = flag.accepted is not None and word not in flag.accepted
+    if refused and not (flag.accepted == () and word == "false"):
+        parsed.problems.append(Problem(f"--{flag.name}", shown(text), f"this flag was removed: {flag.text}"))
+    else:
+        parsed.warnings.append(f"--{flag.name} was removed and is ignored: {flag.text}")
+
+
+def _dashed(names: Sequence[str]) -> str:
+    return ", ".join(f"--{name}" for name in names)

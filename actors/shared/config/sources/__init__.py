@@ -1,0 +1,12 @@
+"""Where a configuration comes from, and how its parts become one.
+
+documents.py             YAML and JSON to plain data, bounded, with the line of each field
+decoding.py              plain data to typed objects, strictly, every error at once
+layers.py                --config and the drop-ins of --config-dir
+policy_layer.py          the supervision policy, one more layer
+merge.py                 JSON merge patch
+defaults.py              defaults that depend on other fields
+effective.py             layers and flags to the configuration in force
+checkpoints.py           configurations kept on disk, with their history
+credential_providers.py  the CredentialProviderConfig
+"""

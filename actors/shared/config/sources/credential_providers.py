@@ -1,0 +1,179 @@
+"""Credential plug-ins for image pulls: kind CredentialProviderConfig (KEP-2133, KEP-4412 for tokens).
+
+A file, or a directory whose .yaml, .yml and .json files are merged in lexical order. Judged whole: a wrong one ends
+start-up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.config.errors import ConfigErrors, Problem, shown
+from actors.shared.config.fields.duration import Duration
+
+from . import documents
+from .decoding import decode
+from .layers import read_bounded
+
+CONFIG_FLAG: Final = "image-credential-provider-config"
+BIN_DIR_FLAG: Final = "image-credential-provider-bin-dir"
+_KIND: Final = "CredentialProviderConfig"
+_GROUP: Final = "kubelet.config.k8s.io/"
+_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
+API_VERSIONS: Final = tuple(f"credentialprovider.kubelet.k8s.io/{version}" for version in _VERSIONS)
+CACHE_TYPES: Final = ("Token", "ServiceAccount")
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_ANNOTATION: Final = re.compile(
+    r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z"
+)
+
+
+class Variable(msgspec.Struct, frozen=True):
+    name: str = ""
+    value: str = ""
+
+
+class TokenAttributes(msgspec.Struct, frozen=True):
+    """The plug-in is given a token of the pod's service account."""
+
+    serviceAccountTokenAudience: str = ""
+    cacheType: str = ""
+    requireServiceAccount: bool | None = None
+    requiredServiceAccountAnnotationKeys: list[str] = []
+    optionalServiceAccountAnnotationKeys: list[str] = []
+
+
+class Provider(msgspec.Struct, frozen=True):
+    name: str = ""
+    matchImages: list[str] = []
+    defaultCacheDuration: Duration | None = None
+    apiVersion: str = ""
+    args: list[str] = []
+    env: list[Variable] = []
+    tokenAttributes: TokenAttributes | None = None
+
+
+class _Config(msgspec.Struct, frozen=True):
+    apiVersion: str = ""
+    kind: str = ""
+    providers: list[Provider] = []
+
+
+def load(path: str, bin_dir: str) -> list[Provider]:
+    """The providers of a file or directory; none without a path. Raises ConfigErrors with everything that is wrong."""
+    if not path:
+        return []
+    problems: list[Problem] = []
+    found = [(file, provider) for file in _files(path, problems) for provider in _read(file, problems)]
+    if not found and not problems:
+        problems.append(_wrong(path, "providers", "at least one provider is required"))
+    names: set[str] = set()
+    for file, provider in found:
+        problems += _judge(provider, file, bin_dir)
+        if provider.name in names:
+            problems.append(_wrong(file, "name", f"provider {provider.name!r} is there twice"))
+        names.add(provider.name)
+    if problems:
+        raise ConfigErrors(problems)
+    return [provider for _, provider in found]
+
+
+def check(path: str, bin_dir: str) -> list[Problem]:
+    """What is wrong with them."""
+    try:
+        load(path, bin_dir)
+    except ConfigErrors as error:
+        return list(error.problems)
+    return []
+
+
+def _files(path: str, problems: list[Problem]) -> list[str]:
+    if not os.path.isdir(path):
+        return [path]
+    found = [str(file) for file in sorted(Path(path).iterdir()) if file.suffix in _SUFFIXES and file.is_file()]
+    if not found:
+        problems.append(_wrong(path, "", "the directory has no .yaml, .yml or .json file"))
+    return found
+
+
+def _read(file: str, problems: list[Problem]) -> list[Provider]:
+    try:
+        document = documents.read(read_bounded(file), file)
+    except ConfigErrors as error:
+        problems += error.problems
+        return []
+    except (OSError, ValueError) as error:
+        problems.append(_wrong(file, "", f"cannot be read: {getattr(error, 'strerror', None) or error}"))
+        return []
+
+    def source_of(field: str) -> str:
+        line = document.lines.get(field)
+        return f"{file}:{line}" if line else file
+
+    config = decode(_Config, document.data, source_of, problems, [])
+    group, _, version = config.apiVersion.rpartition("/")
+    if config.kind != _KIND or f"{group}/" != _GROUP or version not in _VERSIONS:
+        rule = f"must be kind {_KIND} of {_GROUP}v1, v1beta1 or v1alpha1"
+        problems.append(Problem("kind", shown(f"{config.kind} {config.apiVersion}"), rule, file))
+        return []
+    return config.providers
+
+
+def _judge(provider: Provider, file: str, bin_dir: str) -> Iterator[Problem]:
+    name = provider.name
+    if not name or "/" in name or name in (".", "..") or re.search(r"\s", name):
+        yield _wrong(file, "name", "is required, without '/' and spaces, and not '.' or '..'", name)
+    elif not os.access(f"{bin_dir}/{name}", os.X_OK):
+        yield _wrong(file, "name", f"there is no program {bin_dir}/{name}", name)
+    if provider.apiVersion not in API_VERSIONS:
+        yield _wrong(file, "apiVersion", f"must be one of {', '.join(API_VERSIONS)}", provider.apiVersion)
+    if not provider.matchImages:
+        yield _wrong(file, "matchImages", f"at least one is required (provider {name})")
+    for pattern in provider.matchImages:
+        if not is_pattern(pattern):
+            yield _wrong(file, "matchImages", "must be a host with optional port and path, without scheme", pattern)
+    if provider.defaultCacheDuration is None or provider.defaultCacheDuration < 0:
+        yield _wrong(file, "defaultCacheDuration", f"is required and must not be negative (provider {name})")
+    for variable in provider.env:
+        if not variable.name or "=" in variable.name:
+            yield _wrong(file, "env", "needs a name without '='", variable.name)
+    if provider.tokenAttributes is not None:
+        yield from _judge_token(provider, provider.tokenAttributes, file)
+
+
+def _judge_token(provider: Provider, wanted: TokenAttributes, file: str) -> Iterator[Problem]:
+    where = "tokenAttributes"
+    if provider.apiVersion != API_VERSIONS[0]:
+        yield _wrong(file, where, f"needs apiVersion {API_VERSIONS[0]}", provider.apiVersion)
+    if not wanted.serviceAccountTokenAudience:
+        yield _wrong(file, f"{where}.serviceAccountTokenAudience", "is required")
+    if wanted.cacheType not in CACHE_TYPES:
+        yield _wrong(file, f"{where}.cacheType", f"must be one of {', '.join(CACHE_TYPES)}", wanted.cacheType)
+    if wanted.requireServiceAccount is None:
+        yield _wrong(file, f"{where}.requireServiceAccount", "is required")
+    required, optional = wanted.requiredServiceAccountAnnotationKeys, wanted.optionalServiceAccountAnnotationKeys
+    if required and not wanted.requireServiceAccount:
+        yield _wrong(file, f"{where}.requiredServiceAccountAnnotationKeys", "needs requireServiceAccount true")
+    for key in (*required, *optional):
+        if not _ANNOTATION.match(key):
+            yield _wrong(file, where, "must be the key of an annotation", key)
+    both = [*required, *optional]
+    if len(both) != len(set(both)):
+        yield _wrong(file, where, "an annotation key is there twice")
+
+
+def is_pattern(text: str) -> bool:
+    """`host[:port][/path]`, whose host labels may be globs."""
+    host = text.partition("/")[0]
+    name, colon, port = host.partition(":")
+    return bool(name) and "://" not in text and not re.search(r"\s", text) and (not colon or port.isdigit())
+
+
+def _wrong(file: str, path: str, rule: str, value: Any = None) -> Problem:
+    return Problem(path, "" if value is None else shown(value), rule, file)

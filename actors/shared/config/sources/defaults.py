@@ -1,0 +1,84 @@
+"""Defaults that depend on what was given. The constant ones stand in the types themselves. Pure, on plain data.
+
+In the API, a field that is not a pointer cannot tell "zero" from "not given": `syncFrequency: 0s`, which kubeadm
+writes, means the default. Fields with pointers keep their zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from actors.shared.config import feature_gates
+from actors.shared.config.fields.duration import Duration, DurationError
+from actors.shared.config.fields.kubelet_configuration import DEFAULT_EVICTION_HARD
+
+from .merge import at, put
+
+ZERO_IS_UNSET: Final = (
+    "podLogsDir", "syncFrequency", "fileCheckFrequency", "httpCheckFrequency", "address", "port",
+    "authentication.webhook.cacheTTL", "authorization.mode", "authorization.webhook.cacheAuthorizedTTL",
+    "authorization.webhook.cacheUnauthorizedTTL", "registryBurst", "imagePullCredentialsVerificationPolicy",
+    "eventBurst", "healthzBindAddress", "streamingConnectionIdleTimeout", "nodeStatusUpdateFrequency",
+    "nodeStatusReportFrequency", "nodeLeaseDurationSeconds", "imageMinimumGCAge", "volumeStatsAggPeriod",
+    "cgroupDriver", "cpuManagerPolicy", "cpuManagerReconcilePeriod", "memoryManagerPolicy", "topologyManagerPolicy",
+    "topologyManagerScope", "runtimeRequestTimeout", "hairpinMode", "maxPods", "maxOpenFiles", "contentType",
+    "kubeAPIBurst", "evictionPressureTransitionPeriod", "containerLogMaxSize",
+    "configMapAndSecretChangeDetectionStrategy", "volumePluginDir", "memoryReservationPolicy",
+    "containerRuntimeEndpoint", "logging.format", "logging.flushFrequency",
+)  # fmt: skip
+
+
+def fill_eviction(base: dict[str, Any]) -> None:
+    """Give the base document its hard thresholds, before drop-ins are merged into them; in place."""
+    hard = base.get("evictionHard")
+    if hard is None:
+        base["evictionHard"] = dict(DEFAULT_EVICTION_HARD)
+    elif isinstance(hard, dict) and base.get("mergeDefaultEvictionSettings") is True:
+        base["evictionHard"] = {**DEFAULT_EVICTION_HARD, **hard}
+
+
+def drop_zeros(data: dict[str, Any]) -> None:
+    """Take the zeros that mean "not given" out of what the files say, in place."""
+    for path in ZERO_IS_UNSET:
+        if _is_zero(at(data, path)):
+            *parents, last = path.split(".")
+            owner = at(data, ".".join(parents)) if parents else data
+            del owner[last]
+    if "nodeStatusUpdateFrequency" in data and "nodeStatusReportFrequency" not in data:
+        data["nodeStatusReportFrequency"] = data["nodeStatusUpdateFrequency"]
+
+
+def derive(data: dict[str, Any], gates: dict[str, bool]) -> dict[str, str]:
+    """Set what follows from other fields, in place; what was set, with the reason why."""
+    derived: dict[str, str] = {}
+
+    def settle(path: str, value: Any, reason: str) -> None:
+        put(data, path, value)
+        derived[path] = reason
+
+    parallel = data.get("maxParallelImagePulls")
+    if "serializeImagePulls" not in data and type(parallel) is int and parallel >= 2:
+        settle("serializeImagePulls", False, "default, as maxParallelImagePulls is above 1")
+    gate = "KubeletEnsureSecretPulledImages"
+    if "imagePullCredentialsVerificationPolicy" not in data and not feature_gates.enabled(gate, gates):
+        settle("imagePullCredentialsVerificationPolicy", "", f"default without {gate}")
+    gate, period = "KubeletCrashLoopBackOffMax", "crashLoopBackOff.maxContainerRestartPeriod"
+    if at(data, period) is None and not feature_gates.enabled(gate, gates):
+        settle(period, None, f"default without {gate}")
+    limit = data.get("podPidsLimit")
+    if type(limit) is int and limit < -1:
+        settle("podPidsLimit", -1, "any negative limit is -1")
+    if _is_zero(data.get("evictionPressureTransitionPeriod")):
+        settle("evictionPressureTransitionPeriod", "5m0s", "0s is 5m0s")
+    return derived
+
+
+def _is_zero(value: Any) -> bool:
+    if isinstance(value, str):
+        if not value:
+            return True
+        try:
+            return value[-1:] in {"s", "m", "h", "0"} and Duration.parse(value).nanoseconds == 0
+        except DurationError:
+            return False
+    return type(value) is int and value == 0

@@ -1,0 +1,133 @@
+"""From documents and flags to the one configuration that counts: defaults < file < drop-ins < flags. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.config.errors import ConfigErrors, Problem
+from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
+from actors.shared.config.flags.table import FLAGS
+from actors.shared.config.validation import rules
+from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.validation.unsupported import without_effect
+from supervision.errors import UNREADABLE
+
+from . import defaults
+from .decoding import decode
+from .documents import Document
+from .layers import source_of
+from .merge import leaves, merge_patch, put, without_nulls
+
+DEFAULT: Final = "default"
+
+
+class Effective(msgspec.Struct, frozen=True):
+    """A configuration that obeys every rule."""
+
+    config: KubeletConfiguration
+    sources: dict[str, str]
+    """Field path to source, for what is not a plain default."""
+    warnings: tuple[str, ...]
+
+
+def effective(documents: Sequence[Document], flags: Mapping[str, Any], situation: Situation) -> Effective:
+    """Merge, decode and judge. `documents` is the file and its drop-ins; `flags` as flags.parse gives them.
+
+    Raises ConfigErrors with every problem.
+    """
+    sources: dict[str, str] = {}
+    data = _merged(documents, sources)
+    defaults.drop_zeros(data)
+    _apply_flags(data, flags, sources)
+    sources.update(defaults.derive(data, _gates(data)))
+    problems: list[Problem] = []
+    warnings: list[str] = []
+
+    def where(path: str) -> str:
+        return lookup(sources, path)
+
+    config = decode(KubeletConfiguration, data, where, problems, warnings)
+    bad = {problem.path for problem in problems}
+    problems += [problem for problem in rules.judge(config, situation, where) if problem.path not in bad]
+    if problems:
+        raise ConfigErrors(problems)
+    return Effective(config, sources, (*warnings, *rules.doubts(config), *without_effect(config)))
+
+
+def lookup(sources: Mapping[str, str], path: str) -> str:
+    """The source of a field: its own, that of the nearest object around it, or `default`."""
+    place = path
+    while place:
+        if place in sources:
+            return sources[place]
+        place = place[: max(place.rfind("."), place.rfind("["))] if "." in place or "[" in place else ""
+    return DEFAULT
+
+
+def _merged(documents: Sequence[Document], sources: dict[str, str]) -> dict[str, Any]:
+    data: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND}
+    for index, document in enumerate(documents):
+        patch = without_nulls(document.data) if index == 0 else document.data
+        data = merge_patch(data, patch)
+        for leaf in leaves(patch):
+            sources[leaf] = source_of(document, leaf)
+        if index == 0:
+            defaults.fill_eviction(data)
+    data = without_nulls(data)
+    if not documents:
+        defaults.fill_eviction(data)
+    return data
+
+
+def _apply_flags(data: dict[str, Any], flags: Mapping[str, Any], sources: dict[str, str]) -> None:
+    for name, value in flags.items():
+        field = FLAGS[name].field
+        if field == "featureGates":
+            put(data, field, merge_patch(data.get(field), value))
+            sources.update({f"{field}.{gate}": f"--{name}" for gate in value})
+        elif field:
+            put(data, field, value)
+            for path in [path for path in sources if path.startswith((f"{field}.", f"{field}["))]:
+                del sources[path]
+            sources[field] = f"--{name}"
+
+
+def _gates(data: dict[str, Any]) -> dict[str, bool]:
+    """The gate overrides as far as they can be read; what cannot is reported when they are decoded."""
+    given = data.get("featureGates")
+    return {name: on for name, on in given.items() if isinstance(on, bool)} if isinstance(given, dict) else {}
+
+
+def to_plain(config: KubeletConfiguration) -> dict[str, Any]:
+    """Plain JSON data of a configuration, as the API writes it: what is unset or empty is left out."""
+    return _without_empty(msgspec.to_builtins(config, enc_hook=str))  # type: ignore[no-any-return]
+
+
+def to_json(config: KubeletConfiguration) -> bytes:
+    """JSON of a configuration; `from_json` reads it back to an equal one."""
+    return msgspec.json.encode(config, enc_hook=str)
+
+
+def from_json(raw: bytes) -> KubeletConfiguration:
+    """The configuration that to_json wrote. Raises ConfigErrors."""
+    try:
+        data = msgspec.json.decode(raw)
+    except UNREADABLE as error:
+        raise ConfigErrors([Problem("", "", f"must be JSON ({error})")]) from None
+    problems: list[Problem] = []
+    config = decode(KubeletConfiguration, data, lambda path: "", problems, [])
+    if problems:
+        raise ConfigErrors(problems)
+    return config
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        pruned = {key: _without_empty(item) for key, item in value.items()}
+        return {key: item for key, item in pruned.items() if item is not None and item not in ("", [], {})}
+    if isinstance(value, list):
+        return [_without_empty(item) for item in value]
+    return value

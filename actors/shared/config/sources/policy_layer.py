@@ -1,0 +1,39 @@
+"""The supervision policy as one more layer: checkpointed, tried and rolled back together with the configuration.
+
+Only the one that --policy names. Its text is kept as it is; who knows the tree reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from actors.shared.config.errors import ConfigErrors, Problem
+
+from .documents import MAX_BYTES, Document
+from .layers import read_bounded
+
+_KEY: Final = "supervisionPolicy"
+"""The one key of its document, which no other can have: those name their apiVersion and kind."""
+
+
+def read_policy(path: str) -> list[Document]:
+    """The layer; none when no policy is named. Raises ConfigErrors."""
+    if not path:
+        return []
+    try:
+        raw = read_bounded(path)
+        if len(raw) > MAX_BYTES:
+            raise ValueError(f"has more than {MAX_BYTES} bytes")
+        return [Document(path, {_KEY: raw.decode()}, {})]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigErrors([Problem("--policy", path, f"cannot be read: {reason}")]) from None
+
+
+def apart(documents: Sequence[Document]) -> tuple[list[Document], str]:
+    """The layers of the configuration, and the text of the policy; '' when there is none among them."""
+    policies = [document for document in documents if document.data.keys() == {_KEY}]
+    return [document for document in documents if document not in policies], str(
+        policies[-1].data[_KEY] if policies else ""
+    )

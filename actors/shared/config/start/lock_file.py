@@ -1,0 +1,35 @@
+"""--lock-file: one agent at a time holds it; with --exit-on-lock-contention it makes way for the next one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+
+from actors.shared.config.errors import ConfigErrors, Problem
+
+
+def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], None] = lambda text: None) -> int:
+    """Take the lock; the descriptor that holds it. Waits for whoever holds it, as the kubelet does.
+
+    Raises ConfigErrors when the file cannot be opened, or `deadline` (time.monotonic) has passed.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigErrors([Problem("--lock-file", path, f"cannot be opened: {error.strerror}")]) from None
+    said = False
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if deadline is not None and time.monotonic() > deadline:
+                os.close(descriptor)
+                raise ConfigErrors([Problem("--lock-file", path, "another agent holds it")]) from None
+            if not said:
+                say(f"waiting for {path}, which another agent holds")
+                said = True
+            time.sleep(0.05)
+        else:
+            return descriptor

@@ -1,0 +1,131 @@
+"""What must hold on this host before anything is started, and what is only worth a warning.
+
+Fatal here is what the kubelet takes as fatal: a watchdog too short to be fed, certificates that cannot be read, swap
+that is on and cgroup v1 unless the configuration allows them, a kernel unlike the one that protectKernelDefaults wants.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import Problem, shown
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.sources.layers import read_bounded
+
+from . import kernel_tunables
+
+MICROSECONDS: Final = 1_000_000
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts that are judged."""
+
+    uid: int
+    cgroup_v2: bool
+    swaps: tuple[str, ...]
+    """Active swap devices and files."""
+    runtime: Literal["socket", "nothing", "other"] = "socket"
+    """What is at the endpoint of the runtime."""
+    unusable: dict[str, str] = {}
+    """Certificate and key files that the configuration names, by field, to what is wrong with them."""
+    tunables: dict[str, int | None] = {}
+    """Those of the kernel that differ from what they should be."""
+    watchdog: str = ""
+    """WATCHDOG_USEC, as systemd sets it."""
+
+
+def look_at_host(agent: Agent) -> Host:
+    """This host, now."""
+    try:
+        lines = Path("/proc/swaps").read_text().splitlines()[1:]
+    except OSError:
+        lines = []
+    return Host(
+        uid=os.geteuid(),
+        cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
+        swaps=tuple(line.split()[0] for line in lines if line.strip()),
+        runtime="socket" if agent.managed_runtime else _kind(agent.runtime_endpoint.removeprefix("unix://")),
+        unusable=dict(_unusable(agent.config)),
+        tunables=kernel_tunables.differing() if agent.config.protectKernelDefaults else {},
+        watchdog=os.environ.get("WATCHDOG_USEC", "") if _watches_us() else "",
+    )
+
+
+def _watches_us() -> bool:
+    return os.environ.get("WATCHDOG_PID") in (None, "", str(os.getpid()))
+
+
+def _unusable(config: KubeletConfiguration) -> Iterator[tuple[str, str]]:
+    wanted = (
+        ("authentication.x509.clientCAFile", config.authentication.x509.clientCAFile, b"CERTIFICATE-----"),
+        ("tlsCertFile", config.tlsCertFile, b"CERTIFICATE-----"),
+        ("tlsPrivateKeyFile", config.tlsPrivateKeyFile, b"PRIVATE KEY-----"),
+    )
+    for field, path, mark in wanted:
+        if not path:
+            continue
+        try:
+            if mark not in read_bounded(path):
+                yield field, f"holds no PEM block {mark.decode().strip('-')}"
+        except (OSError, ValueError) as error:
+            yield field, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def _kind(path: str) -> Literal["socket", "nothing", "other"]:
+    try:
+        return "socket" if stat.S_ISSOCK(os.stat(path).st_mode) else "other"
+    except OSError:
+        return "nothing"
+
+
+def problems(agent: Agent, host: Host) -> Iterator[Problem]:
+    """What forbids a start, in the order in which the kubelet would come upon it."""
+    if host.watchdog and not (host.watchdog.isdecimal() and int(host.watchdog) > MICROSECONDS):
+        yield Problem("WATCHDOG_USEC", host.watchdog, "must be a number of microseconds above one second")
+    for field, wrong in host.unusable.items():
+        yield Problem(field, shown(lookup(agent.config, field)), wrong)
+    if host.runtime == "other":
+        path = agent.runtime_endpoint
+        yield Problem("containerRuntimeEndpoint", path, "what is there is not a socket")
+    if host.swaps and agent.config.failSwapOn:
+        devices = ", ".join(host.swaps)
+        yield Problem("failSwapOn", "true", f"swap is on ({devices}): turn it off, or set failSwapOn: false")
+    if not host.cgroup_v2 and agent.config.failCgroupV1:
+        yield Problem(
+            "failCgroupV1", "true", "this host has cgroup v1: set failCgroupV1: false to run on it all the same"
+        )
+    for name, value in host.tunables.items():
+        rule = (
+            f"the kernel's {name} must be {kernel_tunables.WANTED[name]}, it is {'unknown' if value is None else value}"
+        )
+        yield Problem("protectKernelDefaults", "true", rule)
+
+
+def lookup(config: KubeletConfiguration, field: str) -> object:
+    """The value at a path of attributes."""
+    found: object = config
+    for part in field.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def doubts(agent: Agent, host: Host) -> Iterator[str]:
+    """What deserves a warning."""
+    if host.uid != 0:
+        yield f"not run as root (uid {host.uid}): most of what a node agent does will be refused"
+    if not host.cgroup_v2:
+        yield "cgroup v1: Kubernetes is dropping it; swap for pods and MemoryQoS need cgroup v2"
+        if agent.gate("MemoryQoS"):
+            yield "MemoryQoS has no effect on cgroup v1"
+    if agent.config.memorySwap.swapBehavior == "LimitedSwap" and not host.swaps:
+        yield "memorySwap.swapBehavior: LimitedSwap has no effect, as this host has no swap"
+    authentication = agent.config.authentication
+    if agent.standalone and not authentication.x509.clientCAFile and not authentication.anonymous.enabled:
+        yield "no API server and no clientCAFile: the main server refuses every caller, except at /healthz"

@@ -1,0 +1,78 @@
+"""The steps of a start that come before the tree: judge the host, take the lock, make directories, set process limits.
+
+    agent = load(argv)
+    warnings = prepare(agent)       # raises ConfigErrors; then Application(context=agent, ...)
+
+What upstream treats as fatal raises; the rest is a warning.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import MASKED, ConfigErrors, Problem, shown
+from actors.shared.config.sources.effective import to_plain
+from actors.shared.config.version import OWN_VERSION, git_version
+
+from . import layout, lock_file, preflight
+from .kernel_tunables import set_all
+
+
+def prepare(
+    agent: Agent,
+    host: preflight.Host | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    more: Iterable[Problem] = (),
+) -> list[str]:
+    """Do the steps, in order. What is worth a warning, the agent's own warnings first. Raises ConfigErrors.
+
+    `more`: what else stands against a start.
+    """
+    host = host or preflight.look_at_host(agent)
+    problems = [*preflight.problems(agent, host), *more]
+    if problems:
+        raise ConfigErrors(problems)
+    if agent.flags.get("lock-file"):
+        # held by this process and its children until they end
+        lock_file.acquire(agent.flags["lock-file"], say=say)
+    layout.make(agent)
+    tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
+    return [*agent.warnings, *preflight.doubts(agent, host), *limits(agent), *tunables]
+
+
+def limits(agent: Agent) -> Iterator[str]:
+    """Set RLIMIT_NOFILE and oom_score_adj of this process and its children to be; a warning for what is refused."""
+    wanted = agent.config.maxOpenFiles
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    try:
+        # a higher hard limit is kept: without CAP_SYS_RESOURCE there is no way back up
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(wanted, hard)))
+    except (OSError, ValueError) as error:
+        yield f"maxOpenFiles: {wanted} open files are not granted, only {hard}: {error}"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+    score = agent.config.oomScoreAdj
+    try:
+        Path("/proc/self/oom_score_adj").write_text(str(score))
+    except OSError as error:
+        yield f"oomScoreAdj: {score} is not granted: {error.strerror}"
+
+
+def announced(agent: Agent) -> Iterator[tuple[int, str]]:
+    """(verbosity, line) of what is logged first: version, then flags, then the configuration, secrets masked."""
+    yield 0, f"Troupelet {OWN_VERSION}, a node agent as of Kubernetes, kubelet version {git_version()}"
+    for name, text in sorted(agent.flags_given.items()):
+        yield 1, f"flag --{name}={shown(text)}"
+    plain = to_plain(agent.config)
+    if "staticPodURLHeader" in plain:
+        plain["staticPodURLHeader"] = dict.fromkeys(plain["staticPodURLHeader"], MASKED)
+    for name, value in plain.items():
+        yield 5, f"configuration {name}: {_whole(value)}"
+
+
+def _whole(value: object) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()

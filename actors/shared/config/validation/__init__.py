@@ -1,0 +1,9 @@
+"""What a configuration must obey, every broken rule at once, and what deserves a warning.
+
+rules.py            the table of all rules, and the warnings
+rule_kinds.py       the kinds of rules, and the facts about the host that they use
+node_checks.py      rules of many fields about the node
+resource_checks.py  rules about reservations, eviction and memory
+flag_checks.py      rules about flags
+unsupported.py      fields that nothing acts on yet
+"""

@@ -1,0 +1,102 @@
+"""The shapes a rule can have. A rule names its field, says in words what must hold, and finds what breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from typing import Any, NamedTuple
+
+import msgspec
+
+from actors.shared.config import feature_gates
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.sources.merge import below
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What a configuration is judged in. Unknown facts (None) break no rule."""
+
+    online_cpus: frozenset[int] | None = None
+    cgroup_v2: bool | None = None
+
+
+Finding = tuple[str, Any, str]
+"""(path, offending value, what must hold; '' for the rule's own text)."""
+
+
+class Rule(NamedTuple):
+    field: str
+    """Path of the field it judges; `explain` lists it there."""
+    text: str
+    broken: Callable[[KubeletConfiguration, Situation], Iterable[Finding]]
+
+
+def value_at(config: KubeletConfiguration, path: str) -> Any:
+    """The value of a field; None below a group that is not set."""
+    return reduce(lambda value, name: None if value is None else getattr(value, name), path.split("."), config)
+
+
+def gate(config: KubeletConfiguration, name: str) -> bool:
+    """Whether a gate is on in this configuration."""
+    return feature_gates.enabled(name, config.featureGates)
+
+
+def holds(field: str, text: str, good: Callable[[Any], bool]) -> Rule:
+    """A rule on one value; unset fields hold."""
+
+    def broken(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+        value = value_at(config, field)
+        if value is not None and not good(value):
+            yield field, value, ""
+
+    return Rule(field, text, broken)
+
+
+def between(field: str, low: float, high: float) -> Rule:
+    return holds(field, f"must be from {low} to {high}", lambda value: low <= value <= high)
+
+
+def at_least(field: str, low: float) -> Rule:
+    return holds(field, f"must be {low} or more", lambda value: value >= low)
+
+
+def positive(field: str, unit: str = "") -> Rule:
+    return holds(field, f"must be more than 0{unit}", lambda value: value > 0)
+
+
+def one_of(field: str, *choices: str) -> Rule:
+    names = ", ".join(choice or '""' for choice in choices)
+    return holds(field, f"must be one of {names}", lambda value: value in choices)
+
+
+def across(field: str, text: str, good: Callable[[KubeletConfiguration, Situation], bool]) -> Rule:
+    """A rule on one field that depends on others."""
+
+    def broken(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+        if not good(config, situation):
+            yield field, value_at(config, field), ""
+
+    return Rule(field, text, broken)
+
+
+def each(field: str, text: str, wrong: Callable[[KubeletConfiguration, str, Any], str]) -> Rule:
+    """A rule on every entry of a list or map: `wrong(config, key, value)` says what must hold, '' when it does."""
+
+    def broken(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+        entries = value_at(config, field) or {}
+        keyed = entries.items() if isinstance(entries, dict) else enumerate(entries)
+        for key, value in keyed:
+            said = wrong(config, str(key), value)
+            if said:
+                yield below(field, key) if isinstance(key, str) else f"{field}[{key}]", value, said
+
+    return Rule(field, text, broken)
+
+
+def refusal(read: Callable[[Any], object], value: Any) -> str:
+    """What a reader has against a value; '' for nothing."""
+    try:
+        read(value)
+    except ValueError as error:
+        return str(error)
+    return ""

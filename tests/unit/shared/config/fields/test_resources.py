@@ -1,0 +1,68 @@
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.config.fields.eviction import Amount, parse_amount, thresholds
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_list, parse_percent, parse_resource_list
+
+
+def test_reservations_are_read_in_cores_bytes_and_ids():
+    given = {"cpu": "250m", "memory": "1Gi", "ephemeral-storage": 5, "pid": "1k"}
+    assert parse_resource_list(given) == {
+        "cpu": Fraction(1, 4),
+        "memory": 1 << 30,
+        "ephemeral-storage": 5,
+        "pid": 1000,
+    }
+
+
+@pytest.mark.parametrize("amounts", [{"gpu": "1"}, {"cpu": "-1"}, {"cpu": "1 m"}, {"cpu": ""}])
+def test_what_cannot_be_reserved_is_refused(amounts):
+    with pytest.raises(ValueError):
+        parse_resource_list(amounts)
+
+
+@given(st.frozensets(st.integers(0, 200)))
+def test_a_cpu_list_that_is_written_is_read_back(cpus):
+    assert parse_cpu_list(format_cpu_list(cpus)) == cpus
+
+
+def test_a_cpu_list_is_written_as_the_kernel_does():
+    assert format_cpu_list(frozenset({0, 1, 2, 5, 7, 8})) == "0-2,5,7-8"
+
+
+@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1,,2", "-1", "1--2", "0-99999999", "٣"])
+def test_what_is_no_cpu_list_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_cpu_list(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("10%", 10), ("0.5%", Fraction(1, 2)), ("5.%", 5), ("10", None), ("-1%", None)]
+)
+def test_percentages_are_told_from_quantities(text, value):
+    assert parse_percent(text) == value
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "101%", "x", "1 Gi"])
+def test_a_threshold_that_means_nothing_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_amount(text)
+
+
+def test_thresholds_are_read_memory_first_with_grace_and_reclaim_and_without_those_switched_off():
+    config = KubeletConfiguration(
+        evictionHard={"nodefs.available": "10%", "memory.available": "100Mi", "pid.available": "0%"},
+        evictionSoft={"memory.available": "1Gi"},
+        evictionSoftGracePeriod={"memory.available": "90s"},
+        evictionMinimumReclaim={"nodefs.available": "1Gi"},
+    )
+    found = [(item.signal, item.amount.of(1000 << 20), item.grace_seconds, item.reclaim) for item in thresholds(config)]
+    assert found == [
+        ("memory.available", 100 << 20, 0.0, None),
+        ("memory.available", 1 << 30, 90.0, None),
+        ("nodefs.available", 100 << 20, 0.0, Amount(absolute=1 << 30)),
+    ]

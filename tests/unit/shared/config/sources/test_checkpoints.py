@@ -1,0 +1,110 @@
+import stat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.config.loading import load
+from actors.shared.config.sources.checkpoints import (
+    DamagedCheckpointError,
+    Entry,
+    State,
+    Store,
+    hash_of,
+    layers_of,
+    seal,
+    unseal,
+)
+from actors.shared.config.sources.documents import Document
+
+
+def documents(pods, source="f"):
+    return [Document(source, {"maxPods": pods}, {"maxPods": 3})]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(str(tmp_path / "config"))
+
+
+def test_what_is_saved_is_there_again(store):
+    state = State(current="a" * 16, history=(Entry(when=1.0, hash="a" * 16, what="applied"),))
+    store.save(state)
+    assert store.state() == state
+
+
+def test_a_configuration_is_named_by_what_it_says_and_not_where_it_stands():
+    assert hash_of(documents(1, "f")) == hash_of(documents(1, "g")) != hash_of(documents(2))
+    assert len(hash_of([])) == 16
+
+
+def test_a_configuration_is_kept_with_its_sources_and_lines(store):
+    name = hash_of(documents(1))
+    store.put(name, layers_of(documents(1)))
+    (found,) = store.layers(name).documents()
+    assert (found.source, found.data, found.lines) == ("f", {"maxPods": 1}, {"maxPods": 3})
+
+
+def test_files_and_directories_are_for_the_owner_alone(store):
+    store.save(State())
+    assert stat.S_IMODE(store.directory.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in store.directory.iterdir()} == {0o600}
+
+
+@given(st.integers(0, 10_000), st.binary(min_size=1, max_size=3))
+def test_damage_anywhere_is_noticed(place, junk):
+    sealed = seal(State(current="a" * 16))
+    place %= len(sealed)
+    damaged = sealed[:place] + junk + sealed[place + len(junk) :]
+    try:
+        found = unseal(damaged, State)
+    except DamagedCheckpointError:
+        found = None
+    assert found is None or (damaged == sealed) or found == State(current="a" * 16)
+
+
+def test_a_damaged_file_is_set_aside_and_not_fatal(store):
+    store.save(State(current="x"))
+    path = store.directory / "state.json"
+    path.write_bytes(path.read_bytes()[:-20])
+    assert store.state() == State()
+    assert store.take_damaged() == ["state.json"]
+    assert store.take_damaged() == []
+    assert (store.directory / "state.damaged").exists()
+    store.save(State(current="y"))
+    assert store.state().current == "y"
+
+
+def test_a_configuration_that_does_not_say_what_its_name_says_is_not_used(store):
+    store.put(hash_of(documents(1)), layers_of(documents(2)))
+    assert store.layers(hash_of(documents(1))) is None
+    assert store.layers("../../etc/passwd") is None
+
+
+def test_configurations_that_nothing_names_any_more_are_dropped(store):
+    for pods in range(3):
+        store.put(hash_of(documents(pods)), layers_of(documents(pods)))
+    store.save(State(current=hash_of(documents(0)), last_known_good=hash_of(documents(1))))
+    assert [store.layers(hash_of(documents(pods))) is not None for pods in range(3)] == [True, True, False]
+
+
+def test_a_request_is_taken_once(store):
+    assert store.take_request() is None
+    store.request("abc")
+    assert (store.take_request(), store.take_request()) == ("abc", None)
+
+
+def test_the_agent_starts_with_the_last_known_good_in_place_of_what_was_rolled_back(around, write, tmp_path):
+    good, bad = write("maxPods: 1", "good.yaml"), write("maxPods: 2", "bad.yaml")
+    root = f"--root-dir={tmp_path}/root"
+    named = load([f"--config={bad}", root], around).config_hash
+    store = Store(f"{tmp_path}/root/troupelet/config")
+    from actors.shared.config.sources.layers import read_layers
+
+    layers = read_layers(good, "")
+    store.put(hash_of(layers), layers_of(layers))
+    store.save(State(last_known_good=hash_of(layers), bad=(named,)))
+    agent = load([f"--config={bad}", root, "--port=10251"], around)
+    assert (agent.config.maxPods, agent.config.port, agent.config_hash) == (1, 10251, hash_of(layers))
+    assert "was rolled back" in agent.warnings[-1]
+    assert load([f"--config={bad}", root], around, recover=False).config.maxPods == 2

@@ -1,0 +1,110 @@
+"""CredentialProviderConfig: what is read, and everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.loading import load as load_agent
+from actors.shared.config.sources.credential_providers import API_VERSIONS, check, is_pattern, load
+
+GOOD = {
+    "name": "plug",
+    "matchImages": ["*.example.com:5000/team", "registry.io"],
+    "defaultCacheDuration": "12h",
+    "apiVersion": API_VERSIONS[0],
+    "args": ["get"],
+    "env": [{"name": "A", "value": "1"}],
+}
+
+
+@pytest.fixture
+def bin_dir(tmp_path: Path) -> str:
+    for name in ("plug", "other"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    return str(tmp_path / "bin")
+
+
+def written(path: Path, *providers: dict, version: str = "v1") -> str:
+    body = {"apiVersion": f"kubelet.config.k8s.io/{version}", "kind": "CredentialProviderConfig"}
+    path.write_text(json.dumps({**body, "providers": list(providers)}))
+    return str(path)
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
+def test_a_file_of_each_version_is_read(tmp_path, bin_dir, version):
+    [found] = load(written(tmp_path / "c", GOOD, version=version), bin_dir)
+    assert (found.name, found.args, float(found.defaultCacheDuration or 0)) == ("plug", ["get"], 43200.0)
+    assert found.env[0].value == "1"
+
+
+def test_the_files_of_a_directory_are_merged_in_their_order(tmp_path, bin_dir):
+    folder = tmp_path / "conf.d"
+    (folder / "below").mkdir(parents=True)
+    written(folder / "20.yaml", GOOD)
+    written(folder / "10.json", {**GOOD, "name": "other"})
+    written(folder / "below" / "00.yaml", {**GOOD, "name": "never"})
+    (folder / "README").write_text("not read")
+    assert [found.name for found in load(str(folder), bin_dir)] == ["other", "plug"]
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path, bin_dir):
+    bad = {"name": "a b", "matchImages": ["https://x"], "apiVersion": "v1", "oops": 1}
+    token = {
+        "serviceAccountTokenAudience": "",
+        "cacheType": "Never",
+        "requiredServiceAccountAnnotationKeys": ["a"],
+        "optionalServiceAccountAnnotationKeys": ["a"],
+    }
+    second = {**GOOD, "apiVersion": API_VERSIONS[1], "tokenAttributes": token}
+    text = "\n".join(str(problem) for problem in check(written(tmp_path / "c", bad, second, GOOD, GOOD), bin_dir))
+    for rule in (
+        "unknown field", "without '/' and spaces", "without scheme", "defaultCacheDuration", "must be one of",
+        "needs apiVersion", "serviceAccountTokenAudience", "Token, ServiceAccount", "requireServiceAccount",
+        "is there twice", "annotation key",
+    ):  # fmt: skip
+        assert rule in text
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ("", "must be kind"),
+        ("[]", "object"),
+        (
+            '{"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1"}',
+            "unknown field|must be kind",
+        ),
+        ('{"kind": "CredentialProviderConfig", "apiVersion": "kubelet.config.k8s.io/v1"}', "at least one provider"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(tmp_path, bin_dir, content, rule):
+    (tmp_path / "c").write_text(content)
+    with pytest.raises(ConfigErrors, match=rule):
+        load(str(tmp_path / "c"), bin_dir)
+
+
+def test_a_program_that_is_not_there_and_a_file_that_is_not_there_are_said(tmp_path, bin_dir):
+    assert "there is no program" in str(check(written(tmp_path / "c", {**GOOD, "name": "gone"}), bin_dir)[0])
+    assert "cannot be read" in str(check(str(tmp_path / "nothing"), bin_dir)[0])
+
+
+def test_a_wrong_one_ends_start_up(tmp_path, bin_dir):
+    path = written(tmp_path / "c", {**GOOD, "name": "gone"})
+    flags = [f"--image-credential-provider-config={path}", f"--image-credential-provider-bin-dir={bin_dir}"]
+    with pytest.raises(ConfigErrors, match="there is no program"):
+        load_agent([*flags, f"--root-dir={tmp_path}/root"])
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [("a.io", True), ("*.a.io:50/x/y", True), ("", False), ("a:b", False), ("http://a", False), ("a b", False)],
+)
+def test_patterns_are_hosts_with_port_and_path(text, fine):
+    assert is_pattern(text) is fine

@@ -1,0 +1,175 @@
+import fcntl
+import os
+import resource
+import socket
+import stat
+import threading
+import time
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.fields.groups import MemorySwap
+from actors.shared.config.loading import load
+from actors.shared.config.start import layout, lock_file, preflight
+from actors.shared.config.start.preflight import Host
+from actors.shared.config.start.steps import announced, limits, prepare
+from actors.shared.config.version import OWN_VERSION
+
+GOOD = Host(uid=0, cgroup_v2=True, swaps=())
+
+
+@pytest.fixture
+def agent(around, write, tmp_path):
+    path = write("podLogsDir: logs/pods\nauthentication: {x509: {clientCAFile: ca}}\n")
+    made = load(
+        [f"--config={path}", "--root-dir=root", f"--lock-file={tmp_path}/lock", "--set-kernel-tunables=false"], around
+    )
+    return msgspec.structs.replace(made, container_logs_dir=str(tmp_path / "logs/containers"))
+
+
+@pytest.fixture
+def keep_limits():
+    before, score = resource.getrlimit(resource.RLIMIT_NOFILE), Path("/proc/self/oom_score_adj").read_text()
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    Path("/proc/self/oom_score_adj").write_text(score)
+
+
+def configured(agent, **fields):
+    return agent.with_configuration(msgspec.structs.replace(agent.config, **fields))
+
+
+def test_this_host_can_be_looked_at(agent, tmp_path):
+    host = preflight.look_at_host(agent)
+    assert host.uid == os.geteuid()
+
+
+def test_what_is_at_the_runtimes_endpoint_is_judged(agent, tmp_path):
+    path = tmp_path / "runtime.sock"
+    agent = msgspec.structs.replace(agent, runtime_endpoint=f"unix://{path}")
+    missing = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)
+    assert list(preflight.problems(agent, missing)) == []
+    path.write_text("")
+    wrong = msgspec.structs.replace(GOOD, runtime=preflight.look_at_host(agent).runtime)
+    assert [(one.path, one.value) for one in preflight.problems(agent, wrong)] == [
+        ("containerRuntimeEndpoint", f"unix://{path}")
+    ]
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(str(path))
+        assert preflight.look_at_host(agent).runtime == "socket"
+    managed = msgspec.structs.replace(agent, managed_runtime=True, runtime_endpoint="unix:///none")
+    assert preflight.look_at_host(managed).runtime == "socket"
+
+
+def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
+    bad = Host(uid=0, cgroup_v2=False, swaps=("/dev/sda2",))
+    assert [problem.path for problem in preflight.problems(agent, bad)] == ["failSwapOn", "failCgroupV1"]
+    allowed = configured(agent, failSwapOn=False, failCgroupV1=False)
+    assert list(preflight.problems(allowed, bad)) == []
+    assert "cgroup v1" in next(preflight.doubts(allowed, bad))
+    assert list(preflight.problems(agent, GOOD)) == list(preflight.doubts(agent, GOOD)) == []
+
+
+def test_doubts_are_said_and_do_not_forbid(agent, around):
+    assert "not run as root" in next(preflight.doubts(agent, Host(uid=1000, cgroup_v2=True, swaps=())))
+    assert "refuses every caller" in next(preflight.doubts(load([], around), GOOD))
+    swapping = configured(agent, failSwapOn=False, memorySwap=MemorySwap(swapBehavior="LimitedSwap"))
+    assert list(preflight.doubts(swapping, Host(uid=0, cgroup_v2=True, swaps=("/dev/sda2",)))) == []
+    (said,) = preflight.doubts(swapping, GOOD)
+    assert "LimitedSwap has no effect, as this host has no swap" in said
+
+
+def test_the_directories_are_made_with_their_modes_whatever_the_umask(agent, tmp_path):
+    before = os.umask(0)
+    try:
+        layout.make(agent)
+        layout.make(agent)
+    finally:
+        os.umask(before)
+    modes = {
+        os.path.relpath(item.path, tmp_path): stat.S_IMODE(os.stat(item.path).st_mode)
+        for item in layout.directories(agent)
+    }
+    assert modes["root"] == modes["root/pods"] == modes["logs/pods"] == modes["logs/containers"] == 0o750
+    assert modes["root/pki"] == modes["root/checkpoints"] == modes["root/troupelet"] == 0o700
+
+
+def test_a_directory_of_ours_that_is_too_wide_is_narrowed_and_one_of_the_host_is_left_alone(agent, tmp_path):
+    layout.make(agent)
+    (tmp_path / "root/pki").chmod(0o777)
+    (tmp_path / "root/pods").chmod(0o700)
+    (tmp_path / "logs/pods").chmod(0o755)
+    layout.make(agent)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("root/pki", "root/pods", "logs/pods")] == [
+        0o700,
+        0o700,
+        0o755,
+    ]
+
+
+def test_a_directory_that_cannot_be_made_is_named(agent, tmp_path):
+    (tmp_path / "root").write_text("in the way")
+    with pytest.raises(ConfigErrors) as caught:
+        layout.make(agent)
+    assert str(tmp_path / "root") in str(caught.value)
+
+
+def test_the_lock_is_waited_for_and_held(tmp_path):
+    path, said = str(tmp_path / "lock"), []
+    first = lock_file.acquire(path)
+    with pytest.raises(ConfigErrors):
+        lock_file.acquire(path, deadline=time.monotonic() + 0.1, say=said.append)
+    assert "another agent holds" in said[0]
+    taken = []
+    thread = threading.Thread(target=lambda: taken.append(lock_file.acquire(path, deadline=time.monotonic() + 10)))
+    thread.start()
+    fcntl.flock(first, fcntl.LOCK_UN)
+    thread.join()
+    assert taken
+    for descriptor in (first, *taken):
+        os.close(descriptor)
+
+
+def test_a_lock_file_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(ConfigErrors, match="lock-file"):
+        lock_file.acquire(str(tmp_path / "no/lock"))
+
+
+def test_the_steps_of_a_start_are_done_and_refusals_are_warnings(agent, tmp_path, keep_limits):
+    wide = configured(agent, maxOpenFiles=4096, oomScoreAdj=0)
+    warnings = prepare(wide, GOOD)
+    assert (tmp_path / "root/pods").is_dir()
+    assert (tmp_path / "lock").exists()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 4096
+    assert all(line.startswith(("maxOpenFiles", "oomScoreAdj")) for line in warnings)
+
+
+def test_limits_that_are_not_granted_are_warnings(agent, keep_limits):
+    warnings = list(limits(configured(agent, maxOpenFiles=1 << 62, oomScoreAdj=5000)))
+    assert [line.partition(":")[0] for line in warnings] == ["maxOpenFiles", "oomScoreAdj"]
+
+
+def test_a_bad_host_stops_before_anything_is_made(agent, tmp_path):
+    with pytest.raises(ConfigErrors):
+        prepare(agent, Host(uid=0, cgroup_v2=False, swaps=()))
+    assert not (tmp_path / "root").exists()
+
+
+def test_what_is_logged_first_has_version_flags_and_configuration_without_secrets(around, write):
+    path = write("staticPodURLHeader: {Authorization: [Bearer one]}\n")
+    agent = load([f"--config={path}", "--manifest-url-header=X:two", "--max-pods=5"], around)
+    lines = list(announced(agent))
+    assert lines[0][0] == 0
+    assert "v1.36" in lines[0][1]
+    assert (1, 'flag --max-pods="5"') in lines
+    assert (5, "configuration maxPods: 5") in lines
+    assert not [line for _, line in lines if "one" in line.split() or "two" in line or "Bearer" in line]
+
+
+def test_the_release_that_is_said_is_the_one_that_is_installed() -> None:
+    assert metadata.version("troupelet") == OWN_VERSION

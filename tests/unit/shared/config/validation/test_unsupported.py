@@ -1,0 +1,61 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.config.validation.unsupported import MISSING, without_effect
+
+READING = {
+    "agent",
+    "eviction",
+    "kernel_tunables",
+    "loading",
+    "log_settings",
+    "preflight",
+    "shutdown_windows",
+    "steps",
+}
+"""Modules of the configuration that act on fields, beside those that only judge them."""
+ROOT = Path(__file__).parents[5] / "actors"
+SOURCES = {
+    path: path.read_text()
+    for path in ROOT.rglob("*.py")
+    if not path.is_relative_to(ROOT / "shared" / "config") and not path.is_relative_to(ROOT / "config_controller")
+}
+
+
+@pytest.mark.parametrize("field", sorted(MISSING))
+def test_what_is_said_to_be_missing_is_read_by_nobody(field: str) -> None:
+    readers = [str(path) for path, text in SOURCES.items() if re.search(rf"config\.{field}\b", text)]
+    assert readers == [], f"take {field} out of actors/shared/config/validation/unsupported.py"
+    assert hasattr(KubeletConfiguration(), field)
+
+
+WITHOUT_READERS = {
+    "contentType": "JSON is what is spoken",
+    "mergeDefaultEvictionSettings": "the defaults read it",
+    "showHiddenMetricsForVersion": "there are no hidden metrics",
+    "hairpinMode": "the runtime's business", "iptablesDropBit": "gone", "iptablesMasqueradeBit": "gone",
+    "runOnce": "refused", "apiVersion": "judged", "kind": "judged",
+}  # fmt: skip
+
+
+def test_what_nobody_reads_is_said_to_be_missing() -> None:
+    texts = [
+        *SOURCES.values(),
+        *(path.read_text() for path in (ROOT / "shared" / "config").rglob("*.py") if path.stem in READING),
+    ]
+    unread = {
+        field
+        for field in KubeletConfiguration.__struct_fields__
+        if not any(re.search(rf"\.{field}\b|config, \"{field}\"", text) for text in texts)
+    }
+    assert unread - set(MISSING) - set(WITHOUT_READERS) == set()
+
+
+def test_one_warning_names_all_that_has_no_effect() -> None:
+    config = KubeletConfiguration(cpuManagerPolicy="static", volumePluginDir="/x", maxPods=5)
+    (warning,) = without_effect(config)
+    assert re.search(r"cpuManagerPolicy \(there is no CPU manager yet\), volumePluginDir \(", warning)
+    assert without_effect(KubeletConfiguration(maxPods=5)) == []
