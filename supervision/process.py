@@ -25,7 +25,7 @@ from .payload import unwrap
 from .port import ActorPort
 from .protocol import EXIT_EXCEPTION, EXIT_ORPHANED, FORK_SERVER, Exited, Hello, Inject, Leave, Payload, Ready
 from .running import Runner, kind_of
-from .status_page import Slot
+from .status_page import StatusEntry
 from .uplink import Uplink
 from .wire import WireError
 
@@ -48,7 +48,7 @@ class FaultHook(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Birth:
+class Launch:
     """What the fork server gives an actor's process."""
 
     name: str
@@ -58,7 +58,7 @@ class Birth:
     arguments: dict[str, Any] = field(default_factory=dict)
     context: Any
     names: Names
-    slot: Slot
+    status_entry: StatusEntry
     blackbox: BlackBox
     uplink: socket.socket
     refresh: str = ""
@@ -70,13 +70,13 @@ class Birth:
     """Called when the start is some time ago, and now and then from then on: what was needed once can be given back."""
 
 
-def live(birth: Birth) -> NoReturn:
+def run_actor(launch: Launch) -> NoReturn:
     """Be the actor until it ends; never returns."""
-    birth.blackbox.arm()
+    launch.blackbox.arm()
     try:
-        asyncio.run(Process(birth).run())
+        asyncio.run(Process(launch).run())
     except BaseException as error:  # noqa: BLE001 - whatever it is, it ends the process and is on record
-        birth.blackbox.record("", error)
+        launch.blackbox.record("", error)
     logs.flush()
     os._exit(EXIT_EXCEPTION)
 
@@ -93,23 +93,25 @@ def load(name: str) -> Any:
 class Process:
     """One incarnation of one actor."""
 
-    def __init__(self, birth: Birth) -> None:
-        self._birth = birth
-        self.name = birth.name
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self.name = launch.name
         self._faults: FaultHook | None = None
         self._leaving = False
         self._type_names: dict[type, str] = {}
-        self._log = logging.getLogger(birth.name)
+        self._log = logging.getLogger(launch.name)
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def run(self) -> None:
         """Start, then serve until the process ends."""
-        birth = self._birth
+        launch = self._launch
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
-        self._runner = Runner(self.flusher, birth.slot, self, self._slow)
-        context = load(birth.refresh)(birth.context) if birth.refresh else birth.context
-        self._port = ActorPort(birth.name, birth.incarnation, context, birth.names, self._runner, dynamic=birth.dynamic)
+        self._runner = Runner(self.flusher, launch.status_entry, self, self._slow)
+        context = load(launch.refresh)(launch.context) if launch.refresh else launch.context
+        self._port = ActorPort(
+            launch.name, launch.incarnation, context, launch.names, self._runner, dynamic=launch.dynamic
+        )
         self._inbox = self._port.inbox = Inbox(self)
         self._uplink = self._port.uplink = Uplink(self)
         self._beat()
@@ -120,42 +122,42 @@ class Process:
         await asyncio.Event().wait()
 
     async def _start(self) -> None:
-        birth = self._birth
-        await self._uplink.open(birth.uplink)
-        self.actor = self._port.actor = load(birth.actor)(**birth.arguments)
+        launch = self._launch
+        await self._uplink.open(launch.uplink)
+        self.actor = self._port.actor = load(launch.actor)(**launch.arguments)
         self.actor._myRef = self._port
-        self._server = await serve(self._inbox, self.flusher, birth.names.listen(birth.name, birth.incarnation))
+        self._server = await serve(self._inbox, self.flusher, launch.names.listen(launch.name, launch.incarnation))
         if isinstance(self.actor, Actor):
             await self.actor.on_start()
-        birth.names.publish(birth.name, birth.incarnation)
+        launch.names.publish(launch.name, launch.incarnation)
         self._uplink.send(Ready())
         if isinstance(self.actor, Actor):
             for feeder in self.actor.feeders:
-                self.actor.tell(feeder, Hello(birth.name, birth.incarnation), deadline=30.0)
+                self.actor.tell(feeder, Hello(launch.name, launch.incarnation), deadline=30.0)
         self._inbox.open_up()
         self.loop.call_later(_SETTLED_SECONDS, self._settled)
 
     def _settled(self) -> None:
-        self._birth.settled()
+        self._launch.settled()
         self.loop.call_later(_GIVE_BACK_SECONDS, self._settled)
 
     def _beat(self) -> None:
         now = time.monotonic()
-        self._birth.slot.beat(now)
+        self._launch.status_entry.beat(now)
         self._report()
         logs.flush(due=True)
         # on whole multiples: all processes wake together, and the machine sleeps in between
-        every = self._birth.heartbeat_seconds
+        every = self._launch.heartbeat_seconds
         self.loop.call_at(now - now % every + every, self._beat)
 
     def _report(self) -> None:
         port, inbox = self._port, self._inbox
         counts = (inbox.handled, port.dropped, port.dead_letters, len(inbox), len(self._runner), port.waiting)
-        self._birth.slot.count(counts)
+        self._launch.status_entry.count(counts)
 
     def crash(self, message: str, error: BaseException) -> NoReturn:
         """Let it crash: leave the reason with the fork server, tell senders what not to send again, end the process."""
-        self._birth.blackbox.record(message, error)
+        self._launch.blackbox.record(message, error)
         self._log.error("crashed on %s", message or "no message", exc_info=error)
         self._report()
         self._inbox.flush_acknowledgements()

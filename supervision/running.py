@@ -9,13 +9,13 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, NoReturn, Protocol
 
 from .channel import Flusher
-from .status_page import Slot, padded
+from .status_page import StatusEntry, padded
 from .timers import Timers
 
 SLOW_SECONDS = 0.05
 """No handler, and no step of a coroutine, is to hold the loop for longer."""
 _MOST_LABELS = 256
-"""So many are kept as the board wants them: a label may name a pod, and pods come and go for months."""
+"""So many are kept as the status page wants them: a label may name a pod, and pods come and go for months."""
 
 
 class End(Protocol):
@@ -29,12 +29,16 @@ class Runner:
     """Runs the code of one actor. `label` is what is shown as in hand: a message type, or a function's name."""
 
     def __init__(
-        self, flusher: Flusher, slot: Slot, end: End, slow: Callable[[str, float], None] = lambda label, seconds: None
+        self,
+        flusher: Flusher,
+        status_entry: StatusEntry,
+        end: End,
+        slow: Callable[[str, float], None] = lambda label, seconds: None,
     ) -> None:
         """`slow` is told the label and the seconds of what held the loop for longer than SLOW_SECONDS."""
         self._loop = loop = asyncio.get_running_loop()
         self._slow, self._began = slow, 0.0
-        self.flusher, self._slot, self._end = flusher, slot, end
+        self.flusher, self._status_entry, self._end = flusher, status_entry, end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._padded: dict[str, bytes] = {}
         self.timers = Timers(loop.call_later, self.call)
@@ -70,10 +74,10 @@ class Runner:
                 self._padded.clear()
             shown = self._padded[label] = padded(label)
         self._began = time.monotonic()
-        self._slot.begin(shown, self._began)
+        self._status_entry.begin(shown, self._began)
 
     def end(self, label: str) -> None:
-        self._slot.end()
+        self._status_entry.end()
         took = time.monotonic() - self._began
         if took > SLOW_SECONDS:
             self._slow(label, took)

@@ -1,6 +1,6 @@
-"""What the fork server sees of its actors without asking them: a page of shared memory with one slot for each.
+"""What the fork server sees of its actors without asking them: a page of shared memory with one entry for each.
 
-The fork server makes it before the first fork. A slot has one writer, the actor that it was given to; the fork server
+The fork server makes it before the first fork. An entry has one writer, the actor that it was given to; the fork server
 only reads, but for clearing it before a fork. So a hung actor still shows what it has in hand and since when."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import mmap
 
 import msgspec
 
-SLOT_BYTES = 256
+ENTRY_BYTES = 256
 _NAME_AT, _NAME_BYTES = 128, 128
 _BEAT, _BUSY = range(2)
 _HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(2, 8)
@@ -17,7 +17,7 @@ STATES = ("down", "starting", "running", "stopping")
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """One slot at one moment."""
+    """One entry at one moment."""
 
     heartbeat: float
     """CLOCK_MONOTONIC seconds, 0 when there was none."""
@@ -36,30 +36,30 @@ class Reading(msgspec.Struct, frozen=True):
     """Messages waiting to be sent, to all receivers."""
 
 
-class Board:
-    """All slots."""
+class StatusPage:
+    """All entries: made before the first fork."""
 
-    def __init__(self, slots: int) -> None:
-        self._memory = mmap.mmap(-1, slots * SLOT_BYTES, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
-        self._free = list(range(slots - 1, -1, -1))
+    def __init__(self, entries: int) -> None:
+        self._memory = mmap.mmap(-1, entries * ENTRY_BYTES, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+        self._free = list(range(entries - 1, -1, -1))
 
-    def take(self) -> Slot:
-        """An empty slot. Raises IndexError when there is none."""
+    def take(self) -> StatusEntry:
+        """An empty entry. Raises IndexError when there is none."""
         index = self._free.pop()
-        start = index * SLOT_BYTES
-        self._memory[start : start + SLOT_BYTES] = bytes(SLOT_BYTES)
-        return Slot(self._memory, index)
+        start = index * ENTRY_BYTES
+        self._memory[start : start + ENTRY_BYTES] = bytes(ENTRY_BYTES)
+        return StatusEntry(self._memory, index)
 
-    def give_back(self, slot: Slot) -> None:
-        self._free.append(slot.index)
+    def give_back(self, status_entry: StatusEntry) -> None:
+        self._free.append(status_entry.index)
 
 
-class Slot:
-    """One actor's part of the board."""
+class StatusEntry:
+    """One actor's part of the status page."""
 
     def __init__(self, memory: mmap.mmap, index: int) -> None:
         self.index = index
-        view = memoryview(memory)[index * SLOT_BYTES : (index + 1) * SLOT_BYTES]
+        view = memoryview(memory)[index * ENTRY_BYTES : (index + 1) * ENTRY_BYTES]
         self._times = view[:16].cast("d")
         self._counts = view[:64].cast("Q")
         self._name = view[_NAME_AT : _NAME_AT + _NAME_BYTES]
@@ -91,5 +91,5 @@ class Slot:
 
 
 def padded(name: str) -> bytes:
-    """A message type's name as `Slot.begin` wants it."""
+    """A message type's name as `StatusEntry.begin` wants it."""
     return name.encode()[:_NAME_BYTES].ljust(_NAME_BYTES, b"\0")

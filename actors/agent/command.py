@@ -43,10 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start(words: list[str], program: str) -> int:
-    from supervision.fork_server.hooks import forgo_fork_hooks
+    from supervision.fork_server.fork_hooks import drop_fork_hooks
 
     gc.disable()  # until the fork server is ready to fork: what is loaded until then stays, and is no garbage
-    forgo_fork_hooks()
+    drop_fork_hooks()
     from actors.agent.start import start
 
     return start(words, program)

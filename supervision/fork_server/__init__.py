@@ -13,5 +13,5 @@ line from what it knows by itself, so it does while actors are wedged. Nothing h
     shutdown.py    the ordered stop                    control.py      what may be asked
     lock.py        one agent for a directory           janitor.py      nothing left behind
     rehearsal.py   done once for all processes         gaps.py         what they make, on pages of their own
-    clean_pages.py given back when a start is over
+    page_release.py given back when a start is over
 """

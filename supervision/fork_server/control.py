@@ -107,9 +107,9 @@ def _actor_state(child: Child, question: GetTree) -> ActorState:
         last_incident=child.last_incident(),
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
     )
-    if child.slot is None:
+    if child.status_entry is None:
         return shown
-    seen = child.slot.read()
+    seen = child.status_entry.read()
     return replace(
         shown,
         mailbox=seen.mailbox,

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
 from ..wire import Frame
-from . import forking
+from . import launcher
 from .connection import Connection
-from .forking import Forking
+from .launcher import Launcher
 from .programs import accepts
 from .table import Child, Table
 
@@ -22,7 +22,7 @@ _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
 
 
-class Ground(forking.Ground, Protocol):
+class Ground(launcher.Ground, Protocol):
     """What the processes stand on: parts of the fork server."""
 
     table: Table
@@ -38,7 +38,7 @@ class Processes:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._abandoned: dict[int, Child] = {}
-        self._forking = Forking(ground, self._forked, self._not_forked)
+        self._forking = Launcher(ground, self._forked, self._not_forked)
 
     @property
     def abandoned(self) -> int:
@@ -167,8 +167,8 @@ class Processes:
         if child.cause is None and os.WIFSIGNALED(status):
             # killed from outside: the stacks, if any, are not a reason
             text = ""
-        if child.slot is not None and not message:
-            reading = child.slot.read()
+        if child.status_entry is not None and not message:
+            reading = child.status_entry.read()
             message = reading.message if reading.busy_since else ""
         exited = Exited(
             child.name,
@@ -196,11 +196,11 @@ class Processes:
                 log.error("the sockets of %s stay: %s", child.name, error)
         if child.uplink is not None:
             child.uplink.close()
-        if child.slot is not None:
-            ground.board.give_back(child.slot)
+        if child.status_entry is not None:
+            ground.status_page.give_back(child.status_entry)
         if child.blackbox is not None:
             child.blackbox.close()
-        child.uplink = child.slot = child.blackbox = None
+        child.uplink = child.status_entry = child.blackbox = None
         child.state, child.pid, child.memory_bytes, child.memory_at = "down", 0, 0, 0.0
 
 

@@ -34,25 +34,25 @@ from ..protocol import (
     Stop,
 )
 from ..spec import ChildSpec, Policy, SetPolicies, walk
-from ..status_page import Board
+from ..status_page import StatusPage
 from ..wire import Frame, WireError
 from . import control, heap_fill
-from .clean_pages import CleanPages
 from .connection import Connection
 from .disposables import Disposables
 from .janitor import Janitor
 from .lock import Lock
 from .loop import Loop
+from .page_release import PageRelease
 from .processes import Processes
 from .shutdown import OrderedStop, is_whole
 from .table import Child, Table
-from .warmup import functions, rehearse
+from .warmup import functions, warm_up
 from .watch import Watch, changed
 from .watchdog import Watchdog
 
 log = logging.getLogger(FORK_SERVER)
-_SPARE_SLOTS = 64
-_DYNAMIC_SLOTS = 1024
+_SPARE_ENTRIES = 64
+_DYNAMIC_ENTRIES = 1024
 _LAST_SECONDS = 2.0
 _AGAIN_SECONDS = 0.5
 """What the system refused for want of descriptors or processes is tried again so much later."""
@@ -72,7 +72,7 @@ class ForkServer:
         self._preload(application.preload)
         names = [name for name, _, _ in walk(application.tree)]
         self._policies = {name: application.policies.get(name, Policy()) for name in names}
-        self.board = Board(len(names) + (_DYNAMIC_SLOTS if application.dynamic else _SPARE_SLOTS))
+        self.status_page = StatusPage(len(names) + (_DYNAMIC_ENTRIES if application.dynamic else _SPARE_ENTRIES))
         self.log_file, self.incident_file = application.log_file, application.incident_file
         self.policy_file = application.policy_file
         self.stopping = self.whole_once = False
@@ -115,15 +115,15 @@ class ForkServer:
         """Leave as little as can be for each process to write to what it shares with the others."""
         prepare, loaded = [load(name) for name in self._application.prepare], functions()
         gc.freeze()  # what was loaded stays: to go through it once more takes longer than its garbage is worth
-        rehearse(self.names, self.board, prepare, loaded)
+        warm_up(self.names, self.status_page, prepare, loaded)
         del loaded
         heap_fill.one_heap()
-        self.clean_pages = CleanPages()
+        self.page_release = PageRelease()
         gc.collect()
         self._fillers = heap_fill.fill()
         gc.freeze()
         gc.enable()
-        self.clean_pages.give_back()
+        self.page_release.give_back()
 
     def _new_janitor(self) -> Janitor:
         return Janitor([self.names.path, self._lock.path], self._lock.fd)

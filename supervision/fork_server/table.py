@@ -10,7 +10,7 @@ from typing import Literal
 from ..blackbox import BlackBox
 from ..protocol import Cause, State
 from ..spec import ChildSpec, Policy, walk
-from ..status_page import Slot
+from ..status_page import StatusEntry
 from .connection import Connection
 from .loop import Timer
 
@@ -33,7 +33,7 @@ class Child:
     in_service_at: float = 0.0
     died_at: float = 0.0
     """When the last incarnation ended; 0: it was replaced, or there was none."""
-    slot: Slot | None = None
+    status_entry: StatusEntry | None = None
     blackbox: BlackBox | None = None
     uplink: Connection | None = None
     cause: Cause | None = None

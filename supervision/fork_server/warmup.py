@@ -30,7 +30,7 @@ from ..names import Names, NamingError
 from ..port import ActorPort
 from ..protocol import GetMetrics, Hello, Ready
 from ..running import Runner
-from ..status_page import Board, Slot
+from ..status_page import StatusEntry, StatusPage
 from ..uplink import Uplink
 from ..wire import Frame
 
@@ -46,8 +46,11 @@ def functions() -> list[FunctionType]:
     return [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
 
 
-def rehearse(
-    names: Names, board: Board, prepare: Iterable[Callable[[], None]] = (), loaded: Iterable[FunctionType] = ()
+def warm_up(
+    names: Names,
+    status_page: StatusPage,
+    prepare: Iterable[Callable[[], None]] = (),
+    loaded: Iterable[FunctionType] = (),
 ) -> None:
     """Opens and closes a few sockets, and leaves nothing open. Without it everything works, with more memory.
 
@@ -59,10 +62,10 @@ def rehearse(
     try:
         for function in prepare:  # not watched: what ran for it will not run again, and would only take room
             function()
-        seen = _profiled(names, board)
+        seen = _profiled(names, status_page)
         _bring_together(seen, [*loaded, *functions()])
         for _ in range(_ROUNDS):
-            asyncio.run(_life(names, board))
+            asyncio.run(_life(names, status_page))
     except (OSError, NamingError, AskError, TimeoutError) as error:
         log.warning("not rehearsed, the actors take more memory: %s", error)
 
@@ -73,7 +76,7 @@ def _forget_types() -> None:
     forget()
 
 
-def _profiled(names: Names, board: Board) -> dict[int, CodeType]:
+def _profiled(names: Names, status_page: StatusPage) -> dict[int, CodeType]:
     """Live once; the code that ran, in the order of its first call."""
     seen: dict[int, CodeType] = {}
 
@@ -84,7 +87,7 @@ def _profiled(names: Names, board: Board) -> dict[int, CodeType]:
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        asyncio.run(_life(names, board))
+        asyncio.run(_life(names, status_page))
     finally:
         sys.setprofile(before)
     return seen
@@ -104,12 +107,12 @@ def _copy(code: CodeType) -> CodeType:
     return code.replace(co_consts=inner)
 
 
-async def _life(names: Names, board: Board) -> None:
+async def _life(names: Names, status_page: StatusPage) -> None:
     """What every actor does, with nobody to see it."""
-    slot = board.take()
+    status_entry = status_page.take()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        stand_in = _StandIn(names, slot)
+        stand_in = _StandIn(names, status_entry)
         await stand_in.uplink.open(theirs)
         server = await serve(stand_in.inbox, stand_in.flusher, names.listen(NAME, 1))
         names.publish(NAME, 1)
@@ -121,7 +124,7 @@ async def _life(names: Names, board: Board) -> None:
     finally:
         ours.close()
         names.forget(NAME, 1)
-        board.give_back(slot)
+        status_page.give_back(status_entry)
     await asyncio.sleep(0.0)
 
 
@@ -138,10 +141,10 @@ class _StandIn:
 
     name = NAME
 
-    def __init__(self, names: Names, slot: Slot) -> None:
+    def __init__(self, names: Names, status_entry: StatusEntry) -> None:
         self.loop = asyncio.get_running_loop()
-        self.flusher, self._slot = Flusher(self.loop), slot
-        runner = self._runner = Runner(self.flusher, slot, self)
+        self.flusher, self._status_entry = Flusher(self.loop), status_entry
+        runner = self._runner = Runner(self.flusher, status_entry, self)
         self._port = ActorPort(NAME, 1, None, names, runner)
         self.inbox = self._port.inbox = _Inbox(self)
         self.uplink = self._port.uplink = Uplink(self)
@@ -150,8 +153,8 @@ class _StandIn:
 
     async def act(self) -> None:
         """A question to itself by its name, a message, a timer, a task, a line for the log that nobody reads."""
-        self._slot.beat(self.loop.time())
-        self._slot.count((0, 0, 0, 0, 0, 0))
+        self._status_entry.beat(self.loop.time())
+        self._status_entry.count((0, 0, 0, 0, 0, 0))
         fired = asyncio.Event()
         self.actor.after(0.0, fired.set)
         repeated = self.actor.every(60.0, fired.set, jitter=0.1)

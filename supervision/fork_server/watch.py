@@ -71,9 +71,9 @@ class Watch:
 
     def _check_heartbeat(self, child: Child, now: float) -> None:
         allowed = child.policy.heartbeat_seconds
-        if child.slot is None or child.cause is not None or not allowed or child.state == "down":
+        if child.status_entry is None or child.cause is not None or not allowed or child.state == "down":
             return
-        silent = now - max(child.slot.heartbeat, child.forked_at)
+        silent = now - max(child.status_entry.heartbeat, child.forked_at)
         if silent <= allowed:
             return
         text = f"no heartbeat for {silent:.1f} s"

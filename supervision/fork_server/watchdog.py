@@ -33,8 +33,8 @@ class Watchdog:
 
     def _root_is_well(self) -> bool:
         root = self._table.get(ROOT)
-        if root is None or root.slot is None:
+        if root is None or root.status_entry is None:
             # it is being replaced; if that does not end, the fork server itself ends
             return True
-        silent = time.monotonic() - max(root.slot.heartbeat, root.forked_at)
+        silent = time.monotonic() - max(root.status_entry.heartbeat, root.forked_at)
         return silent <= (root.policy.heartbeat_seconds or silent)

@@ -17,7 +17,7 @@ from supervision.message import Message
 from supervision.names import Names
 from supervision.port import ActorPort
 from supervision.running import Runner
-from supervision.status_page import Board
+from supervision.status_page import StatusPage
 
 
 class World(Protocol):
@@ -50,11 +50,11 @@ class _End:
 class _Node:
     """A real port in this process, without a fork server."""
 
-    def __init__(self, name: str, names: Names, actor: Actor, board: Board) -> None:
+    def __init__(self, name: str, names: Names, actor: Actor, status_page: StatusPage) -> None:
         self.end = _End()
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
-        runner = Runner(self.flusher, board.take(), self.end)
+        runner = Runner(self.flusher, status_page.take(), self.end)
         self.port = ActorPort(name, 1, None, names, runner)
         self.port.inbox = Inbox(self)
         self.port.actor = actor
@@ -146,8 +146,8 @@ async def world(kind: str, directory: Path, actor: Actor, answers: dict[type, Me
         async with harness:
             yield HarnessWorld(harness)
         return
-    names, board = Names(directory / "names"), Board(2)
-    nodes = [_Node("neighbour", names, Neighbour(answers), board), _Node("actor", names, actor, board)]
+    names, status_page = Names(directory / "names"), StatusPage(2)
+    nodes = [_Node("neighbour", names, Neighbour(answers), status_page), _Node("actor", names, actor, status_page)]
     for node in nodes:
         await node.start()
     try:

@@ -1,4 +1,4 @@
-"""Parts of the fork server that need no processes: lock, loop, order of the stop, board, black box."""
+"""Parts of the fork server that need no processes: lock, loop, order of the stop, status page, black box."""
 
 import os
 import socket
@@ -19,7 +19,7 @@ from supervision.fork_server.table import Child, Table
 from supervision.fork_server.watch import tick_seconds
 from supervision.protocol import Done, GetTree, Tree
 from supervision.spec import ChildSpec, Policy
-from supervision.status_page import Board, padded
+from supervision.status_page import StatusPage, padded
 from supervision.wire import Frame, Reader
 
 TREE = ChildSpec(
@@ -106,13 +106,13 @@ def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None
     assert tick_seconds([Policy(heartbeat_seconds=0)]) == 1.0
 
 
-def test_a_slot_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
-    board = Board(1)
-    slot = board.take()
-    slot.beat(12.5)
-    slot.begin(padded("x" * 500), 13.0)
-    slot.count((1, 2, 3, 4, 5, 6))
-    seen = slot.read()
+def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
+    status_page = StatusPage(1)
+    status_entry = status_page.take()
+    status_entry.beat(12.5)
+    status_entry.begin(padded("x" * 500), 13.0)
+    status_entry.count((1, 2, 3, 4, 5, 6))
+    seen = status_entry.read()
     assert (seen.heartbeat, seen.busy_since, seen.message) == (12.5, 13.0, "x" * 128)
     assert (seen.handled, seen.dropped, seen.dead_letters, seen.mailbox, seen.tasks, seen.outgoing) == (
         1,
@@ -122,12 +122,12 @@ def test_a_slot_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
         5,
         6,
     )
-    slot.end()
-    assert slot.read().busy_since == 0
+    status_entry.end()
+    assert status_entry.read().busy_since == 0
     with pytest.raises(IndexError):
-        board.take()
-    board.give_back(slot)
-    assert board.take().read().message == ""
+        status_page.take()
+    status_page.give_back(status_entry)
+    assert status_page.take().read().message == ""
 
 
 def test_the_black_box_tells_an_exception_from_stacks() -> None:

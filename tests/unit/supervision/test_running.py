@@ -6,7 +6,7 @@ import pytest
 
 from supervision.channel import Flusher
 from supervision.running import Runner, kind_of
-from supervision.status_page import Board
+from supervision.status_page import StatusPage
 
 
 @pytest.mark.parametrize(
@@ -24,10 +24,10 @@ def test_what_held_the_actor_is_counted_by_kind_not_by_pod(label: str, kind: str
 
 
 async def test_labels_of_a_hundred_thousand_pods_are_not_kept() -> None:
-    board = Board(1)
-    slot = board.take()
-    runner = Runner(Flusher(asyncio.get_running_loop()), slot, end=None)  # type: ignore[arg-type]
+    status_page = StatusPage(1)
+    status_entry = status_page.take()
+    runner = Runner(Flusher(asyncio.get_running_loop()), status_entry, end=None)  # type: ignore[arg-type]
     for number in range(100_000):
         runner.begin(f"status of {number}")
-    assert slot.read().message == "status of 99999"
+    assert status_entry.read().message == "status of 99999"
     assert len(runner._padded) < 1000

@@ -13,7 +13,7 @@ from supervision.fork_server import heap_fill, warmup
 from supervision.inbox import Inbox
 from supervision.message import known_types
 from supervision.names import Names
-from supervision.status_page import Board
+from supervision.status_page import StatusPage
 from supervision.wire import _decoders
 from tests.support.traces import left_by
 
@@ -24,34 +24,34 @@ def names(tmp_path: Path) -> Names:
 
 
 def test_a_rehearsal_leaves_nothing_open_and_nobody_listening(tmp_path: Path) -> None:
-    board = f"""
+    status_page = f"""
         from pathlib import Path
-        from supervision.status_page import Board
+        from supervision.status_page import StatusPage
         from supervision.names import Names
-        from supervision.fork_server.warmup import rehearse
-        names, board = Names(Path("{tmp_path}/names")), Board(1)
+        from supervision.fork_server.warmup import warm_up
+        names, status_page = Names(Path("{tmp_path}/names")), StatusPage(1)
     """
-    # the only slot of the board is free again: without it, taking one would fail
-    assert left_by("rehearse(names, board); board.take()", after=board) == []
+    # the only entry of the status page is free again: without it, taking one would fail
+    assert left_by("warm_up(names, status_page); status_page.take()", after=status_page) == []
     assert os.listdir(tmp_path / "names") == []
 
 
 def test_the_code_that_ran_is_the_same_code_elsewhere(names: Names) -> None:
     before = Inbox.put.__code__
-    warmup.rehearse(names, Board(1))
+    warmup.warm_up(names, StatusPage(1))
     assert Inbox.put.__code__ == before
     assert Inbox.put.__code__ is not before
 
 
 def test_after_a_rehearsal_every_message_type_can_be_read_at_once(names: Names) -> None:
-    warmup.rehearse(names, Board(1))
+    warmup.warm_up(names, StatusPage(1))
     assert set(known_types()) <= set(_decoders)
 
 
 def test_a_rehearsal_that_fails_keeps_nobody_from_starting(names: Names, caplog: pytest.LogCaptureFixture) -> None:
     shutil.rmtree(names.path)
     with caplog.at_level(logging.WARNING, "fork_server"):
-        warmup.rehearse(names, Board(1))
+        warmup.warm_up(names, StatusPage(1))
     assert "not rehearsed" in caplog.text
 
 

@@ -19,7 +19,7 @@ _LEAST_BYTES: Final = 256 << 10
 _HEAD: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s+(/.*)?\Z")
 
 
-class CleanPages:
+class PageRelease:
     """Of the files that are mapped now, and of the heap. Forked processes have them at the same addresses."""
 
     def __init__(self, smaps: Iterable[str] | None = None) -> None:

@@ -11,23 +11,23 @@ from typing import Any
 
 import pytest
 
-from supervision.fork_server import forking
-from supervision.fork_server.clean_pages import clean_ranges
+from supervision.fork_server import launcher
 from supervision.fork_server.fork import Plan
-from supervision.fork_server.forking import Forking
+from supervision.fork_server.launcher import Launcher
 from supervision.fork_server.loop import Loop
+from supervision.fork_server.page_release import clean_ranges
 from supervision.fork_server.table import Child
 from supervision.spec import ChildSpec, Policy
-from supervision.status_page import Board
+from supervision.status_page import StatusPage
 
 
 class Ground:
     """As little of a fork server as it takes."""
 
     def __init__(self) -> None:
-        self.loop, self.board = Loop(), Board(8)
+        self.loop, self.status_page = Loop(), StatusPage(8)
         self.names: Any = None
-        self.clean_pages: Any = self
+        self.page_release: Any = self
         self.own = os.open("/dev/null", os.O_RDONLY)
 
     def give_back(self) -> None: ...
@@ -56,9 +56,9 @@ class Seen:
         self.failed: list[str] = []
         self.refuse: set[str] = set()
         self.ground = Ground()
-        self.forking = Forking(self.ground, self._forked, lambda child, error: self.failed.append(child.name))
+        self.forking = Launcher(self.ground, self._forked, lambda child, error: self.failed.append(child.name))
         self._uplinks: list[socket.socket] = []
-        monkeypatch.setattr(forking, "fork_each", self._fork_each)
+        monkeypatch.setattr(launcher, "fork_each", self._fork_each)
 
     def order(self, *names: str) -> list[Child]:
         children = [Child(name, "root", ChildSpec(name=name, actor="x:A"), Policy()) for name in names]
@@ -152,9 +152,9 @@ def test_the_pages_given_back_are_those_of_large_files_that_nobody_has_written_t
 
 
 def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
-    from supervision.fork_server.clean_pages import CleanPages
+    from supervision.fork_server.page_release import PageRelease
 
-    pages = CleanPages()
+    pages = PageRelease()
     assert pages.ranges
     pages.give_back()
     assert sum(range(1000)) == 499500
@@ -162,10 +162,10 @@ def test_the_ranges_of_this_process_are_given_back_and_it_goes_on() -> None:
 
 FREED_AMID_THE_HEAP = """
 from pathlib import Path
-from supervision.fork_server.clean_pages import CleanPages
+from supervision.fork_server.page_release import PageRelease
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-pages = CleanPages()
+pages = PageRelease()
 blocks = [bytes(60_000) for _ in range(500)]
 del blocks[:-1]
 before = resident()

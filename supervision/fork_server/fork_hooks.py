@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 
-def forgo_fork_hooks() -> None:
+def drop_fork_hooks() -> None:
     """Have no library run its hooks around each fork. To be called before the libraries are imported.
 
     They make locks anew that another thread may have held. The fork server, which alone forks, has one thread; and for

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 from ..blackbox import BlackBox
 from ..names import Names
-from ..process import HEARTBEAT_SECONDS, Birth, live
-from ..status_page import Board
-from .clean_pages import CleanPages
+from ..process import HEARTBEAT_SECONDS, Launch, run_actor
+from ..status_page import StatusPage
 from .fork import Plan, fork_each
 from .loop import Loop
+from .page_release import PageRelease
 from .programs import execute
 from .table import Child
 
@@ -29,9 +29,9 @@ class Ground(Protocol):
     """What a process is given: by the fork server."""
 
     loop: Loop
-    board: Board
+    status_page: StatusPage
     names: Names
-    clean_pages: CleanPages
+    page_release: PageRelease
 
     def context(self) -> Any: ...
     def refresh(self) -> str: ...
@@ -47,7 +47,7 @@ class _Prepared:
     theirs: socket.socket | None = None
 
 
-class Forking:
+class Launcher:
     """Orders in; each comes back as forked, with the fork server's end of its uplink, or as failed."""
 
     def __init__(
@@ -95,7 +95,7 @@ class Forking:
             child.blackbox = BlackBox(child.name)
             if not child.spec.program:
                 prepared.ours, prepared.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-                child.slot = self._ground.board.take()
+                child.status_entry = self._ground.status_page.take()
         except OSError as error:
             self._failed(child, error)
             return None
@@ -107,13 +107,13 @@ class Forking:
         if prepared.theirs is None:
             # the program's own descriptors are all it gets: ours are closed when it is executed
             return Plan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
-        birth, kept = self._birth(child, box, prepared.theirs), (box.fd, prepared.theirs.fileno())
-        return Plan(title=child.name, body=lambda: live(birth), close=[fd for fd in private if fd not in kept])
+        launch, kept = self._launch(child, box, prepared.theirs), (box.fd, prepared.theirs.fileno())
+        return Plan(title=child.name, body=lambda: run_actor(launch), close=[fd for fd in private if fd not in kept])
 
-    def _birth(self, child: Child, box: BlackBox, uplink: socket.socket) -> Birth:
+    def _launch(self, child: Child, box: BlackBox, uplink: socket.socket) -> Launch:
         ground = self._ground
-        assert child.slot is not None  # noqa: S101 - made by _prepare
-        return Birth(
+        assert child.status_entry is not None  # noqa: S101 - made by _prepare
+        return Launch(
             name=child.name,
             incarnation=child.incarnation,
             actor=child.spec.actor or _SUPERVISOR,
@@ -121,10 +121,10 @@ class Forking:
             context=ground.context(),
             refresh=ground.refresh() if child.spec.actor else "",
             names=ground.names,
-            slot=child.slot,
+            status_entry=child.status_entry,
             blackbox=box,
             uplink=uplink,
             heartbeat_seconds=min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS),
             dynamic=ground.is_dynamic(),
-            settled=ground.clean_pages.give_back,
+            settled=ground.page_release.give_back,
         )
