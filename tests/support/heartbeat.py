@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from actors.api_clients.heartbeat_client import HeartbeatClient
+from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.messages import RecordEvent, RuntimeReport
 from actors.api_clients.node_addresses import Host
 from actors.container_manager.messages import GetNodeResources, NodeResources

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.kube_client import annotations_of
+from actors.api_clients.kube_client.actor import annotations_of
 from actors.cert_manager.signing_request import Standing
 from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller.session import recall

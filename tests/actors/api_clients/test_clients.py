@@ -7,9 +7,9 @@ import logging
 
 import pytest
 
-from actors.api_clients.event_client import EventClient
-from actors.api_clients.heartbeat_client import HeartbeatClient
-from actors.api_clients.kube_client import KubeClient
+from actors.api_clients.event_client.actor import EventClient
+from actors.api_clients.heartbeat_client.actor import HeartbeatClient
+from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.messages import ApiCall, ClientState, GetClientState, RecordEvent
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.event_client import EventClient
+from actors.api_clients.event_client.actor import EventClient
 from actors.api_clients.messages import RecordEvent
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness

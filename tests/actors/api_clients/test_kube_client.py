@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.kube_client import UPKEEP_SECONDS, KubeClient
+from actors.api_clients.kube_client.actor import UPKEEP_SECONDS, KubeClient
 from actors.api_clients.messages import (
     ApiAnswer,
     ApiCall,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from actors.api_clients.joining import ApiActor
+from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import CredentialsChanged
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
@@ -52,9 +52,9 @@ def test_the_certificate_inside_the_kubeconfig_gives_way_to_the_rotated_one(tmp_
 
 
 def test_every_client_asks_cert_manager_when_it_starts():
-    from actors.api_clients.event_client import EventClient
-    from actors.api_clients.heartbeat_client import HeartbeatClient
-    from actors.api_clients.kube_client import KubeClient
+    from actors.api_clients.event_client.actor import EventClient
+    from actors.api_clients.heartbeat_client.actor import HeartbeatClient
+    from actors.api_clients.kube_client.actor import KubeClient
 
     for kind in (KubeClient, EventClient, HeartbeatClient):
         assert "cert_manager" in kind.feeders

@@ -7,9 +7,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.api_clients.event_backlog import Backlog
-from actors.api_clients.event_correlation import CACHE, COMBINED, Correlated, Correlator, Happening, Recent, event_name
-from actors.api_clients.event_object import count_patch, event_object, involved_object
+from actors.api_clients.event_client.backlog import Backlog
+from actors.api_clients.event_client.correlation import (
+    CACHE,
+    COMBINED,
+    Correlated,
+    Correlator,
+    Happening,
+    Recent,
+    event_name,
+)
+from actors.api_clients.event_client.event_object import count_patch, event_object, involved_object
 
 SECOND = 10**9
 

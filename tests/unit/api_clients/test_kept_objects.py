@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients import kept_objects
-from actors.api_clients.kept_object import IDLE_SECONDS
-from actors.api_clients.kept_objects import KeptObjects
+from actors.api_clients.kube_client.actor import object_cache
+from actors.api_clients.kube_client.cached_object import IDLE_SECONDS
+from actors.api_clients.kube_client.object_cache import KeptObjects
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.shared.api.client import Answer, Event
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
@@ -116,7 +116,7 @@ async def test_one_watch_serves_every_pod_and_ends_with_the_last() -> None:
 async def test_watches_have_an_upper_bound_beyond_which_objects_are_read_when_they_are_old(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kept_objects, "MAX_WATCHES", 2)
+    monkeypatch.setattr(object_cache, "MAX_WATCHES", 2)
     site = Site("Watch")
     site.server.objects = {str(number): body(str(number)) for number in range(4)}
     site.objects.refer("pod", {ref(str(number)): True for number in range(4)})

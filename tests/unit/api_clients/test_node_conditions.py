@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from actors.api_clients.node_conditions import Change, find, joined, with_pressure, with_ready
+from actors.api_clients.heartbeat_client.node_status.conditions import (
+    Change,
+    find,
+    joined,
+    with_pressure,
+    with_ready,
+)
 
 EARLIER, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 PRESSURES = [

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.api_clients.node_patch import node_patch, without_empty
-from actors.api_clients.node_status import changed
+from actors.api_clients.heartbeat_client.node_status.patch import node_patch, without_empty
+from actors.api_clients.heartbeat_client.node_status.status import changed
 from tests.support.apiserver.strategic import strategic_merge
 
 TEXT = st.text("ab", max_size=2)

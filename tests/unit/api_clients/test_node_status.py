@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.declared_features import declared_features
+from actors.api_clients.heartbeat_client.node_status.declared_features import declared_features
+from actors.api_clients.heartbeat_client.node_status.fact_sources import in_order
+from actors.api_clients.heartbeat_client.node_status.facts import Facts, Image, Machine, Place, Resources
+from actors.api_clients.heartbeat_client.node_status.patch import node_patch
+from actors.api_clients.heartbeat_client.node_status.quantities import written
+from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
+from actors.api_clients.heartbeat_client.node_status.status import changed, compute
 from actors.api_clients.messages import NodePressure, RuntimeReport
-from actors.api_clients.node_facts import Facts, Image, Machine, Place, Resources
-from actors.api_clients.node_gathering import in_order
-from actors.api_clients.node_patch import node_patch
-from actors.api_clients.node_quantity import written
-from actors.api_clients.node_status import changed, compute
-from actors.api_clients.runtime_state import RuntimeState
 from tests.support.apiserver.quantities import canonical
 
 PLACE = Place(name="n1", kubelet_version="v1.36.2+x", kubelet_port=10250)

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.node_status import Computed
-from actors.api_clients.node_writer import NodeWriter
+from actors.api_clients.heartbeat_client.node_status.status import Computed
+from actors.api_clients.heartbeat_client.node_writer import NodeWriter
 from tests.support.apiserver.strategic import strategic_merge
 
 Json = dict[str, Any]

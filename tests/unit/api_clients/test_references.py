@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from actors.api_clients.kube_client.pod_references import references
 from actors.api_clients.messages import ObjectRef
-from actors.api_clients.references import references
 from actors.shared.kube.codec import decode_pod
 
 

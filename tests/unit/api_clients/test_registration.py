@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from actors.api_clients.node_machine import architecture, read_machine
-from actors.api_clients.node_patch import node_patch
-from actors.api_clients.registration import Plan, is_device, new_node, pause_after, reconciled
+from actors.api_clients.heartbeat_client.node_status.machine import architecture, read_machine
+from actors.api_clients.heartbeat_client.node_status.patch import node_patch
+from actors.api_clients.heartbeat_client.registration import Plan, is_device, new_node, pause_after, reconciled
 
 ATTACH = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 

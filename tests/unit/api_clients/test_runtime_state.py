@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
 from actors.api_clients.messages import RuntimeReport
-from actors.api_clients.runtime_state import RuntimeState
 
 BEGAN = 1000.0
 

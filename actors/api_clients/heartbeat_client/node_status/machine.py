@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from .node_facts import Machine
+from .facts import Machine
 
 ARCHITECTURES: Final = {
     "x86_64": "amd64",

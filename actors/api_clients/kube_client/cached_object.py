@@ -12,10 +12,9 @@ from urllib.parse import quote
 
 import msgspec
 
+from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.shared.api.errors import ApiError, Forbidden, NotFound
 from supervision.errors import UNREADABLE
-
-from .messages import ObjectRef, ObjectState
 
 if TYPE_CHECKING:
     from actors.shared.api.client import ApiClient

@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
+from actors.api_clients.requests import Caller, Json
 from actors.shared.api.errors import AlreadyExists, ApiError, NotFound
 
-from .calling import Caller, Json
-from .node_patch import CONTENT_TYPE, node_patch
-from .node_status import Computed, changed, difference
+from .node_status.patch import CONTENT_TYPE, node_patch
+from .node_status.status import Computed, changed, difference
 
 TRIES: Final = 5
 NODES: Final = "/api/v1/nodes"

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from .node_conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
-from .node_facts import Facts, Image, Place
-from .node_patch import node_patch, without_empty
-from .node_quantity import written
-from .registration import is_device
+from actors.api_clients.heartbeat_client.registration import is_device
+
+from .conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
+from .facts import Facts, Image, Place
+from .patch import node_patch, without_empty
+from .quantities import written
 
 Json = dict[str, Any]
 NAMES_PER_IMAGE: Final = 5

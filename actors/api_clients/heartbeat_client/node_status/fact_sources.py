@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from actors.api_clients.messages import NodePressure, RuntimeHandlerReport, RuntimeReport
+from actors.api_clients.node_addresses import AddressError, Host, choose, specified_ips
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImages
 from supervision.actor import AskError, DisposableError
 
-from .messages import NodePressure, RuntimeHandlerReport, RuntimeReport
-from .node_addresses import AddressError, Host, choose, specified_ips
-from .node_facts import Facts, Image, Json, Resources
+from .facts import Facts, Image, Json, Resources
 
 if TYPE_CHECKING:
-    from .joining import ApiActor
+    from actors.api_clients.api_actor import ApiActor
 
 ASK_SECONDS: Final = 10.0
 IMAGES_SECONDS: Final = 30.0

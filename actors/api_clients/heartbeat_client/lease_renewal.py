@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from actors.api_clients.requests import Caller, Json, Pause
 from actors.shared.api.errors import ApiError, Conflict, NotFound
 
-from .calling import Caller, Json, Pause
 from .lease import COLLECTION, FIRST_PAUSE, LAST_PAUSE, QUICK_TRIES, renewed
 
 

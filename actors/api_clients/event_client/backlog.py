@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from .event_correlation import Correlated, Key, Recent
+from .correlation import Correlated, Key, Recent
 
 LIMIT: Final = 1000
 

@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from .kept_object import IDLE_SECONDS, KeptObject, Owner
-from .messages import ObjectRef, ObjectState
+from actors.api_clients.messages import ObjectRef, ObjectState
+
+from .cached_object import IDLE_SECONDS, KeptObject, Owner
 
 MAX_WATCHES: Final = 300
 """Each is a connection: beyond these, objects are asked for when they are old (strategy Cache)."""

@@ -6,9 +6,8 @@ from typing import Final
 
 import msgspec
 
+from actors.api_clients.messages import RuntimeReport
 from actors.shared.config.fields.duration import Duration
-
-from .messages import RuntimeReport
 
 DOWN_SECONDS: Final = 30.0
 """Without a good answer for so long the runtime is down (maxWaitForContainerRuntime)."""

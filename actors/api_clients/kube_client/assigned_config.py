@@ -9,9 +9,8 @@ from typing import Final
 
 import msgspec
 
+from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.config_controller.messages import ConfigMapAssigned
-
-from .messages import ObjectRef, ObjectState
 
 ANNOTATION: Final = "troupelet.io/kubelet-config"
 """`namespace/name` or `namespace/name/key`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from .event_correlation import Correlated, Happening
+from .correlation import Correlated, Happening
 
 Json = dict[str, Any]
 COMPONENT: Final = "kubelet"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .node_machine import architecture
+from .node_status.machine import architecture
 
 Json = dict[str, Any]
 FIRST_PAUSE, LAST_PAUSE = 0.1, 7.0

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from .messages import NodePressure
+from actors.api_clients.messages import NodePressure
+
 from .runtime_state import RuntimeState
 
 Json = dict[str, Any]

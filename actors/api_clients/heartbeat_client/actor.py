@@ -14,6 +14,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from actors.api_clients.api_actor import ApiActor
+from actors.api_clients.messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
+from actors.api_clients.node_addresses import THIS_HOST, Host, specified_ips
 from actors.cert_manager.messages import NodeAddresses
 from actors.pleg.messages import PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
@@ -24,22 +27,19 @@ from supervision.actor import Address, on
 from supervision.complaints import Complaints
 from supervision.protocol import Hello
 
-from .declared_features import declared_features
-from .joining import ApiActor
 from .lease import JITTER, renew_seconds
-from .lease_keeper import LeaseKeeper
-from .messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
-from .node_addresses import THIS_HOST, Host, specified_ips
-from .node_conditions import is_ready
+from .lease_renewal import LeaseKeeper
 from .node_events import NodeEvents, condition_event
-from .node_facts import Facts, Json, Place, pod_cidr
-from .node_gathering import Gathering
-from .node_machine import read_machine
-from .node_status import Computed, compute
+from .node_status.conditions import is_ready
+from .node_status.declared_features import declared_features
+from .node_status.fact_sources import Gathering
+from .node_status.facts import Facts, Json, Place, pod_cidr
+from .node_status.machine import read_machine
+from .node_status.report_schedule import Reporting
+from .node_status.runtime_state import RuntimeState
+from .node_status.status import Computed, compute
 from .node_writer import NodeWriter
 from .registration import FIRST_PAUSE, Plan, new_node, pause_after, reconciled
-from .reporting import Reporting
-from .runtime_state import RuntimeState
 from .startup_times import StartupTimes, agent_started, since_boot
 
 FAST_SECONDS: Final = 0.1

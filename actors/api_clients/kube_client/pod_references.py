@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from actors.api_clients.messages import ObjectRef
 from actors.shared.kube import pods
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import Volume
-
-from .messages import ObjectRef
 
 ENDED = ("Succeeded", "Failed")
 

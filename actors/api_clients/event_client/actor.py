@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.api_clients.api_actor import ApiActor, client_limits
+from actors.api_clients.messages import RecordEvent
 from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,
@@ -26,11 +28,9 @@ from actors.shared.api.errors import (
 )
 from supervision.actor import Address, on
 
-from .event_backlog import Backlog
-from .event_correlation import Correlated, Correlator, Happening
+from .backlog import Backlog
+from .correlation import Correlated, Correlator, Happening
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
-from .joining import ApiActor, client_limits
-from .messages import RecordEvent
 
 PAUSE_SECONDS: Final = 10.0
 """Between tries while the server is away; the first is shorter at random, so that nodes do not return together."""

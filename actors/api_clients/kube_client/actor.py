@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from actors.api_clients.api_actor import ApiActor, client_limits
+from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, GetServices, ObjectRef, ObjectState, Services
 from actors.config_controller.messages import ConfigMapAssigned
 from actors.shared.api.errors import ApiError
 from actors.shared.kube import codec
@@ -20,12 +22,10 @@ from supervision.backoff import BackoffPolicy
 from supervision.errors import UNREADABLE
 
 from .assigned_config import Assignment, assigned, assignment
-from .joining import ApiActor, client_limits
-from .kept_collection import KeptCollection, trimmed_service
-from .kept_objects import DEFAULT_TTL, NODE, KeptObjects
-from .messages import ApiAnswer, ApiCall, GetObject, GetServices, ObjectRef, ObjectState, Services
+from .cached_collection import KeptCollection, trimmed_service
+from .object_cache import DEFAULT_TTL, NODE, KeptObjects
 from .pod_feed import PodFeed
-from .references import references
+from .pod_references import references
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector, Store

@@ -1,0 +1,7 @@
+"""Events, written to the log and to the API server.
+
+- `actor`: messages in, requests out
+- `correlation`: which events are counted, combined or dropped as spam
+- `backlog`: events that the server does not have yet
+- `event_object`: the Event of core/v1 and the patch of its count
+"""

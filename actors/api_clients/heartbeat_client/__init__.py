@@ -1,0 +1,10 @@
+"""The Node object and its Lease.
+
+- `actor`: messages in and out
+- `registration`: the Node as it is registered, and what is reconciled of one that exists
+- `lease`, `lease_renewal`: the Lease, and its renewal every quarter of its duration
+- `node_status/`: the status: from what it is computed, and how
+- `node_writer`: the requests that create the Node and patch its status
+- `node_events`: events of the Node
+- `startup_times`: metrics of the way from boot to the first Ready
+"""

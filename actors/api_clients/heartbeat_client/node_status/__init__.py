@@ -1,0 +1,10 @@
+"""The status of the Node, computed from the API's object and the facts of this node.
+
+- `fact_sources`: where the facts come from: container_manager, image_manager, pleg, the host
+- `facts`: the facts, as one immutable value
+- `status`: the whole status; `conditions`: Ready and the pressure conditions
+- `runtime_state`: whether runtime, PLEG and network are ready
+- `machine`: what the host says of itself; `declared_features`; `quantities`: amounts in canonical form
+- `patch`: the strategic merge patch between two Nodes
+- `report_schedule`: when an unchanged status is written again
+"""
