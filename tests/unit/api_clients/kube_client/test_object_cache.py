@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.kube_client.actor import object_cache
+from actors.api_clients.kube_client import object_cache
 from actors.api_clients.kube_client.cached_object import IDLE_SECONDS
 from actors.api_clients.kube_client.object_cache import KeptObjects
 from actors.api_clients.messages import ObjectRef, ObjectState
