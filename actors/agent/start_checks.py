@@ -47,17 +47,17 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
 
 def _reservations(agent: Agent) -> Iterator[Problem]:
     """No more may be kept from pods than there is."""
-    from actors.container_manager import node
+    from actors.container_manager import node_resources
 
     config = agent.config
     if not (config.kubeReserved or config.systemReserved or config.reservedSystemCPUs):
         return
     try:
-        capacity = node.capacity(config, _existing(agent.root_dir))
+        capacity = node_resources.capacity(config, _existing(agent.root_dir))
     except OSError as error:
         yield Problem("--root-dir", agent.root_dir, f"cannot be measured: {error.strerror}")
         return
-    for name, amount in node.reserved(config).items():
+    for name, amount in node_resources.reserved(config).items():
         if name in capacity and amount > capacity[name]:
             rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
             yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")

@@ -14,9 +14,9 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor, Address, on
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
-from .files import file_stamp
+from .file_stamp import file_stamp
+from .local_serving import OwnServing
 from .messages import GetServingCertificate, NodeAddresses, ServingCertificate
-from .own_serving import OwnServing
 
 if TYPE_CHECKING:
     from .client_certificate import ClientCertificate

@@ -16,7 +16,9 @@ from supervision.actor import Actor, DisposableError
 
 from . import signing_request
 from .certificate import Certificate
-from .client_files import ConfigFile, Reading
+from .certificate_request import STORE, WORK_SECONDS, Order, Pursuit
+from .certificate_store import Followed, Pair, Store
+from .client_kubeconfig import ConfigFile, Reading
 from .client_plan import (
     ORGANIZATION,
     Action,
@@ -30,9 +32,7 @@ from .client_plan import (
     to_keep,
     to_rotate,
 )
-from .pursuit import WORK_SECONDS, Order, Pursuit
 from .rotation import due_at, ended, is_due
-from .store import Followed, Pair, Store
 
 CLIENTS: Final = ("api_clients/kube_client", "api_clients/heartbeat_client", "api_clients/event_client")
 TTL: Final = "kubelet_certificate_manager_client_ttl_seconds"
@@ -137,7 +137,7 @@ class ClientCertificate:
         path = self.store.current_path
         arguments = {"path": self._agent.kubeconfig, "text": kubeconfig.render(access, path, path)}
         try:
-            await self._actor.disposable("actors.cert_manager.store:write_file", arguments, deadline=WORK_SECONDS)
+            await self._actor.disposable(f"{STORE}:write_file", arguments, deadline=WORK_SECONDS)
         except DisposableError as error:
             self._say(f"cannot write {self._agent.kubeconfig}: {error}")
             return False
@@ -153,7 +153,7 @@ class ClientCertificate:
             "config": self._agent.kubeconfig,
         }
         try:
-            await self._actor.disposable("actors.cert_manager.store:keep_given", arguments, deadline=WORK_SECONDS)
+            await self._actor.disposable(f"{STORE}:keep_given", arguments, deadline=WORK_SECONDS)
         except DisposableError as error:
             self._actor.log.warning("the pair of %s is not put in its place: %s", self._agent.kubeconfig, error)
 

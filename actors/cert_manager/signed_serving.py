@@ -12,11 +12,11 @@ from supervision.actor import Actor
 
 from . import signing_request
 from .certificate import BadCertificate, Certificate
+from .certificate_request import Order, Pursuit
+from .certificate_store import Followed, Pair, Store, load_pair
 from .client_plan import ORGANIZATION, node_user
-from .decide import names_to_sign, to_request
 from .messages import NodeAddresses
-from .pursuit import Order, Pursuit
-from .store import Followed, Pair, Store, load_pair
+from .serving_plan import names_to_sign, to_request
 
 ERRORS: Final = "kubelet_server_expiration_renew_errors"
 ROTATION: Final = "kubelet_certificate_manager_server_rotation_seconds"

@@ -27,13 +27,9 @@ from supervision.actor import Actor, Address, on
 from supervision.complaints import Complaints
 from supervision.protocol import Hello
 
-from . import node
-from .admissions import Admission, Admissions
-from .cgroups import PodCgroups
-from .chores import Chores
-from .claim import Claim
-from .driver import DriverChoice
-from .leaving import Leaving
+from . import node_resources
+from .cgroup_driver import DriverChoice
+from .cgroup_lock import Claim
 from .ledger import Entry, Ledger, entry_of
 from .messages import (
     AdmissionFailed,
@@ -47,12 +43,16 @@ from .messages import (
     ResizePod,
     StopCounting,
 )
+from .pending_admissions import Admission, Admissions
+from .periodic_tasks import Chores
+from .pod_cgroups import PodCgroups
 from .pod_limits import larger, milli_to_shares, pod_limits, rules_of, size_name
 from .pressure import refuse
+from .pressure_monitor import Shortage
+from .qos_limits import tier_limits
 from .reserved_cgroups import hold_reserved
-from .shortage import Shortage
-from .slices import SliceError, Slices
-from .tiers import tier_limits
+from .shutdown_admission import Leaving
+from .systemd_slices import SliceError, Slices
 
 HOLD_SECONDS: Final = 1.0
 """The longest that new pods wait for the workers to tell what runs."""
@@ -76,8 +76,8 @@ class ContainerManager(Actor):
     async def on_start(self) -> None:
         self._agent = cast(Agent, self.context)
         os.makedirs(self._agent.root_dir, 0o750, exist_ok=True)
-        self._capacity = node.capacity(self._agent.config, self._agent.root_dir, self._host)
-        self._allocatable = node.allocatable(
+        self._capacity = node_resources.capacity(self._agent.config, self._agent.root_dir, self._host)
+        self._allocatable = node_resources.allocatable(
             self._capacity,
             self._agent.config,
             with_thresholds=not self._agent.flags.get("experimental-allocatable-ignore-eviction"),
@@ -151,7 +151,7 @@ class ContainerManager(Actor):
 
     async def _enforce(self) -> None:
         """Hold all pods together to what the node can give, and the tiers to their shares."""
-        most = node.enforced(self._capacity, self._agent.config)
+        most = node_resources.enforced(self._capacity, self._agent.config)
         limits = Limits(
             cpu_shares=milli_to_shares(most["cpu"]),
             memory_bytes=most["memory"] if most["memory"] > 0 else UNLIMITED,
@@ -201,7 +201,7 @@ class ContainerManager(Actor):
     async def _set_tiers(self, *, again: bool = False) -> None:
         """Those that are to be other than they were set; with `again` all."""
         config = self._agent.config
-        memory = max(0, self._capacity["memory"] - node.reserved(config).get("memory", 0))
+        memory = max(0, self._capacity["memory"] - node_resources.reserved(config).get("memory", 0))
         for qos, limits in tier_limits(self._ledger, memory, config.qosReserved).items():
             if again or self._tiers.get(qos) != limits:
                 await self._cgroups.set_tier(qos, limits)

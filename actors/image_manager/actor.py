@@ -22,9 +22,9 @@ from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.backoff import Backoff, BackoffPolicy
 
-from .accounts import identify
-from .asked import Asked, Outcome
-from .collect import Disk, ImageRecord, Thresholds, observe, plan
+from .credential_plugins import Account, Plugins
+from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan
+from .image_reference import Reference, ReferenceInvalid, parse, pull_policy
 from .keyring import Credential, qualified, read_docker_config
 from .messages import (
     EnsureImage,
@@ -37,11 +37,11 @@ from .messages import (
     NodeImages,
 )
 from .node_credentials import NodeCredentials
-from .plugins import Account, Plugins
+from .pending_pulls import Asked, Outcome
+from .pull_events import Announcer
+from .pull_queue import Pulls
 from .pull_request import auth, image_spec, sandbox
-from .pulls import Pulls
-from .references import Reference, ReferenceInvalid, parse, pull_policy
-from .told import Announcer
+from .service_accounts import identify
 
 BACKOFF = BackoffPolicy(first=10.0, maximum=300.0, jitter=0.0, reset_after=600.0, free=0)
 CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"

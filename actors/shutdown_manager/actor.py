@@ -25,10 +25,10 @@ from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
 from supervision.complaints import Complaints
 
-from .journal import Journal, Last, boot_id, seconds, stamp
 from .logind import DROP_IN_DIR, Logind, LogindError
 from .messages import NodeShutdown
-from .sequence import REPEAT_SECONDS, Ending
+from .shutdown_state import Journal, Last, boot_id, seconds, stamp
+from .termination_order import REPEAT_SECONDS, Ending
 
 RETRY_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 0.2

@@ -11,7 +11,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 
-ASK = "actors.container_manager.runtime_driver:ask"
+ASK = "actors.container_manager.runtime_cgroup_driver:ask"
 V1 = ("cpu,cpuacct", "memory", "pids", "name=systemd")
 FILES = {
     "cpu,cpuacct": ("cpu.shares", "cpu.cfs_quota_us", "cpu.cfs_period_us"),

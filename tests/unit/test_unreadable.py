@@ -25,7 +25,7 @@ from actors.shared.api.reflector import read_item, read_list
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.feed import uid_of
 from actors.shared.kube.node_addresses import host_ips
-from actors.shutdown_manager.journal import FILE, Journal
+from actors.shutdown_manager.shutdown_state import FILE, Journal
 from actors.status_manager.memory import ProbeMemory
 from actors.volume_manager.csi import records
 

@@ -9,7 +9,7 @@ import pytest
 
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
-from actors.cert_manager.selfsigned import create
+from actors.cert_manager.self_signed import create
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Authentication, X509Authentication
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -112,5 +112,5 @@ def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_only_looks_
 
     run(start())
     again = run(start(serverTLSBootstrap=True, rotateCertificates=True))
-    assert [function for function, _ in again.disposed] == ["actors.cert_manager.store:look_at_pair"]
+    assert [function for function, _ in again.disposed] == ["actors.cert_manager.certificate_store:look_at_pair"]
     assert {type(message) for _, message in again.outbox} == {ServingCertificate}

@@ -7,7 +7,7 @@ from supervision.actor import DisposableError
 from supervision.protocol import Hello
 from tests.support.managed_host import admit, pod
 
-READ, HEARTBEAT = "actors.container_manager.signals:read", "api_clients/heartbeat_client"
+READ, HEARTBEAT = "actors.container_manager.eviction_signals:read", "api_clients/heartbeat_client"
 
 
 def short_of_memory(host, left):

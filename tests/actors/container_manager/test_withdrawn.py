@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from actors.container_manager import cgroups
+from actors.container_manager import pod_cgroups
 from actors.container_manager.actor import HOLD_SECONDS, RETRY_SECONDS
-from actors.container_manager.leaving import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -22,6 +21,7 @@ from actors.container_manager.messages import (
     ResizePod,
     StopCounting,
 )
+from actors.container_manager.shutdown_admission import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -215,7 +215,7 @@ def kills(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The cgroups whose processes are killed, which never end."""
     found: list[str] = []
     monkeypatch.setattr(CgroupTree, "kill", lambda _, path: found.append(path) or 1)
-    monkeypatch.setattr(cgroups, "_KILL_PAUSE", 0.01)
+    monkeypatch.setattr(pod_cgroups, "_KILL_PAUSE", 0.01)
     return found
 
 
@@ -232,7 +232,7 @@ async def test_a_pod_that_comes_back_while_what_was_left_of_it_is_killed_is_spar
         await manager.wait(lambda: len(kills) > 1)
         assert isinstance(await admit(manager, "u1", pod(), running=True), PodAdmitted)
         count = len(kills)
-        assert count < cgroups._KILL_ROUNDS
+        assert count < pod_cgroups._KILL_ROUNDS
         await asyncio.sleep(0.1)
         await manager.advance(RETRY_SECONDS[-1])
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from actors.cert_manager import selfsigned
+from actors.cert_manager import self_signed
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
@@ -65,7 +65,7 @@ class Node:
         self.authority = Authority(tmp_path / "ca")
         self.port = free_port()
         self.cert = (str(tmp_path / "s.crt"), str(tmp_path / "s.key"))
-        selfsigned.create(*self.cert, "n", ["n", "127.0.0.1"])
+        self_signed.create(*self.cert, "n", ["n", "127.0.0.1"])
         self.ca = str(self.authority.path) if with_ca else ""
         x509 = X509Authentication(clientCAFile=self.ca)
         base = KubeletConfiguration()
@@ -183,7 +183,7 @@ def test_a_new_serving_certificate_is_used_by_new_connections(tmp_path):
     async def story(node: Node) -> None:
         assert (await node.fetch("/pods"))[0] == 200
         node.cert = (str(tmp_path / "t.crt"), str(tmp_path / "t.key"))
-        selfsigned.create(*node.cert, "n", ["127.0.0.1"])
+        self_signed.create(*node.cert, "n", ["127.0.0.1"])
         await node.harness.deliver(ServingCertificate(*node.cert, node.ca, 2), "cert_manager")
         assert (await node.fetch("/pods"))[0] == 200
 

@@ -24,10 +24,10 @@ from actors.shutdown_manager.actor import (
     SAY_SECONDS,
     ShutdownManager,
 )
-from actors.shutdown_manager.journal import FILE
 from actors.shutdown_manager.logind import DROP_IN
 from actors.shutdown_manager.messages import NodeShutdown
-from actors.shutdown_manager.sequence import REPEAT_SECONDS
+from actors.shutdown_manager.shutdown_state import FILE
+from actors.shutdown_manager.termination_order import REPEAT_SECONDS
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.actor import AskError
 from supervision.harness import Harness, VirtualClock

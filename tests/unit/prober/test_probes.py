@@ -104,7 +104,7 @@ async def test_a_target_that_hangs_or_is_not_there_is_a_failure_in_time():
 
 
 async def test_a_certificate_of_nobody_is_good_enough(tmp_path):
-    from actors.cert_manager.selfsigned import create
+    from actors.cert_manager.self_signed import create
 
     create(cert_file=str(tmp_path / "c"), key_file=str(tmp_path / "k"), host="other", names=["other"])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from actors.cert_manager.certificate import BadCertificate
-from actors.cert_manager.keys import request
-from actors.cert_manager.store import KEPT, Store, install, load_pair
+from actors.cert_manager.certificate_store import KEPT, Store, install, load_pair
+from actors.cert_manager.signing_keys import request
 from tests.support.apiserver.authority import Authority
 
 USER = "system:node:n1"

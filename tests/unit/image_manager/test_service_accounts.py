@@ -7,9 +7,9 @@ import json
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.image_manager.accounts import identify
-from actors.image_manager.plugin_program import PluginFailed
-from actors.image_manager.plugins import Account, Identity
+from actors.image_manager.credential_plugins import Account, Identity
+from actors.image_manager.plugin_process import PluginFailed
+from actors.image_manager.service_accounts import identify
 from actors.shared.config.sources.credential_providers import Provider, TokenAttributes
 
 POD = Account("ns", "robot", "p", "u")

@@ -14,7 +14,7 @@ from actors.shared.api.errors import NoCredentials
 from actors.shared.api.tls import context
 
 from .certificate import BadCertificate, Certificate, read
-from .files import file_stamp
+from .file_stamp import file_stamp
 
 FRESH_SECONDS: Final = 5.0
 

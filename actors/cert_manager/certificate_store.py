@@ -18,7 +18,7 @@ from actors.shared.api.kubeconfig import load, read_bounded
 from actors.shared.linux.private_file import write_private
 
 from .certificate import BadCertificate, Certificate, read
-from .files import file_stamp
+from .file_stamp import file_stamp
 
 KEPT: Final = 3
 """Files, that of the link among them; older ones are removed."""

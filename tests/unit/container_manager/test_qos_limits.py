@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.container_manager.ledger import Entry, Ledger
-from actors.container_manager.tiers import tier_limits
+from actors.container_manager.qos_limits import tier_limits
 from actors.shared.linux.cgroup_limits import UNLIMITED
 
 AMOUNTS = st.lists(st.integers(0, 1000), max_size=5)

@@ -12,7 +12,7 @@ import msgspec
 from actors.shared.config.sources.credential_providers import Provider
 
 from .keyring import Credential, Keyring, fits
-from .plugin_program import PluginFailed, Request, Response, ask
+from .plugin_process import PluginFailed, Request, Response, ask
 
 PURGE_SECONDS: Final = 900.0
 

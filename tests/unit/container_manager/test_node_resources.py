@@ -2,7 +2,7 @@
 
 import os
 
-from actors.container_manager.node import allocatable, capacity, enforced, huge_pages, most_pods
+from actors.container_manager.node_resources import allocatable, capacity, enforced, huge_pages, most_pods
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 TOTAL = {"cpu": 4000, "memory": 1000 << 20, "ephemeral-storage": 1000, "pods": 110, "hugepages-2Mi": 20 << 20}

@@ -35,7 +35,7 @@ class Shortage:
 
     async def look(self) -> None:
         arguments = {"disks": await self._disks(), "host": self._host}
-        function = "actors.container_manager.signals:read"
+        function = "actors.container_manager.eviction_signals:read"
         try:
             found = await self._actor.disposable(function, arguments, deadline=_READ_SECONDS)
         except DisposableError as error:

@@ -15,7 +15,7 @@ from actors.shared.linux.cgroup_names import CgroupName, join, path_of, unescape
 from actors.shared.linux.cgroup_tree import CgroupTree
 
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED
-from .slices import Slices
+from .systemd_slices import Slices
 
 PODS: Final = "kubepods"
 TIERS: Final = {GUARANTEED: (), BURSTABLE: ("burstable",), BEST_EFFORT: ("besteffort",)}

@@ -21,14 +21,15 @@ from actors.shared.api.errors import AlreadyExists, ApiError, NotFound, Unreacha
 from supervision.actor import Actor, DisposableError, Timer
 
 from . import signing_request
+from .certificate_store import Store
 from .rotation import Tries, Trouble, useful_pause
 from .signing_request import Seen, Standing
-from .store import Store
 
 if TYPE_CHECKING:
     from actors.shared.api.client import ApiClient
 
 WORK_SECONDS: Final = 20.0
+STORE: Final = "actors.cert_manager.certificate_store"
 ROUND_SECONDS: Final = 60.0
 """So long a round watches a request; then it is looked at again."""
 POLL_SECONDS, POLLS, SLOW_POLL_SECONDS = 2.0, 30, 15.0
@@ -204,7 +205,7 @@ class Pursuit:
             "names": list(order.names),
         }
         what = "cannot make a key and its request"
-        made: dict[str, Any] = await self._disposable("actors.cert_manager.keys:request", arguments, what)
+        made: dict[str, Any] = await self._disposable("actors.cert_manager.signing_keys:request", arguments, what)
         self._made, self._pending_rounds = (order, made), 0
         return made
 
@@ -217,7 +218,9 @@ class Pursuit:
         store = order.store
         arguments = {"directory": store.directory, "prefix": store.prefix, "certificate": seen.certificate}
         try:
-            await self._disposable("actors.cert_manager.store:install", arguments, "cannot install the certificate")
+            await self._disposable(
+                "actors.cert_manager.certificate_store:install", arguments, "cannot install the certificate"
+            )
         except _Stop as stop:
             if stop.trouble is Trouble.REFUSED:
                 self._give_up(order)

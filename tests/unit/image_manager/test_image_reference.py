@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.image_manager.references import ReferenceInvalid, parse, pull_policy
+from actors.image_manager.image_reference import ReferenceInvalid, parse, pull_policy
 
 SHA = "sha256:" + "a" * 64
 

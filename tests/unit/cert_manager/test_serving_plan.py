@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from actors.cert_manager.certificate import Certificate
-from actors.cert_manager.decide import (
+from actors.cert_manager.serving_plan import (
     RENEW_BEFORE_SECONDS,
     Verdict,
     judge,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.config.fields.shutdown_windows import Window
-from actors.shutdown_manager.sequence import REPEAT_SECONDS, Ending, Order, group
+from actors.shutdown_manager.termination_order import REPEAT_SECONDS, Ending, Order, group
 from actors.status_manager.messages import LivePod
 
 CRITICAL = 2_000_000_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.container_manager.slices import SliceError, Slices
+from actors.container_manager.systemd_slices import SliceError, Slices
 from actors.shared.linux.cgroup_limits import Limits
 
 POD = ("kubepods", "pod1")

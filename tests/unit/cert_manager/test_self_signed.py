@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from actors.cert_manager.certificate import BadCertificate
-from actors.cert_manager.selfsigned import create
-from actors.cert_manager.store import load_pair
+from actors.cert_manager.certificate_store import load_pair
+from actors.cert_manager.self_signed import create
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import os
 
-from actors.container_manager.signals import read
+from actors.container_manager.eviction_signals import read
 
 
 def made_up(root, **files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.shutdown_manager.journal import FILE, Journal, Last, seconds, stamp
+from actors.shutdown_manager.shutdown_state import FILE, Journal, Last, seconds, stamp
 
 
 def test_what_is_put_is_there_for_the_next_one(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from actors.shared.config.sources.credential_providers import Provider, TokenAtt
 from actors.shared.kube.meta import Api, ObjectMeta
 from supervision.errors import UNREADABLE
 
-from .plugin_program import PluginFailed
-from .plugins import Account, Identity
+from .credential_plugins import Account, Identity
+from .plugin_process import PluginFailed
 
 TOKEN_SECONDS: Final = 600
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.container_manager.admissions import Admissions
+from actors.container_manager.pending_admissions import Admissions
 
 
 def test_a_withdrawal_strikes_what_is_under_way_for_that_pod_and_nothing_else() -> None:

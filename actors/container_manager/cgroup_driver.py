@@ -46,7 +46,7 @@ class DriverChoice:
     async def _ask(self) -> str:
         """'' when the runtime does not tell, or does not answer."""
         arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": DRIVER_SECONDS}
-        function = "actors.container_manager.runtime_driver:ask"
+        function = "actors.container_manager.runtime_cgroup_driver:ask"
         try:
             answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
         except DisposableError as error:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from actors.image_manager import plugin_program
+from actors.image_manager import plugin_process
+from actors.image_manager.credential_plugins import Account, Identity, Plugins
 from actors.image_manager.keyring import Credential
-from actors.image_manager.plugin_program import PluginFailed, Request, Response, ask, encode, read
-from actors.image_manager.plugins import Account, Identity, Plugins
+from actors.image_manager.plugin_process import PluginFailed, Request, Response, ask, encode, read
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.sources.credential_providers import API_VERSIONS, Provider, TokenAttributes, Variable
 
@@ -183,7 +183,7 @@ async def test_what_a_program_says_wrongly_is_an_error_without_secrets(tmp_path,
 
 
 async def test_a_program_that_hangs_is_ended_with_its_children(tmp_path, monkeypatch):
-    monkeypatch.setattr(plugin_program, "DEADLINE_SECONDS", 0.3)
+    monkeypatch.setattr(plugin_process, "DEADLINE_SECONDS", 0.3)
     with pytest.raises(PluginFailed, match="no answer within"):
         await ask(provider(), program(tmp_path, "sleep 60"), Request("x"))
 

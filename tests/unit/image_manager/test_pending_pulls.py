@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 import pytest
 
-from actors.image_manager.asked import KEPT_SECONDS, Asked, Outcome
 from actors.image_manager.messages import EnsureImage, ImageReady
+from actors.image_manager.pending_pulls import KEPT_SECONDS, Asked, Outcome
 
 WANTED = EnsureImage("u", "default", "p", "c", "app", "Always")
 SHORT = 0.01

@@ -13,8 +13,8 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 
 from .certificate import Certificate
-from .decide import Verdict, judge, subject_names
 from .rotation import ended
+from .serving_plan import Verdict, judge, subject_names
 
 WORK_SECONDS: Final = 20.0
 
@@ -38,7 +38,7 @@ class OwnServing:
         if verdict is Verdict.MAKE:
             order = {"cert_file": self.files[0], "key_file": self.files[1], "host": agent.node_name, "names": names}
             try:
-                await self._actor.disposable("actors.cert_manager.selfsigned:create", order, deadline=WORK_SECONDS)
+                await self._actor.disposable("actors.cert_manager.self_signed:create", order, deadline=WORK_SECONDS)
             except DisposableError as error:
                 return self._complain(f"cannot make a serving certificate in {agent.cert_dir}: {error}")
             self._actor.log.info("made a self-signed serving certificate in %s", agent.cert_dir)
@@ -58,7 +58,9 @@ class OwnServing:
         """In a process of its own: what OpenSSL makes for a first look at a key would stay with this one."""
         order = {"cert_file": self.files[0], "key_file": self.files[1]}
         try:
-            found = await self._actor.disposable("actors.cert_manager.store:look_at_pair", order, deadline=WORK_SECONDS)
+            found = await self._actor.disposable(
+                "actors.cert_manager.certificate_store:look_at_pair", order, deadline=WORK_SECONDS
+            )
         except DisposableError as error:
             return None, error.text
         return msgspec.convert(found, Certificate), ""

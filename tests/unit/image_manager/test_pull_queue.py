@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from actors.image_manager.pulls import Pulls
+from actors.image_manager.pull_queue import Pulls
 
 
 async def begun(pulls: Pulls, count: int, seconds: float = 0.0) -> tuple[list[float], int]:
