@@ -23,7 +23,7 @@ TOO_WIDE: Final[dict[str, int]] = {
     "actors/container_manager/actor.py:ContainerManager": 25,
     "actors/pleg/actor.py:Pleg": 18,
     "actors/pod_workers/actor.py:Worker": 21,
-    "actors/pod_workers/driver.py:PodDriver": 34,
+    "actors/pod_workers/executor/pod_worker.py:PodDriver": 34,
     "supervision/fork_server/server.py:ForkServer": 26,
     "supervision/port.py:ActorPort": 18,
 }

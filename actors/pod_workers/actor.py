@@ -28,12 +28,15 @@ from actors.volume_manager.messages import VolumesFailed, VolumesMounted
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.quarantine import Journal, QuarantinePolicy
 
-from . import departure, files, observing, sweeping
-from .bounding import BOUND_SECONDS, bound, is_needed
-from .driver import PodDriver
-from .ending import alive
-from .events import EVENT_CLIENT, pod_event
-from .log_rotation import COMPRESS_SECONDS, LogRotation, limits_of
+from .admission.node_support import read_apparmor
+from .containers import files
+from .executor import termination
+from .executor.container_starter import Maker
+from .executor.pod_worker import PodDriver
+from .garbage.node_limit import BOUND_SECONDS, bound, is_needed
+from .kubernetes_events import EVENT_CLIENT, pod_event
+from .logs import orphans
+from .logs.rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .messages import (
     DesiredPods,
     KillPod,
@@ -45,9 +48,9 @@ from .messages import (
     RuntimePods,
     VolumesMayWork,
 )
-from .node_support import read_apparmor
-from .starting import Maker
-from .table import Stage
+from .phases.termination_plan import alive
+from .pod import observation
+from .pod.table import Stage
 
 PODS_AT_ONCE = 4
 """Starts at the same time in one worker, so that pods which all hash to one are no slower for it; with more of them
@@ -199,7 +202,7 @@ class Worker(Actor):
         self.drivers.pop(driver.uid, None)
         if driver.wanted_again:
             self._want(driver.uid, driver.wanted_again)
-        if driver.runtime is not None and departure.remains(driver.runtime):
+        if driver.runtime is not None and termination.remains(driver.runtime):
             self._seen(driver.runtime)  # what came while its last traces went is told once only
         self._tell_known()
 
@@ -309,7 +312,7 @@ class Worker(Actor):
         """The same with the last words of the containers that have ended, where the pod is known."""
         if pod is None:
             return runtime
-        return observing.with_messages(runtime, pod, self.agent.pod_dir(runtime.uid), self.agent.pod_logs_dir)
+        return observation.with_messages(runtime, pod, self.agent.pod_dir(runtime.uid), self.agent.pod_logs_dir)
 
     async def namesake_runs(self, pod: Pod) -> bool:
         """Whether another pod of this name has a ready sandbox or a live container. Raises CriError."""
@@ -342,7 +345,7 @@ class Worker(Actor):
         """Remove logs of pods that nobody knows any more, once everybody who could know them has spoken."""
         if self._sources_ready and self._runtime_known:
             try:
-                for path in sweeping.sweep(
+                for path in orphans.sweep(
                     self.agent, {*self.drivers, *self._parked, *self._unread}, self.name, self.clock()
                 ):
                     self.log.info("removed the logs of a pod that is gone: %s", path)
@@ -356,7 +359,9 @@ class Worker(Actor):
 
     async def _compress(self, path: str) -> None:
         try:
-            await self.disposable("actors.pod_workers.log_rotation:compress", {"path": path}, deadline=COMPRESS_SECONDS)
+            await self.disposable(
+                "actors.pod_workers.logs.rotation:compress", {"path": path}, deadline=COMPRESS_SECONDS
+            )
         except DisposableError as error:
             self.log.warning("%s is not compressed: %s", path, error)
 

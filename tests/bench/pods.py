@@ -6,7 +6,7 @@ import uuid
 from typing import Final
 
 from actors.container_runtime.images import BUSYBOX_IMAGE
-from actors.pod_workers.security import MASKED_PATHS, READONLY_PATHS
+from actors.pod_workers.containers.security import MASKED_PATHS, READONLY_PATHS
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import container_config, sandbox_config
 

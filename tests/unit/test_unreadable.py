@@ -18,7 +18,7 @@ from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller.session import recall
 from actors.image_manager.keyring import read_docker_config
 from actors.pod_config.kept import KeptPods
-from actors.pod_workers import allocation
+from actors.pod_workers.containers import allocation
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.exchange import Answer, event_of
 from actors.shared.api.reflector import read_item, read_list

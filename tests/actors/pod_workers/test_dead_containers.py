@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
-from actors.pod_workers.bounding import BOUND_SECONDS
+from actors.pod_workers.garbage.node_limit import BOUND_SECONDS
 from actors.shared.cri.looking import look
 from tests.support.driven import Driven, container, pod
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from actors.container_manager.messages import PodAdmitted, ResizePod
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.pod_workers.ending import MIN_GRACE_SECONDS
+from actors.pod_workers.executor.container_starter import TURN_SECONDS
 from actors.pod_workers.messages import (
     DesiredPods,
     KillPod,
@@ -19,10 +19,10 @@ from actors.pod_workers.messages import (
     RuntimePods,
     WantedPod,
 )
-from actors.pod_workers.restarts import RESTARTING_ALL
-from actors.pod_workers.starting import TURN_SECONDS
+from actors.pod_workers.phases.termination_plan import MIN_GRACE_SECONDS
 from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.restarts import RESTARTING_ALL
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import PodStatus
 from actors.status_manager.container_status import Readiness

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.container_manager.messages import PodReleased, ReleasePod
-from actors.pod_workers.departure import UNBORN_TRIES
-from actors.pod_workers.starting import START_ERROR
+from actors.pod_workers.executor.container_starter import START_ERROR
+from actors.pod_workers.executor.termination import UNBORN_TRIES
 from actors.shared.cri.model import ContainerState
 from tests.support.driven import Driven, pod
 from tests.support.fake_cri import Fault

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from actors.pod_config.messages import PodPoisons
-from actors.pod_workers import syncing
 from actors.pod_workers.actor import QUARANTINE
+from actors.pod_workers.executor import synchronization
 from actors.pod_workers.messages import KnownPods
 from supervision.harness import VirtualClock
 from supervision.protocol import Hello
@@ -22,14 +22,14 @@ class Poison(Exception):
 
 @pytest.fixture
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:
-    decide = syncing.compute
+    decide = synchronization.compute
 
     def compute(wanted, *rest):
         if wanted.metadata.uid == "bad" and wanted.spec.containers[0].image == "busybox":
             raise Poison
         return decide(wanted, *rest)
 
-    monkeypatch.setattr(syncing, "compute", compute)
+    monkeypatch.setattr(synchronization, "compute", compute)
 
 
 async def lives(home, fake: FakeRuntime, clock: VirtualClock) -> None:

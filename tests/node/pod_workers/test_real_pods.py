@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from actors.container_runtime.images import BUSYBOX_IMAGE
-from actors.pod_workers.machine import this_machine
+from actors.pod_workers.containers.machine import this_machine
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from tests.support.faulty_node import NODE_NAME, FaultyNode

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.pod_workers.table import TRANSITIONS
+from actors.pod_workers.pod.table import TRANSITIONS
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration

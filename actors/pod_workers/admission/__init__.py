@@ -1,0 +1,1 @@
+"""Which pods this node does not run, whatever room it has. Pure."""

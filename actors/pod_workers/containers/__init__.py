@@ -1,0 +1,1 @@
+"""How a sandbox and a container are made of what a pod says."""

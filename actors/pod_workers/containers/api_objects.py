@@ -1,0 +1,117 @@
+"""What a pod's containers need of the API server: fetched before anything is decided by it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.contents import config_map_texts, secret_data
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_static
+from supervision.actor import Actor, AskError
+from supervision.errors import UNREADABLE
+
+from .service_links import service_environment
+
+KUBE_CLIENT = "api_clients/kube_client"
+WAIT_SECONDS = 2.0
+ASK_SECONDS = 5.0
+
+
+class Objects(msgspec.Struct, frozen=True, kw_only=True):
+    """What was fetched."""
+
+    states: dict[ObjectRef, ObjectState] = {}
+    services: dict[str, str] = {}
+    """Environment of the services."""
+
+    def texts(self, ref: ObjectRef, *, optional: bool) -> dict[str, str]:
+        """Its values by key; none when it is not there and need not be. Raises ConfigError in the reference's words."""
+        kind = "configmap" if ref.kind == "ConfigMap" else "secret"
+        state = self.states.get(ref)
+        if state is None:
+            if optional:
+                return {}
+            raise ConfigError(f'{kind} "{ref.name}" not found: no API server is joined')
+        if state.body:
+            try:
+                return _texts(ref, state.body)
+            except ObjectError as error:
+                raise ConfigError(f'{kind} "{ref.name}" cannot be read: {error}') from None
+        if state.reason != "NotFound":
+            raise ConfigError(f"failed to sync {kind} cache: {state.message or state.reason}")
+        if optional:
+            return {}
+        raise ConfigError(f'{kind} "{ref.name}" not found')
+
+
+class _RuntimeClass(msgspec.Struct):
+    handler: str
+
+
+_RUNTIME_CLASS = msgspec.json.Decoder(_RuntimeClass)
+
+
+def _texts(ref: ObjectRef, body: bytes) -> dict[str, str]:
+    if ref.kind == "ConfigMap":
+        return config_map_texts(body)
+    return {key: value.decode(errors="surrogateescape") for key, value in secret_data(body).items()}
+
+
+async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef], *, joined: bool) -> Objects | None:
+    """Ask for these objects of the pod's namespace, and for its services. None: there is no API server. Raises
+    ConfigError.
+
+    A static pod does not wait for services, which may never come.
+    """
+    if not joined:
+        return None
+    namespace = pod.metadata.namespace
+    whole = [msgspec.structs.replace(ref, namespace=namespace) for ref in refs]
+    links, required = pod.spec.enableServiceLinks is not False, not is_static(pod)
+    services, states = await asyncio.gather(
+        _services(actor, namespace, links=links, required=required),
+        asyncio.gather(*(state_of(actor, ref) for ref in whole)),
+    )
+    return Objects(states=dict(zip(whole, states, strict=True)), services=services)
+
+
+async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
+    """The runtime's handler that the pod's RuntimeClass names; '' for the default one. Raises ConfigError."""
+    name = pod.spec.runtimeClassName
+    if not name:
+        return ""
+    if not joined:
+        raise ConfigError(f'runtimeclass.node.k8s.io "{name}" not found: no API server is joined')
+    state = await state_of(actor, ObjectRef("RuntimeClass", name))
+    if state.body:
+        try:
+            return _RUNTIME_CLASS.decode(state.body).handler
+        except UNREADABLE as error:
+            raise ConfigError(f"failed to lookup RuntimeClass {name}: {error}") from None
+    if state.reason == "NotFound":
+        raise ConfigError(f'runtimeclass.node.k8s.io "{name}" not found')
+    raise ConfigError(f"failed to lookup RuntimeClass {name}: {state.message or state.reason}")
+
+
+async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:
+    """Never raises: no answer is a state, too."""
+    try:
+        return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), ObjectState, timeout=ASK_SECONDS)
+    except AskError:
+        return ObjectState(ref, reason="Unreachable", message="timed out waiting for the condition")
+
+
+async def _services(actor: Actor, namespace: str, *, links: bool, required: bool) -> dict[str, str]:
+    try:
+        found = await actor.ask(KUBE_CLIENT, GetServices(namespace), Services, timeout=ASK_SECONDS)
+    except AskError:
+        found = Services(synced=False)
+    if not found.synced and required:
+        raise ConfigError("services have not yet been read at least once, cannot construct envvars")
+    return service_environment(found.services, found.master, links=links)

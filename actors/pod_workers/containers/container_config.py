@@ -1,0 +1,116 @@
+"""A container of a pod, as the runtime is asked for it. Pure."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from actors.pod_workers.errors import ConfigError
+from actors.pod_workers.phases.pod_actions import Start
+from actors.shared.kube import names as known
+from actors.shared.kube.codec import encode
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import grace_period
+from proto import cri_pb2 as cri
+
+from . import allocation
+from .expansion import expand_all
+from .names import log_path
+from .resources import Limits
+from .sandbox_config import identity
+from .spec_hash import container_hash
+
+_ANY_BYTES = "surrogateescape"
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was brought together for one container."""
+
+    image_ref: str
+    environment: dict[str, str]
+    """A secret's bytes that are no UTF-8 are escaped (PEP 383)."""
+    mounts: list[cri.Mount]
+    limits: Limits
+    security: cri.LinuxContainerSecurityContext
+    unified: dict[str, str] = {}
+    """cgroup v2 files that the runtime is to write."""
+    memory_swap_bytes: int = 0
+    """cgroup v1: memory and swap together; 0 is not set."""
+    stop_signals: bool = False
+    """Gate ContainerStopSignals."""
+
+
+def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
+    """ContainerConfig. Another incarnation, or the Go kubelet, recognises the container by what is written here."""
+    container, restart_count = start.container, start.restart_count
+    words = {
+        name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in parts.environment.items()
+    }
+    config = cri.ContainerConfig(
+        metadata=cri.ContainerMetadata(name=container.name, attempt=restart_count),
+        image=cri.ImageSpec(image=parts.image_ref, user_specified_image=container.image),
+        command=expand_all(container.command, words),
+        args=expand_all(container.args, words),
+        working_dir=container.workingDir,
+        envs=[cri.KeyValue(key=key, value=value.encode(errors=_ANY_BYTES)) for key, value in parts.environment.items()],
+        mounts=parts.mounts,
+        labels={**identity(pod), known.CONTAINER_NAME_LABEL: container.name},
+        annotations=container_annotations(pod, start),
+        log_path=log_path(container.name, restart_count),
+        stdin=container.stdin,
+        stdin_once=container.stdinOnce,
+        tty=container.tty,
+    )
+    if parts.stop_signals and container.lifecycle is not None and container.lifecycle.stopSignal:
+        config.stop_signal = stop_signal(container.lifecycle.stopSignal)
+    config.linux.security_context.CopyFrom(parts.security)
+    config.linux.resources.CopyFrom(linux_resources(parts.limits, parts.unified, parts.memory_swap_bytes))
+    return config
+
+
+def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: int) -> cri.LinuxContainerResources:
+    """LinuxContainerResources, for a container that is made and for one that is resized."""
+    return cri.LinuxContainerResources(
+        cpu_shares=limits.cpu_shares,
+        cpu_quota=limits.cpu_quota,
+        cpu_period=limits.cpu_period,
+        memory_limit_in_bytes=limits.memory_bytes,
+        memory_swap_limit_in_bytes=memory_swap_bytes,
+        oom_score_adj=limits.oom_score_adj,
+        unified=unified,
+        hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in limits.huge_pages.items()],
+    )
+
+
+def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
+    """Enough to end the container of a pod that nobody remembers."""
+    container = start.container
+    found = {
+        known.CONTAINER_HASH: container_hash(container),
+        known.CONTAINER_RESTART_COUNT: str(start.restart_count),
+        known.CONTAINER_RESTARTS_IN_A_ROW: str(start.row),
+        known.CONTAINER_TERMINATION_MESSAGE_PATH: container.terminationMessagePath,
+        known.CONTAINER_TERMINATION_MESSAGE_POLICY: container.terminationMessagePolicy,
+        known.POD_TERMINATION_GRACE_PERIOD: str(grace_period(pod)),
+    }
+    if allocation.of(pod):
+        found[known.CONTAINER_RESOURCES] = encode(msgspec.structs.replace(container.resources, claims=[])).decode()
+    if pod.metadata.deletionGracePeriodSeconds is not None:
+        found[known.POD_DELETION_GRACE_PERIOD] = str(pod.metadata.deletionGracePeriodSeconds)
+    if container.lifecycle is not None and container.lifecycle.preStop is not None:
+        found[known.CONTAINER_PRE_STOP_HANDLER] = encode(container.lifecycle.preStop).decode()
+    if container.ports:
+        ports = [
+            {key: value for key, value in msgspec.structs.asdict(port).items() if value} for port in container.ports
+        ]
+        found[known.CONTAINER_PORTS] = json.dumps(ports, separators=(",", ":"))
+    return found
+
+
+def stop_signal(name: str) -> cri.Signal.ValueType:
+    """By its name, SIGUSR1. Raises ConfigError."""
+    try:
+        return cri.Signal.Value("SIGNAL_" + name.replace("+", "PLUS").replace("-", "MINUS"))
+    except ValueError:
+        raise ConfigError(f"unknown stopSignal: {name}") from None

@@ -1,0 +1,91 @@
+"""Variables from a file that another container of the pod wrote (KEP-3721): read when a container is made.
+
+A line is KEY='VALUE'; what is in the quotes is taken as it is, over several lines if need be. Empty lines and those
+that begin with # are passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.container import Container, FileKeySelector
+from actors.shared.linux.beneath import open_beneath, path_of
+
+MAX_BYTES = 64 * 1024
+_SKIPPED = re.compile(r"[ \t]*(#[^\n]*)?(\n|\Z)")
+_ENTRY = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)='([^']*)'[ \t]*(\n|\Z)")
+
+Files = Mapping[tuple[str, str], Mapping[str, str] | str]
+"""By volume and path: what is in the file, or why it cannot be had."""
+
+
+def selectors(container: Container) -> list[FileKeySelector]:
+    """The files that its environment names. Pure."""
+    return [one.valueFrom.fileKeyRef for one in container.env if one.valueFrom and one.valueFrom.fileKeyRef]
+
+
+def parse(text: str) -> dict[str, str]:
+    """Pure. Raises ConfigError with the line."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        match = _SKIPPED.match(text, at)
+        if match is None:
+            match = _ENTRY.match(text, at)
+            if match is None:
+                number = text.count("\n", 0, at) + 1
+                raise ConfigError(f"line {number} of the env file is not of the form KEY='VALUE'")
+            found[match[1]] = match[2]
+        at = max(match.end(), at + 1)
+    return found
+
+
+def read(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> Files:
+    """Each file once. `volumes`: host paths by name. Containers write there, so that no link out of it is followed."""
+    found: dict[tuple[str, str], Mapping[str, str] | str] = {}
+    for one in wanted:
+        if (one.volumeName, one.path) not in found:
+            try:
+                found[one.volumeName, one.path] = parse(_text(volumes[one.volumeName], one.path))
+            except KeyError:
+                found[one.volumeName, one.path] = f'volume "{one.volumeName}" is not there'
+            except OSError as error:
+                found[one.volumeName, one.path] = error.strerror or str(error)
+            except ConfigError as error:
+                found[one.volumeName, one.path] = f"!{error}"
+    return found
+
+
+def value(wanted: FileKeySelector, files: Files) -> str | None:
+    """None where it is not there and need not be. Raises ConfigError. Pure."""
+    content = files.get((wanted.volumeName, wanted.path), "not read")
+    whole = f'env file "{wanted.path}" of volume "{wanted.volumeName}"'
+    if isinstance(content, str):
+        if wanted.optional and not content.startswith("!"):
+            return None
+        raise ConfigError(f"{whole}: {content.lstrip('!')}")
+    if wanted.key not in content and not wanted.optional:
+        raise ConfigError(f'environment variable key "{wanted.key}" not found in {whole}')
+    return content.get(wanted.key)
+
+
+def _text(volume: str, path: str) -> str:
+    root = os.open(volume, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fd = open_beneath(root, path)
+    finally:
+        os.close(root)
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode):
+            raise ConfigError("is not a regular file")
+        if about.st_size > MAX_BYTES:
+            raise ConfigError(f"has more than {MAX_BYTES} bytes")
+        with open(path_of(fd), "rb") as file:
+            return file.read(MAX_BYTES).decode(errors="surrogateescape")
+    finally:
+        os.close(fd)

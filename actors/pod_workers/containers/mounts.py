@@ -1,0 +1,141 @@
+"""Volume mounts of a container, as the runtime is asked for them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.container import Container, VolumeMount
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import Volume
+from proto import cri_pb2 as cri
+
+from .expansion import expand, named
+
+_CSI = "csi"
+_PLUGIN = re.compile(r"/volumes/kubernetes\.io~(empty-dir|secret|configmap|downward-api|projected|csi)/")
+_PROPAGATION = {
+    None: cri.PROPAGATION_PRIVATE,
+    "": cri.PROPAGATION_PRIVATE,
+    "None": cri.PROPAGATION_PRIVATE,
+    "HostToContainer": cri.PROPAGATION_HOST_TO_CONTAINER,
+    "Bidirectional": cri.PROPAGATION_BIDIRECTIONAL,
+}
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the volumes are."""
+
+    paths: Mapping[str, str]
+    """Host path by volume."""
+    subpaths: Mapping[int, str] = {}
+    """Host path by place in volumeMounts."""
+    images: Mapping[str, str] = {}
+    """Image by volume that is one."""
+    read_only: frozenset[str] = frozenset()
+    """Volumes that no container may write to."""
+    recursive_read_only: bool = False
+    """The runtime can make what is mounted below a mount read-only, too."""
+    relabelled: frozenset[str] = frozenset()
+    """Volumes whose files are given the SELinux label of the container."""
+
+
+def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
+    """The sub path of a volume mount, expanded; '' for none. Raises ConfigError for one that leaves the volume, and
+    for a variable that has no value."""
+    path = mount.subPath
+    if mount.subPathExpr:
+        missing = sorted({name for name in named(mount.subPathExpr) if not environment.get(name)})
+        if missing:
+            raise ConfigError(f"missing value for {', '.join(missing)}")
+        path = expand(mount.subPathExpr, environment)
+    if path.startswith("/"):
+        raise ConfigError(f"error SubPath `{path}` must not be an absolute path")
+    if ".." in path.split("/"):
+        raise ConfigError(f"unable to provision SubPath `{path}`: must not contain '..'")
+    return path
+
+
+def read_only_volumes(pod: Pod) -> frozenset[str]:
+    """Those that the agent keeps up to date, and claims that ask for it: whatever a volume mount says."""
+    return frozenset(
+        volume.name
+        for volume in pod.spec.volumes
+        if volume.secret
+        or volume.configMap
+        or volume.downwardAPI
+        or volume.projected
+        or (volume.persistentVolumeClaim and volume.persistentVolumeClaim.readOnly)
+        or (volume.csi and volume.csi.readOnly)
+    )
+
+
+def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
+    """Those that the reference has relabelled on a host with SELinux: what was made for the pod, and volumes of CSI
+    drivers that are not only read. Never what is the host's own. `paths`: host path by volume."""
+    return frozenset(
+        volume.name
+        for volume in pod.spec.volumes
+        if (plugin := _PLUGIN.search(paths.get(volume.name, ""))) and (plugin[1] != _CSI or not _only_read(volume))
+    )
+
+
+def _only_read(volume: Volume) -> bool:
+    source = volume.csi or volume.persistentVolumeClaim
+    return source is not None and bool(source.readOnly)
+
+
+def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
+    """The images that the container mounts as volumes, by volume."""
+    mounted = {mount.name for mount in container.volumeMounts}
+    return {
+        volume.name: volume.image.reference
+        for volume in pod.spec.volumes
+        if volume.image is not None and volume.name in mounted
+    }
+
+
+def volume_mounts(container: Container, sources: Sources) -> list[cri.Mount]:
+    """Raises ConfigError."""
+    return [_mount(index, mount, sources) for index, mount in enumerate(container.volumeMounts)]
+
+
+def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
+    made = cri.Mount(
+        container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
+        readonly=mount.readOnly or mount.name in sources.read_only,
+        recursive_read_only=_recursive(mount, sources),
+        propagation=_PROPAGATION.get(mount.mountPropagation, cri.PROPAGATION_PRIVATE),
+        selinux_relabel=mount.name in sources.relabelled,
+    )
+    if mount.name in sources.images:
+        made.image.image, made.image_sub_path, made.readonly = sources.images[mount.name], mount.subPath, True
+        return made
+    host_path = sources.subpaths.get(index) or sources.paths.get(mount.name)
+    if host_path is None:
+        raise ConfigError(f'volumeMount "{mount.name}": no such volume')
+    made.host_path = host_path
+    return made
+
+
+def _recursive(mount: VolumeMount, sources: Sources) -> bool:
+    """KEP-3857. Raises ConfigError where it is insisted on and cannot be."""
+    wanted = mount.recursiveReadOnly or "Disabled"
+    if wanted == "Disabled":
+        return False
+    alone = mount.mountPropagation in (None, "", "None")
+    if wanted == "IfPossible":
+        return sources.recursive_read_only and mount.readOnly and alone
+    if wanted != "Enabled":
+        raise ConfigError(f'volumeMount "{mount.name}": unknown recursiveReadOnly {wanted!r}')
+    if not (mount.readOnly and alone):
+        text = "recursiveReadOnly Enabled needs readOnly, and no mountPropagation"
+        raise ConfigError(f'volumeMount "{mount.name}": {text}')
+    if not sources.recursive_read_only:
+        raise ConfigError(
+            f'volume "{mount.name}" requested recursive read-only mode, but it is not supported by the runtime'
+        )
+    return True

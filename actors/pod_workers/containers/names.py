@@ -1,0 +1,61 @@
+"""Names and paths that are part of the contract with the runtime, log collectors and other incarnations. Pure."""
+
+from __future__ import annotations
+
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.pod import Pod
+
+MAX_HOSTNAME = 63
+MAX_KERNEL_NAME = 64
+MAX_LINK_NAME = 255
+
+
+def label(pod: Pod) -> str:
+    """The pod as texts for users name it."""
+    return f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
+
+
+def log_directory(logs_dir: str, namespace: str, name: str, uid: str) -> str:
+    return f"{logs_dir}/{namespace}_{name}_{uid}"
+
+
+def pod_log_directory(logs_dir: str, pod: Pod) -> str:
+    return log_directory(logs_dir, pod.metadata.namespace, pod.metadata.name, pod.metadata.uid)
+
+
+def log_path(container: str, restart_count: int) -> str:
+    """Below the pod's log directory."""
+    return f"{container}/{restart_count}.log"
+
+
+def log_link(links_dir: str, pod: Pod, container: str, container_id: str) -> str:
+    """Where log collectors look; cut to what a file name may have, the ending kept."""
+    stem = f"{pod.metadata.name}_{pod.metadata.namespace}_{container}-{container_id}"
+    return f"{links_dir}/{stem[: MAX_LINK_NAME - 4]}.log"
+
+
+def domain(pod: Pod, cluster_domain: str) -> str:
+    """What follows its host name in the names of the cluster; '' for nothing."""
+    if pod.spec.hostnameOverride or not (pod.spec.subdomain and cluster_domain):
+        return ""
+    return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}"
+
+
+def kernel_hostname(pod: Pod, cluster_domain: str) -> str:
+    """What the kernel is told. Raises ConfigError when the whole name is longer than it takes."""
+    name, rest = hostname(pod), domain(pod, cluster_domain)
+    if not (pod.spec.setHostnameAsFQDN and rest):
+        return name
+    whole = f"{name}.{rest}"
+    if len(whole) > MAX_KERNEL_NAME:
+        raise ConfigError(
+            f"failed to construct FQDN from pod hostname and cluster domain, FQDN {whole} is too long "
+            f"({MAX_KERNEL_NAME} characters is the max, {len(whole)} characters requested)"
+        )
+    return whole
+
+
+def hostname(pod: Pod) -> str:
+    """The pod's host name: what it asks for, else its name, cut to 63 characters."""
+    wanted = pod.spec.hostnameOverride or pod.spec.hostname or pod.metadata.name
+    return wanted[:MAX_HOSTNAME].rstrip("-.")

@@ -1,0 +1,104 @@
+"""The sandbox of a pod, as the runtime is asked for it. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.pod_workers.admission.sysctls import of_host
+from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import amount, container_limits, pod_requests
+from proto import cri_pb2 as cri
+
+from .dns import Dns
+from .names import kernel_hostname, pod_log_directory
+from .resources import quota, shares
+from .security import sandbox_context
+
+_PROTOCOLS = {"TCP": cri.TCP, "UDP": cri.UDP, "SCTP": cri.SCTP}
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sandbox needs to know besides its pod."""
+
+    logs_dir: str
+    cgroup_parent: str
+    dns: Dns
+    cluster_domain: str = ""
+    cpu_period_us: int = 100_000
+    pod_sysctls: dict[str, str] = {}
+    """Defaults of the node, under the pod's own."""
+
+
+def sandbox_config(pod: Pod, attempt: int, around: Surroundings) -> cri.PodSandboxConfig:
+    """PodSandboxConfig: identity, names, network, cgroup, namespaces. Raises ConfigError."""
+    meta = pod.metadata
+    config = cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace, attempt=attempt),
+        log_directory=pod_log_directory(around.logs_dir, pod),
+        dns_config=cri.DNSConfig(servers=around.dns.servers, searches=around.dns.searches, options=around.dns.options),
+        labels={**meta.labels, **identity(pod)},
+        annotations=meta.annotations,
+        port_mappings=port_mappings(pod),
+    )
+    if not pod.spec.hostNetwork:
+        config.hostname = kernel_hostname(pod, around.cluster_domain)
+    linux = config.linux
+    linux.cgroup_parent = around.cgroup_parent
+    linux.security_context.CopyFrom(sandbox_context(pod))
+    for name, value in around.pod_sysctls.items():
+        if not of_host(name, pod):
+            linux.sysctls[name.replace("/", ".")] = value
+    for sysctl in pod.spec.securityContext.sysctls:
+        linux.sysctls[sysctl.name.replace("/", ".")] = sysctl.value
+    linux.resources.CopyFrom(_whole(pod, around.cpu_period_us))
+    if overhead := _overhead(pod):
+        linux.overhead.CopyFrom(_resources(overhead, overhead, around.cpu_period_us))
+    return config
+
+
+def identity(pod: Pod) -> dict[str, str]:
+    """The labels by which a sandbox or container is known to be of this pod."""
+    meta = pod.metadata
+    return {POD_NAME_LABEL: meta.name, POD_NAMESPACE_LABEL: meta.namespace, POD_UID_LABEL: meta.uid}
+
+
+def port_mappings(pod: Pod) -> list[cri.PortMapping]:
+    """Host ports of the regular containers; with the node's network there is nothing to map."""
+    if pod.spec.hostNetwork:
+        return []
+    return [
+        cri.PortMapping(
+            protocol=_PROTOCOLS.get(port.protocol, cri.TCP),
+            container_port=port.containerPort,
+            host_port=port.hostPort,
+            host_ip=port.hostIP,
+        )
+        for container in pod.spec.containers
+        for port in container.ports
+        if port.hostPort
+    ]
+
+
+def _whole(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
+    """The sum over the containers, without overhead; for runtimes that size the sandbox by it (virtual machines)."""
+    overhead = _overhead(pod)
+    wanted = {name: value - overhead.get(name, 0) for name, value in pod_requests(pod).items()}
+    limits: dict[str, int] = {}
+    for container in pod.spec.containers:
+        for resource, value in container_limits(container).items():
+            limits[resource] = limits.get(resource, 0) + value
+    return _resources(wanted, limits, period_us)
+
+
+def _overhead(pod: Pod) -> dict[str, int]:
+    return {name: amount(name, quantity) for name, quantity in pod.spec.overhead.items()}
+
+
+def _resources(wanted: dict[str, int], limits: dict[str, int], period_us: int) -> cri.LinuxContainerResources:
+    return cri.LinuxContainerResources(
+        cpu_shares=shares(wanted.get("cpu", 0)),
+        cpu_quota=quota(limits.get("cpu", 0), period_us),
+        cpu_period=period_us,
+        memory_limit_in_bytes=limits.get("memory", 0),
+    )

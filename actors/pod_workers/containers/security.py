@@ -1,0 +1,171 @@
+"""Security contexts for the runtime. Pure. What is odd or missing fails closed (CVE-2023-2431, CVE-2019-11245)."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any, Final
+
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.container import Container, SeccompProfile, SecurityContext
+from actors.shared.kube.pod import Pod
+from proto import cri_pb2 as cri
+
+from .names import label
+
+MASKED_PATHS: Final = (
+    "/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+    "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware",
+    "/sys/devices/virtual/powercap",
+)  # fmt: skip
+READONLY_PATHS: Final = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+
+
+def namespaces(pod: Pod, *, target_id: str = "") -> cri.NamespaceOption:
+    """Which namespaces are shared with the node, the pod, or (ephemeral containers) a target container."""
+    spec = pod.spec
+    if target_id:
+        pid = cri.TARGET
+    elif spec.hostPID:
+        pid = cri.NODE
+    else:
+        pid = cri.POD if spec.shareProcessNamespace else cri.CONTAINER
+    return cri.NamespaceOption(
+        network=cri.NODE if spec.hostNetwork else cri.POD,
+        pid=pid,
+        ipc=cri.NODE if spec.hostIPC else cri.POD,
+        target_id=target_id,
+    )
+
+
+def sandbox_context(pod: Pod) -> cri.LinuxSandboxSecurityContext:
+    """Of the sandbox; its own process is always confined by the runtime's default seccomp profile."""
+    whole = pod.spec.securityContext
+    context = cri.LinuxSandboxSecurityContext(
+        namespace_options=namespaces(pod),
+        privileged=any(privileged(container) for container in (*pod.spec.initContainers, *pod.spec.containers)),
+        seccomp=cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault),
+        supplemental_groups=supplemental_groups(pod),
+        supplemental_groups_policy=groups_policy(pod),
+    )
+    if whole.runAsUser is not None:
+        context.run_as_user.value = whole.runAsUser
+    if whole.runAsGroup is not None and whole.runAsUser is not None:
+        context.run_as_group.value = whole.runAsGroup
+    if whole.seLinuxOptions is not None:
+        context.selinux_options.CopyFrom(_selinux(whole.seLinuxOptions))
+    return context
+
+
+def container_context(
+    pod: Pod, container: Container, image_user: tuple[int | None, str], *, seccomp_default: bool, seccomp_dir: str
+) -> cri.LinuxContainerSecurityContext:
+    """Of one container; its own values win over the pod's. `image_user`: (uid, name) that the image says.
+
+    Raises ConfigError.
+    """
+    own, whole = container.securityContext or SecurityContext(), pod.spec.securityContext
+    user = own.runAsUser if own.runAsUser is not None else whole.runAsUser
+    group = own.runAsGroup if own.runAsGroup is not None else whole.runAsGroup
+    non_root = own.runAsNonRoot if own.runAsNonRoot is not None else whole.runAsNonRoot
+    if non_root:
+        refuse_root(user, image_user, f'(pod: "{label(pod)}", container: {container.name})')
+    context = cri.LinuxContainerSecurityContext(
+        privileged=privileged(container),
+        namespace_options=namespaces(pod),
+        readonly_rootfs=bool(own.readOnlyRootFilesystem),
+        no_new_privs=own.allowPrivilegeEscalation is False,
+        supplemental_groups=supplemental_groups(pod),
+        supplemental_groups_policy=groups_policy(pod),
+        seccomp=seccomp(own.seccompProfile or whole.seccompProfile, default=seccomp_default, directory=seccomp_dir),
+    )
+    if user is not None:
+        context.run_as_user.value = user
+    elif image_user[0] is not None:
+        context.run_as_user.value = image_user[0]
+    elif image_user[1]:
+        context.run_as_username = image_user[1]
+    if group is not None:
+        if user is None and image_user[0] is None and not image_user[1]:
+            context.run_as_user.value = 0  # runtimes refuse a group without a user
+        context.run_as_group.value = group
+    if own.capabilities is not None:
+        context.capabilities.add_capabilities.extend(own.capabilities.add)
+        context.capabilities.drop_capabilities.extend(own.capabilities.drop)
+    selinux = own.seLinuxOptions or whole.seLinuxOptions
+    if selinux is not None:
+        context.selinux_options.CopyFrom(_selinux(selinux))
+    profile = own.appArmorProfile or whole.appArmorProfile
+    if profile is not None:
+        context.apparmor.CopyFrom(apparmor(profile))
+    if not _unmasked(own):
+        context.masked_paths.extend(MASKED_PATHS)
+        context.readonly_paths.extend(READONLY_PATHS)
+    return context
+
+
+def refuse_root(user: int | None, image_user: tuple[int | None, str], where: str) -> None:
+    """runAsNonRoot: what is not known not to be root is refused. Raises ConfigError."""
+    if user == 0:
+        raise ConfigError(f"container's runAsUser breaks non-root policy {where}")
+    if user is not None:
+        return
+    uid, name = image_user
+    if uid == 0 or (uid is None and not name):
+        raise ConfigError(f"container has runAsNonRoot and image will run as root {where}")
+    if uid is None:
+        text = f"container has runAsNonRoot and image has non-numeric user ({name}), cannot verify user is non-root"
+        raise ConfigError(f"{text} {where}")
+
+
+def privileged(container: Container) -> bool:
+    return bool(container.securityContext and container.securityContext.privileged)
+
+
+def supplemental_groups(pod: Pod) -> list[int]:
+    whole = pod.spec.securityContext
+    groups = list(whole.supplementalGroups)
+    return groups if whole.fsGroup is None else [whole.fsGroup, *groups]
+
+
+def groups_policy(pod: Pod) -> Any:
+    policy = pod.spec.securityContext.supplementalGroupsPolicy
+    return cri.SupplementalGroupsPolicy.Strict if policy == "Strict" else cri.SupplementalGroupsPolicy.Merge
+
+
+def seccomp(profile: SeccompProfile | None, *, default: bool, directory: str) -> cri.SecurityProfile:
+    """Raises ConfigError for a profile that is not one."""
+    if profile is None:
+        kind = cri.SecurityProfile.RuntimeDefault if default else cri.SecurityProfile.Unconfined
+        return cri.SecurityProfile(profile_type=kind)
+    name = profile.localhostProfile or ""
+    if profile.type == "Localhost" and (not name or name.startswith("/") or ".." in name.split("/")):
+        raise ConfigError(f"seccomp Localhost profile needs a relative path, not {name!r}")
+    return _profile(profile, "seccomp", posixpath.join(directory, name))
+
+
+def apparmor(profile: SeccompProfile) -> cri.SecurityProfile:
+    """A profile that was loaded into the kernel is known by its name, which is often the path of a program. Raises
+    ConfigError for a profile that is not one."""
+    if profile.type == "Localhost" and not (profile.localhostProfile or "").strip():
+        raise ConfigError("AppArmor Localhost profile needs a name")
+    return _profile(profile, "AppArmor", profile.localhostProfile or "")
+
+
+def _profile(profile: SeccompProfile, what: str, reference: str) -> cri.SecurityProfile:
+    if profile.type == "RuntimeDefault":
+        return cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
+    if profile.type == "Unconfined":
+        return cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined)
+    if profile.type != "Localhost":
+        raise ConfigError(f"unknown {what} profile type: {profile.type!r}")
+    return cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=reference)
+
+
+def _unmasked(own: SecurityContext) -> bool:
+    if own.procMount not in (None, "", "Default", "Unmasked"):
+        raise ConfigError(f"unknown procMount: {own.procMount!r}")
+    return own.procMount == "Unmasked" or bool(own.privileged)
+
+
+def _selinux(options: Any) -> cri.SELinuxOption:
+    return cri.SELinuxOption(user=options.user, role=options.role, type=options.type, level=options.level)

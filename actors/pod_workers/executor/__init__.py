@@ -1,0 +1,1 @@
+"""Does what a pod needs: asks other actors, calls the runtime."""

@@ -1,0 +1,353 @@
+"""Making a pod's sandbox and containers: brings the parts together, asks the runtime, tells what went wrong and where.
+
+One `Maker` for each worker. Errors are values: the waiting reason that a user sees, and its message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from actors.image_manager.messages import ImageReady
+from actors.pod_workers.admission.node_support import beyond_us
+from actors.pod_workers.containers import dns, env_files, files
+from actors.pod_workers.containers.api_objects import fetch, runtime_handler
+from actors.pod_workers.containers.container_config import Parts, container_config, linux_resources
+from actors.pod_workers.containers.environment import Place, environment, references
+from actors.pod_workers.containers.host_addresses import host_ips
+from actors.pod_workers.containers.machine import thermal_throttles, this_machine
+from actors.pod_workers.containers.mounts import (
+    Sources,
+    expanded_subpath,
+    image_volumes,
+    read_only_volumes,
+    relabelled_volumes,
+    volume_mounts,
+)
+from actors.pod_workers.containers.names import domain, hostname, log_path
+from actors.pod_workers.containers.resources import Limits, limits
+from actors.pod_workers.containers.sandbox_config import Surroundings, sandbox_config
+from actors.pod_workers.containers.security import container_context
+from actors.pod_workers.containers.swap import SwapFields, swap_fields
+from actors.pod_workers.errors import ConfigError, StartFailed
+from actors.pod_workers.kubernetes_events import EVENT_CLIENT, pod_event
+from actors.pod_workers.phases.pod_actions import Start
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.kube.codec import encode
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container
+from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
+from proto import cri_pb2 as cri
+from supervision.actor import Actor, AskError, Timer
+from supervision.message import Message
+
+from . import images
+from .hooks import HookFailed, run_hook
+
+ASK_SECONDS = 30.0
+TURN_SECONDS = 30.0
+START_ERROR = "StartError"
+"""containerd's reason for a container that could not be started."""
+
+
+class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a pod is being run."""
+
+    cgroup_parent: str
+    volumes: dict[str, str] = {}
+
+
+class Turn:
+    """One pod's right to have something made now. Given up while it waits for what may take long (a pull, a hook), and
+    lost after TURN_SECONDS: calls that hang keep nobody else from starting."""
+
+    def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:
+        self._slots, self._after = slots, after
+        self._end: Timer | None = None
+
+    async def take(self) -> None:
+        if self._end is None:
+            await self._slots.acquire()
+            self._end = self._after(TURN_SECONDS, self.give_up)
+
+    def give_up(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
+            self._slots.release()
+
+
+class Maker:
+    """Starts sandboxes and containers for a worker; `slots` bounds how many pods at once."""
+
+    def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
+        self._actor, self._client, self._agent = actor, client, agent
+        self._slots = asyncio.Semaphore(slots)
+        self._machine, self._throttles = this_machine(), thermal_throttles()
+        self.allocatable: dict[str, int] = {}
+
+    def turn(self) -> Turn:
+        return Turn(self._slots, self._actor.after)
+
+    # -- sandbox --------------------------------------------------------------------------------------------------
+    def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
+        """The same for the sandbox and for each container made in it. Raises ConfigError."""
+        config = self._agent.config
+        around = Surroundings(
+            logs_dir=self._agent.pod_logs_dir,
+            cgroup_parent=cgroup_parent,
+            dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
+            cluster_domain=config.clusterDomain,
+            cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
+            pod_sysctls=config.defaultPodSysctls,
+        )
+        return sandbox_config(pod, attempt, around)
+
+    def _host_dns(self, pod: Pod) -> dns.Dns:
+        path = self._agent.config.resolvConf
+        if path == "":
+            return dns.NO_HOST_FILE if dns.policy_of(pod) == "Default" else dns.Dns()
+        try:
+            return dns.parse_resolv_conf(Path(path or "/etc/resolv.conf").read_text(errors="replace")[: 10 * 2**20])
+        except OSError as error:
+            raise ConfigError(f"resolvConf: {path}: {error.strerror}") from None
+
+    def dns_complaints(self, pod: Pod) -> list[tuple[str, str]]:
+        """Reason and message of what the pod's name resolution will lack."""
+        config = self._agent.config
+        try:
+            return dns.complaints(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain)
+        except ConfigError:
+            return []  # said when the sandbox is made
+
+    async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> str:
+        """Make the sandbox; its id. Raises StartFailed."""
+        try:
+            if lacking := beyond_us(pod):
+                raise ConfigError(lacking)
+            files.make_log_directory(self._agent.pod_logs_dir, pod)
+            handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
+            config = self.sandbox_config(pod, attempt, place.cgroup_parent)
+            return await self._client.run_pod_sandbox(config, handler)
+        except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
+            self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
+            raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None
+
+    # -- images ---------------------------------------------------------------------------------------------------
+    async def image(self, pod: Pod, container: Container) -> ImageReady:
+        """Have the image on the node. Raises StartFailed; reason '' means that the pull goes on."""
+        joined = not self._agent.standalone
+        found = await images.ensure(self._actor, pod, container, joined=joined)
+        for volume in pod.spec.volumes:
+            if volume.image is not None and volume.name in image_volumes(pod, container):
+                changed = {"image": volume.image.reference, "imagePullPolicy": volume.image.pullPolicy}
+                await images.ensure(self._actor, pod, msgspec.structs.replace(container, **changed), joined=joined)
+        return found
+
+    # -- containers -----------------------------------------------------------------------------------------------
+    async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace) -> str:
+        """Create and start one; its id. Raises StartFailed."""
+        if not runtime.sandboxes:
+            raise StartFailed("CreateContainerError", "its sandbox is gone")
+        sandbox = runtime.sandboxes[0]
+        try:
+            parts = await self._parts(pod, start, image, sandbox.ips, place)
+            config = container_config(pod, start, parts)
+            target = self._target(start.container, runtime)
+            if target:
+                config.linux.security_context.namespace_options.pid = cri.TARGET
+                config.linux.security_context.namespace_options.target_id = target
+            whole = self.sandbox_config(pod, sandbox.attempt, place.cgroup_parent)
+        except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
+            raise StartFailed("CreateContainerConfigError", str(error)) from None
+        await self._end_what_failed(runtime.newest(start.container.name))
+        try:
+            container_id = await self._client.create_container(sandbox.id, config, whole)
+        except CriError as error:
+            raise StartFailed("CreateContainerError", str(error)) from None
+        self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
+        await self.begin(pod, start.container, container_id, start.restart_count)
+        return container_id
+
+    async def _end_what_failed(self, last: Ran | None) -> None:
+        """Of the instance before: its start failed, perhaps as whoever asked for it went away, and then its process may
+        be there, waiting to be begun."""
+        if last is not None and last.state is ContainerState.EXITED and last.reason == START_ERROR:
+            try:
+                await self._client.end_lost_task(last.id)
+            except CriError as error:
+                self._actor.log.warning("what the failed start of %s left is not ended: %s", last.name, error)
+
+    async def begin(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
+        """Start a container that was created. Raises StartFailed."""
+        try:
+            await self._client.start_container(container_id)
+        except CriError as error:
+            raise StartFailed("RunContainerError", str(error), container_id=container_id) from None
+        agent, log = self._agent, log_path(container.name, count)
+        try:
+            links = agent.container_logs_dir
+            files.make_log_link(links, agent.pod_logs_dir, pod, container.name, container_id, log)
+        except OSError as error:
+            self._actor.log.warning("no link to the log of %s: %s", container.name, error)
+
+    async def post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
+        """Run its hook, however long that takes. Answers what it complained of. Raises Unavailable when the runtime
+        went away meanwhile."""
+        hook = container.lifecycle.postStart if container.lifecycle else None
+        if hook is None:
+            return ""
+        try:
+            await run_hook(self._client, hook, container_id, ips[0] if ips else "127.0.0.1", container.ports)
+        except HookFailed as error:
+            return str(error)
+        return ""
+
+    async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], place: PodPlace) -> Parts:
+        agent, container = self._agent, start.container
+        own_ips, objects = await asyncio.gather(
+            host_ips(self._actor, agent, pod, container),
+            fetch(self._actor, pod, references(container), joined=not agent.standalone),
+        )
+        pod_ips = own_ips if pod.spec.hostNetwork else ips
+        around = Place(
+            node_name=agent.node_name,
+            host_ips=own_ips,
+            pod_ips=pod_ips,
+            allocatable=self.allocatable,
+            files=env_files.read(env_files.selectors(container), place.volumes),
+        )
+        found = environment(pod, container, around, objects)
+        for text in found.skipped:
+            told = pod_event(pod, "Warning", "InvalidEnvironmentVariableNames", text, container.name)
+            self._actor.tell(EVENT_CLIENT, told)
+        values = found.values
+        security = container_context(
+            pod,
+            container,
+            (image.user_uid, image.username),
+            seccomp_default=agent.seccomp_default,
+            seccomp_dir=agent.seccomp_dir,
+        )
+        if security.masked_paths:
+            security.masked_paths.extend(self._throttles)
+        swap = self._swap(pod, container)
+        return Parts(
+            image_ref=image.image_ref,
+            environment=values,
+            mounts=await self._mounts(pod, start, values, pod_ips, place),
+            limits=self._limits(pod, container),
+            security=security,
+            stop_signals=agent.gate("ContainerStopSignals"),
+            unified={**swap.unified, **self._oom_group()},
+            memory_swap_bytes=swap.memory_swap_bytes,
+        )
+
+    def _limits(self, pod: Pod, container: Container) -> Limits:
+        config = self._agent.config
+        period = round(float(config.cpuCFSQuotaPeriod) * 1e6)
+        return limits(pod, container, self._machine, enforce_quota=config.cpuCFSQuota, period_us=period)
+
+    def _swap(self, pod: Pod, container: Container) -> SwapFields:
+        return swap_fields(pod, container, self._agent.config.memorySwap.swapBehavior, self._machine)
+
+    def may_swap(self, pod: Pod, name: str) -> bool:
+        """Whether the kernel may swap out memory of that container (cgroup v2)."""
+        container = find_container(pod, name)
+        swap = self._swap(pod, container).unified if container is not None else {}
+        return any(value != "0" for value in swap.values())
+
+    def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
+        """What a container that runs is resized to."""
+        swap = self._swap(pod, container)
+        return linux_resources(self._limits(pod, container), swap.unified, swap.memory_swap_bytes)
+
+    def _oom_group(self) -> dict[str, str]:
+        """Whether all of a container is killed together, or one process (cgroup v2)."""
+        together = self._machine.cgroup_v2 and not self._agent.config.singleProcessOOMKill
+        return {"memory.oom.group": "1"} if together else {}
+
+    async def _mounts(
+        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], place: PodPlace
+    ) -> list[cri.Mount]:
+        container, uid = start.container, pod.metadata.uid
+        pod_dir = self._agent.pod_dir(uid)
+        images_of = image_volumes(pod, container)
+        sources = Sources(
+            paths=place.volumes,
+            subpaths=await self._subpaths(pod, container, values, place),
+            images={name: await self._image_id(reference) for name, reference in images_of.items()},
+            read_only=read_only_volumes(pod),
+            recursive_read_only=await self._recursive_read_only(pod, container),
+            relabelled=relabelled_volumes(pod, place.volumes) if self._machine.selinux else frozenset(),
+        )
+        mounts = volume_mounts(container, sources)
+        mounted = {mount.container_path for mount in mounts}
+        if "/etc/hosts" not in mounted:
+            hosts = files.write_hosts(pod_dir, self._hosts(pod, ips))
+            mounts.append(self._file("/etc/hosts", hosts))
+        if container.terminationMessagePath and container.terminationMessagePath not in mounted:
+            last_words = files.make_termination_log(pod_dir, container, start.restart_count)
+            mounts.append(self._file(container.terminationMessagePath, last_words))
+        return mounts
+
+    def _file(self, path: str, made: str) -> cri.Mount:
+        """A file that was made for the container."""
+        return cri.Mount(container_path=path, host_path=made, selinux_relabel=self._machine.selinux)
+
+    def _hosts(self, pod: Pod, ips: list[str]) -> str:
+        if pod.spec.hostNetwork:
+            try:
+                host = Path("/etc/hosts").read_text(errors="replace")
+            except OSError:
+                host = ""
+            return dns.host_network_hosts_file(host, pod.spec.hostAliases)
+        own = domain(pod, self._agent.config.clusterDomain)
+        return dns.hosts_file(ips, hostname(pod), own, pod.spec.hostAliases)
+
+    async def _image_id(self, reference: str) -> str:
+        """Of an image that was pulled for this container."""
+        found = await self._client.image_status(reference)
+        return found.id if found is not None else reference
+
+    async def _recursive_read_only(self, pod: Pod, container: Container) -> bool:
+        """Whether the runtime can do it; asked only where somebody wants it."""
+        if not any(mount.recursiveReadOnly not in (None, "Disabled") for mount in container.volumeMounts):
+            return False
+        name = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
+        handler = (await self._client.status()).handler(name)
+        return handler is not None and handler.recursive_read_only_mounts
+
+    async def _subpaths(
+        self, pod: Pod, container: Container, values: dict[str, str], place: PodPlace
+    ) -> dict[int, str]:
+        items = [
+            SubPath(mount.name, path, index, mount.readOnly)
+            for index, mount in enumerate(container.volumeMounts)
+            if mount.name in place.volumes
+            if (path := expanded_subpath(mount, values))
+        ]
+        if not items:
+            return {}
+        question = BindSubPaths(pod.metadata.uid, container.name, items, encode(pod))
+        answer = await self._actor.ask("volume_manager", question, Message, timeout=ASK_SECONDS)
+        if isinstance(answer, SubPathsBound):
+            return answer.paths
+        raise ConfigError(answer.message if isinstance(answer, VolumesFailed) else "no answer about sub paths")
+
+    def _target(self, container: Container, runtime: PodRuntime) -> str:
+        """The container whose processes an ephemeral one wants to see."""
+        if not container.targetContainerName:
+            return ""
+        found: Ran | None = runtime.newest(container.targetContainerName)
+        if found is None:
+            raise ConfigError(f"target container {container.targetContainerName!r} is not running")
+        return found.id

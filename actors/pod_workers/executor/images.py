@@ -1,0 +1,76 @@
+"""Having a container's image on the node, with the credentials that its pod names."""
+
+from __future__ import annotations
+
+import asyncio
+
+from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.pod_workers.containers.api_objects import state_of
+from actors.pod_workers.errors import StartFailed
+from actors.pod_workers.kubernetes_events import EVENT_CLIENT, field_of, pod_event
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.container import Container
+from actors.shared.kube.contents import pull_secret
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_static
+from actors.shared.tracing.tracer import traceparent_of_current
+from supervision.actor import Actor, AskError
+from supervision.message import Message
+
+IMAGE_SECONDS = 20.0
+IMAGE_TRIES = 3
+"""An image manager that is replaced meanwhile is no news for users: its next incarnation is asked."""
+
+
+async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = "", *, joined: bool) -> ImageReady:
+    """Have it there, however long that takes. Raises StartFailed."""
+    meta = pod.metadata
+    question = EnsureImage(
+        meta.uid,
+        meta.namespace,
+        meta.name,
+        container.name,
+        container.image,
+        container.imagePullPolicy,
+        runtime_handler=handler,
+        pull_secrets=await pull_secrets(actor, pod) if joined else [],
+        field=field_of(pod, container.name),
+        service_account="" if is_static(pod) else pod.spec.serviceAccountName,
+        traceparent=traceparent_of_current(),
+        annotations=meta.annotations,
+    )
+    failures = 0
+    while True:
+        try:
+            answer = await actor.ask("image_manager", question, Message, timeout=IMAGE_SECONDS)
+        except AskError as error:
+            failures += 1
+            if failures < IMAGE_TRIES:
+                continue
+            raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
+        if isinstance(answer, ImageReady):
+            return answer
+        if not isinstance(answer, ImageFailed):
+            raise StartFailed("ImageInspectError", f"image_manager answered {type(answer).__name__}", 1.0)
+        if not answer.pulling:
+            raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
+
+
+async def pull_secrets(actor: Actor, pod: Pod) -> list[bytes]:
+    """What the pod's imagePullSecrets hold. One that cannot be had is said, and the pull is tried without it."""
+    refs = [ObjectRef("Secret", one.name, pod.metadata.namespace) for one in pod.spec.imagePullSecrets if one.name]
+    states = await asyncio.gather(*(state_of(actor, ref) for ref in refs))
+    missing = sorted({state.ref.name for state in states if not state.body})
+    if missing:
+        names = ", ".join(missing)
+        text = f"Unable to retrieve some image pull secrets ({names}); attempting to pull the image may not succeed."
+        actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", "FailedToRetrieveImagePullSecret", text))
+    return [document for state in states if (document := _document(state))]
+
+
+def _document(state: ObjectState) -> bytes:
+    try:
+        return pull_secret(state.body) if state.body else b""
+    except ObjectError:
+        return b""

@@ -1,0 +1,1 @@
+"""Which dead containers are removed."""

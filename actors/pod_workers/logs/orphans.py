@@ -1,0 +1,55 @@
+"""What pods of before left on the disk that neither a source nor the runtime knows any more: log directories and links.
+
+Only what is this agent's is swept: the usual log directory may be shared with another agent, whose root directory is
+another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from actors.pod_workers.containers import files
+from actors.shared.config.agent import Agent
+from actors.shared.config.paths import DEFAULT_ROOT_DIR
+from actors.shared.kube.pods import worker_of
+
+DEFAULT_LOGS_DIR = "/var/log/pods"
+MIN_AGE_SECONDS = 120.0
+"""Younger ones may belong to a pod that is only just being told of."""
+
+
+def ours(agent: Agent) -> bool:
+    """Whether no other agent can be writing to the log directory."""
+    return agent.pod_logs_dir != DEFAULT_LOGS_DIR or agent.root_dir == DEFAULT_ROOT_DIR
+
+
+def orphans(names: Iterable[str], known: Collection[str], worker: str, workers: int) -> Iterator[tuple[str, str, str]]:
+    """(namespace, name, uid) of the log directories, by their names, that belong to no known pod of this worker."""
+    for directory in names:
+        parts = directory.split("_")
+        if len(parts) == 3 and all(parts) and parts[2] not in known and worker_of(parts[2], workers) == worker:
+            yield parts[0], parts[1], parts[2]
+
+
+def sweep(agent: Agent, known: Collection[str], worker: str, now: float) -> list[str]:
+    """Remove them. Answers what was removed. Raises OSError when that was nothing, though there was something."""
+    logs = agent.pod_logs_dir
+    if not ours(agent) or not os.path.isdir(logs):
+        return []
+    removed: list[str] = []
+    failed: OSError | None = None
+    for namespace, name, uid in orphans(os.listdir(logs), known, worker, agent.workers):
+        directory = Path(logs) / f"{namespace}_{name}_{uid}"
+        if directory.is_symlink() or now - directory.lstat().st_mtime < MIN_AGE_SECONDS:
+            continue
+        try:
+            files.remove_pod_logs(agent.container_logs_dir, logs, namespace, name, uid)
+        except OSError as error:
+            failed = error
+            continue
+        removed.append(str(directory))
+    if failed is not None and not removed:
+        raise failed
+    return removed

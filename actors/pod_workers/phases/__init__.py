@@ -1,0 +1,1 @@
+"""What is done next with a pod. Pure."""

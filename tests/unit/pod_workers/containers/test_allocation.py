@@ -1,0 +1,70 @@
+"""What a pod was given, and how that differs from what its spec asks for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from actors.pod_workers.containers import allocation
+from actors.pod_workers.containers.container_config import container_annotations
+from actors.pod_workers.phases.pod_actions import Start
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube import codec
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.names import CONTAINER_RESOURCES
+from actors.shared.kube.pod import Pod
+
+
+def pod_of(**resources: dict) -> Pod:
+    containers = [{"name": name, "image": "i", "resources": amounts} for name, amounts in resources.items()]
+    return codec.decode_pod(
+        json.dumps({"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": containers}}).encode()
+    )
+
+
+def requests(**amounts: str) -> dict:
+    return {"requests": amounts}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "names"),
+    [
+        (requests(cpu="100m"), requests(cpu="0.1"), []),
+        (requests(cpu="100m", memory="1Mi"), requests(cpu="200m", memory="1024Ki"), ["cpu"]),
+        (requests(cpu="1"), {"limits": {"cpu": "1"}}, ["cpu"]),
+        ({}, requests(memory="1Mi"), ["memory"]),
+        (requests(**{"ephemeral-storage": "1Gi"}), {}, []),
+    ],
+)
+def test_only_cpu_and_memory_are_resized(one, other, names):
+    first, second = ResourceRequirements(**one), ResourceRequirements(**other)
+    assert allocation.resized(first, second) == allocation.resized(second, first) == names
+
+
+def test_a_pod_with_what_it_was_given_asks_for_just_that():
+    before, after = pod_of(a=requests(cpu="1"), b={}), pod_of(a=requests(cpu="2"), b=requests(cpu="1"))
+    given = allocation.with_resources(after, allocation.of(before))
+    assert allocation.of(given) == allocation.of(before)
+    assert allocation.same(allocation.of(given), allocation.of(before))
+    assert not allocation.same(allocation.of(after), allocation.of(before))
+
+
+def test_what_was_written_is_read_again_and_anything_else_is_nothing(tmp_path):
+    kept = allocation.Kept(allocation.of(pod_of(a=requests(cpu="1"))), {"id": ResourceRequirements()})
+    directory = str(tmp_path / "pod")
+    assert allocation.read(directory) is None
+    allocation.write(directory, kept)
+    assert allocation.read(directory) == kept
+    (tmp_path / "pod" / allocation.FILE).write_text("{")
+    assert allocation.read(directory) is None
+
+
+def test_a_container_says_what_it_was_made_with_where_its_pod_has_resources():
+    pod = pod_of(a=requests(cpu="1"), b={})
+    for container in pod.spec.containers:
+        ran = Ran(id="x", name=container.name, pod_uid="u", annotations=container_annotations(pod, Start(container, 0)))
+        assert allocation.made_with(ran) == container.resources
+    alone = pod_of(b={})
+    assert CONTAINER_RESOURCES not in container_annotations(alone, Start(alone.spec.containers[0], 0))
+    assert allocation.made_with(Ran(id="x", name="b", pod_uid="u", annotations={CONTAINER_RESOURCES: "?"})) is None

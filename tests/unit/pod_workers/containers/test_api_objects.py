@@ -1,0 +1,201 @@
+"""Environments made of secrets, config maps and services."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from actors.api_clients.messages import ObjectRef, ObjectState
+from actors.pod_workers.containers.api_objects import Objects
+from actors.pod_workers.containers.container_config import expand_all
+from actors.pod_workers.containers.environment import Environment, Place, environment, references
+from actors.pod_workers.containers.host_addresses import wanted
+from actors.pod_workers.containers.service_links import service_environment
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.codec import decode_pod, encode
+
+PLACE = Place(node_name="n")
+
+
+def pod(**container):
+    meta = {"name": "p", "namespace": "d", "uid": "u"}
+    return decode_pod(encode({"metadata": meta, "spec": {"containers": [{"name": "c", **container}]}}))
+
+
+def secret(name: str, **data: bytes) -> ObjectState:
+    body = {"metadata": {"name": name}, "data": {key: base64.b64encode(value).decode() for key, value in data.items()}}
+    return ObjectState(ObjectRef("Secret", name, "d"), json.dumps(body).encode())
+
+
+def config_map(name: str, **data: str) -> ObjectState:
+    return ObjectState(ObjectRef("ConfigMap", name, "d"), json.dumps({"data": data, "binaryData": None}).encode())
+
+
+def absent(kind: str, name: str, reason: str = "NotFound", message: str = "") -> ObjectState:
+    return ObjectState(ObjectRef(kind, name, "d"), reason=reason, message=message)
+
+
+def made(*states: ObjectState, services: dict[str, str] | None = None, **container) -> Environment:
+    whole = pod(**container)
+    objects = Objects(states={state.ref: state for state in states}, services=services or {})
+    return environment(whole, whole.spec.containers[0], PLACE, objects)
+
+
+def key_ref(kind: str, name: str, key: str, **more) -> dict:
+    return {"name": "X", "valueFrom": {f"{kind}KeyRef": {"name": name, "key": key, **more}}}
+
+
+def test_keys_of_objects_are_values():
+    assert made(secret("s", k=b"1"), env=[key_ref("secret", "s", "k")]).values == {"X": "1"}
+    assert made(config_map("m", k="2"), env=[key_ref("configMap", "m", "k")]).values == {"X": "2"}
+
+
+def test_whole_objects_come_first_and_env_wins_and_sees_them():
+    found = made(
+        config_map("m", A="1", B="2"),
+        secret("s", B=b"3"),
+        envFrom=[{"configMapRef": {"name": "m"}}, {"prefix": "P_", "secretRef": {"name": "s"}}],
+        env=[{"name": "A", "value": "own"}, {"name": "C", "value": "$(A)$(P_B)$(SVC)"}],
+        services={"SVC": "svc", "A": "never", "Z": "z"},
+    )
+    assert found.values == {"A": "own", "B": "2", "P_B": "3", "C": "own3svc", "SVC": "svc", "Z": "z"}
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (absent("Secret", "s"), 'secret "s" not found'),
+        (
+            absent("Secret", "s", "Unreachable", "timed out waiting for the condition"),
+            "failed to sync secret cache: timed out waiting for the condition",
+        ),
+        (secret("s", other=b""), "couldn't find key k in Secret d/s"),
+    ],
+)
+def test_what_is_missing_is_said_in_the_words_of_the_reference(state, text):
+    with pytest.raises(ConfigError) as error:
+        made(state, env=[key_ref("secret", "s", "k")])
+    assert str(error.value) == text
+
+
+def test_a_missing_config_map_is_said_by_its_own_name():
+    with pytest.raises(ConfigError, match=r'^configmap "m" not found$'):
+        made(absent("ConfigMap", "m"), envFrom=[{"configMapRef": {"name": "m"}}])
+    with pytest.raises(ConfigError, match=r"^couldn't find key k in ConfigMap d/m$"):
+        made(config_map("m"), env=[key_ref("configMap", "m", "k")])
+
+
+def test_what_is_optional_may_be_missing_or_lack_the_key():
+    entry = key_ref("secret", "s", "k", optional=True)
+    assert made(absent("Secret", "s"), env=[entry]).values == {}
+    assert made(secret("s", other=b""), env=[entry]).values == {}
+    assert made(absent("Secret", "s"), envFrom=[{"secretRef": {"name": "s", "optional": True}}]).values == {}
+
+
+def test_what_is_optional_and_cannot_be_known_is_waited_for():
+    with pytest.raises(ConfigError):
+        made(absent("Secret", "s", "Unreachable"), env=[key_ref("secret", "s", "k", optional=True)])
+
+
+def test_names_that_no_variable_can_have_are_skipped_and_told():
+    found = made(config_map("m", **{"a.b": "1", "ü": "2"}), envFrom=[{"configMapRef": {"name": "m"}}])
+    assert found.values == {"a.b": "1"}
+    assert found.skipped == [
+        "Keys [ü] from the EnvFrom configMap d/m were skipped since they are considered invalid environment variable "
+        "names."
+    ]
+
+
+def test_bytes_that_are_no_text_reach_the_container_as_they_are():
+    value = made(secret("s", k=b"\xff\x00a"), env=[key_ref("secret", "s", "k")]).values["X"]
+    assert value.encode(errors="surrogateescape") == b"\xff\x00a"
+    assert expand_all(["$(X)"], {"X": value})
+
+
+def test_a_body_that_cannot_be_read_is_an_error_of_the_container():
+    state = ObjectState(ObjectRef("Secret", "s", "d"), b'{"data": {"k": "*"}}')
+    with pytest.raises(ConfigError, match="not base64"):
+        made(state, env=[key_ref("secret", "s", "k")])
+
+
+def test_each_object_is_asked_for_once_and_literals_need_none():
+    container = pod(
+        env=[
+            key_ref("secret", "s", "a"),
+            key_ref("secret", "s", "b"),
+            {**key_ref("secret", "t", "b"), "value": "literal"},
+        ],
+        envFrom=[{"configMapRef": {"name": "m"}}, {"secretRef": {"name": "s"}}],
+    ).spec.containers[0]
+    assert references(container) == [ObjectRef("ConfigMap", "m"), ObjectRef("Secret", "s")]
+
+
+# -- services ---------------------------------------------------------------------------------------------------------
+def service(name: str, address: str, *ports: dict) -> bytes:
+    return json.dumps({"metadata": {"name": name}, "spec": {"clusterIP": address, "ports": list(ports)}}).encode()
+
+
+MASTER = service("kubernetes", "10.96.0.1", {"name": "https", "port": 443, "protocol": "TCP"})
+
+
+def test_a_service_has_the_variables_that_containers_know():
+    found = service_environment(
+        [service("my-db", "10.0.0.7", {"name": "sql-x", "port": 5432}, {"name": "udp", "port": 53, "protocol": "UDP"})],
+        b"",
+        links=True,
+    )
+    assert found == {
+        "MY_DB_SERVICE_HOST": "10.0.0.7",
+        "MY_DB_SERVICE_PORT": "5432",
+        "MY_DB_SERVICE_PORT_SQL_X": "5432",
+        "MY_DB_SERVICE_PORT_UDP": "53",
+        "MY_DB_PORT": "tcp://10.0.0.7:5432",
+        "MY_DB_PORT_5432_TCP": "tcp://10.0.0.7:5432",
+        "MY_DB_PORT_5432_TCP_PROTO": "tcp",
+        "MY_DB_PORT_5432_TCP_PORT": "5432",
+        "MY_DB_PORT_5432_TCP_ADDR": "10.0.0.7",
+        "MY_DB_PORT_53_UDP": "udp://10.0.0.7:53",
+        "MY_DB_PORT_53_UDP_PROTO": "udp",
+        "MY_DB_PORT_53_UDP_PORT": "53",
+        "MY_DB_PORT_53_UDP_ADDR": "10.0.0.7",
+    }
+
+
+def test_the_api_server_is_always_there_and_others_only_with_links():
+    mine = service("web", "10.0.0.8", {"port": 80})
+    assert service_environment([mine], MASTER, links=False)["KUBERNETES_SERVICE_HOST"] == "10.96.0.1"
+    assert "WEB_PORT" not in service_environment([mine], MASTER, links=False)
+    assert {"WEB_PORT", "KUBERNETES_PORT"} <= service_environment([mine], MASTER, links=True).keys()
+
+
+def test_a_namesake_of_the_api_server_in_the_namespace_stands_in_for_it():
+    own = service("kubernetes", "10.0.0.9", {"port": 1})
+    assert service_environment([own], MASTER, links=True)["KUBERNETES_SERVICE_HOST"] == "10.0.0.9"
+
+
+def test_headless_services_have_no_variables():
+    assert service_environment([service("h", "None", {"port": 1}), service("e", "")], b"", links=True) == {}
+
+
+def test_an_ipv6_address_is_bracketed_in_urls():
+    found = service_environment([service("six", "fd00::1", {"port": 80})], b"", links=True)
+    assert found["SIX_PORT"] == "tcp://[fd00::1]:80"
+    assert found["SIX_SERVICE_HOST"] == "fd00::1"
+
+
+@pytest.mark.parametrize(
+    ("path", "host_network", "wants"),
+    [
+        ("status.hostIP", False, True),
+        ("status.podIP", False, False),
+        ("status.podIPs", True, True),
+        ("metadata.name", True, False),
+    ],
+)
+def test_the_nodes_addresses_are_asked_for_only_where_somebody_wants_them(path, host_network, wants):
+    entry = {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": path}}}
+    spec = {"hostNetwork": host_network, "containers": [{"name": "c", "env": [entry]}]}
+    whole = decode_pod(encode({"metadata": {"name": "p"}, "spec": spec}))
+    assert wanted(whole, whole.spec.containers[0]) is wants

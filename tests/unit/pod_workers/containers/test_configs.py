@@ -1,0 +1,373 @@
+"""Sandbox and container as the runtime is asked for them."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from actors.pod_workers.containers.container_config import Parts, container_config, stop_signal
+from actors.pod_workers.containers.dns import Dns
+from actors.pod_workers.containers.machine import size_name
+from actors.pod_workers.containers.mounts import (
+    Sources,
+    expanded_subpath,
+    read_only_volumes,
+    relabelled_volumes,
+    volume_mounts,
+)
+from actors.pod_workers.containers.names import kernel_hostname
+from actors.pod_workers.containers.resources import Limits, Machine, limits, oom_score, quota, shares
+from actors.pod_workers.containers.sandbox_config import Surroundings, sandbox_config
+from actors.pod_workers.containers.spec_hash import container_hash
+from actors.pod_workers.errors import ConfigError
+from actors.pod_workers.phases.pod_actions import Start
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.shared.kube.pod import Pod
+from proto import cri_pb2 as cri
+from tests.support.driven import container, pod
+
+AROUND = Surroundings(logs_dir="/logs", cgroup_parent="/kubepods/podu", dns=Dns(servers=["192.0.2.53"]))
+NO_LIMITS = Limits(cpu_shares=2, cpu_quota=0, cpu_period=100_000, memory_bytes=0, oom_score_adj=1000)
+GIB = 1 << 30
+
+
+def box(wanted: Pod, attempt: int = 0) -> cri.PodSandboxConfig:
+    return sandbox_config(wanted, attempt, AROUND)
+
+
+def made(wanted: Pod, environment: dict[str, str] | None = None, start: Start | None = None) -> cri.ContainerConfig:
+    parts = Parts(
+        image_ref="sha256:1",
+        environment=environment or {},
+        mounts=[],
+        limits=NO_LIMITS,
+        security=cri.LinuxContainerSecurityContext(privileged=True),
+        unified={"memory.oom.group": "1"},
+    )
+    return container_config(wanted, start or Start(wanted.spec.containers[0], 0), parts)
+
+
+def test_a_sandbox_carries_the_pods_identity_over_its_own_labels():
+    forged = {"labels": {"app": "x", "io.kubernetes.pod.uid": "forged"}, "annotations": {"note": "y"}}
+    config = box(pod(metadata=forged), 3)
+    assert (config.metadata.uid, config.metadata.attempt, config.log_directory) == ("u", 3, "/logs/default_p_u")
+    assert dict(config.labels) == {
+        "app": "x",
+        "io.kubernetes.pod.name": "p",
+        "io.kubernetes.pod.namespace": "default",
+        "io.kubernetes.pod.uid": "u",
+    }
+    assert dict(config.annotations) == {"note": "y"}
+    assert (config.hostname, config.linux.cgroup_parent) == ("p", "/kubepods/podu")
+    assert list(config.dns_config.servers) == ["192.0.2.53"]
+
+
+def test_host_ports_are_mapped_unless_the_network_is_the_hosts():
+    ports = [{"containerPort": 80, "hostPort": 8080, "protocol": "UDP", "hostIP": "192.0.2.1"}, {"containerPort": 81}]
+    containers = [container("a", ports=ports)]
+    (mapping,) = box(pod(containers=containers)).port_mappings
+    assert (mapping.protocol, mapping.container_port, mapping.host_port) == (cri.UDP, 80, 8080)
+    assert mapping.host_ip == "192.0.2.1"
+    host = box(pod(containers=containers, hostNetwork=True))
+    assert (list(host.port_mappings), host.hostname) == ([], "")
+
+
+def test_the_nodes_own_sysctls_are_under_those_of_the_pod_and_never_change_the_node():
+    defaults = {"net.ipv4.tcp_syncookies": "0", "net/ipv4/tcp_fin_timeout": "30", "kernel.shm_rmid_forced": "1"}
+    around = msgspec.structs.replace(AROUND, pod_sysctls=defaults)
+    own = {"sysctls": [{"name": "net.ipv4.tcp_syncookies", "value": "1"}]}
+    found = sandbox_config(pod(securityContext=own), 0, around).linux.sysctls
+    assert dict(found) == {
+        "net.ipv4.tcp_syncookies": "1", "net.ipv4.tcp_fin_timeout": "30", "kernel.shm_rmid_forced": "1"
+    }  # fmt: skip
+    host = sandbox_config(pod(hostNetwork=True, hostIPC=True), 0, around).linux.sysctls
+    assert dict(host) == {}
+
+
+def test_sysctls_go_by_dots():
+    sysctls = [{"name": "net/ipv4/tcp_syncookies", "value": "1"}]
+    assert dict(box(pod(securityContext={"sysctls": sysctls})).linux.sysctls) == {"net.ipv4.tcp_syncookies": "1"}
+
+
+def test_a_container_is_recognised_by_any_incarnation():
+    lifecycle = {"preStop": {"exec": {"command": ["bye"]}}}
+    wanted = pod(containers=[container("a", lifecycle=lifecycle, ports=[{"containerPort": 80, "name": "web"}])])
+    config = made(wanted, start=Start(wanted.spec.containers[0], 4, 2))
+    assert (config.metadata.name, config.metadata.attempt, config.log_path) == ("a", 4, "a/4.log")
+    assert config.labels["io.kubernetes.container.name"] == "a"
+    notes = dict(config.annotations)
+    assert notes["io.kubernetes.container.hash"] == container_hash(wanted.spec.containers[0])
+    assert (notes["io.kubernetes.container.restartCount"], notes[CONTAINER_RESTARTS_IN_A_ROW]) == ("4", "2")
+    assert json.loads(notes["io.kubernetes.container.preStopHandler"]) == {"exec": {"command": ["bye"]}}
+    assert json.loads(notes["io.kubernetes.container.ports"])[0]["containerPort"] == 80
+    assert notes["io.kubernetes.pod.terminationGracePeriod"] == "30"
+    assert "io.kubernetes.pod.deletionGracePeriod" not in notes
+
+
+def test_commands_and_arguments_see_the_environment():
+    wanted = pod(containers=[container("a", ["echo", "$(X)"], args=["$$(X)", "$(Y)"])])
+    config = made(wanted, {"X": "1"})
+    assert (list(config.command), list(config.args)) == (["echo", "1"], ["$(X)", "$(Y)"])
+    assert [(env.key, env.value) for env in config.envs] == [("X", b"1")]
+
+
+def test_limits_and_security_go_into_the_config():
+    config = made(pod())
+    assert config.linux.security_context.privileged
+    assert (config.linux.resources.oom_score_adj, config.linux.resources.cpu_shares) == (1000, 2)
+    assert dict(config.linux.resources.unified) == {"memory.oom.group": "1"}
+
+
+def one_subpath(**mount):
+    (found,) = pod(
+        containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])]
+    ).spec.containers
+    return expanded_subpath(found.volumeMounts[0], {"NAME": "n", "EVIL": "../../etc", "ABSOLUTE": "/tmp", "EMPTY": ""})
+
+
+@pytest.mark.parametrize(
+    ("mount", "expected"),
+    [
+        ({"subPath": "a/b"}, "a/b"),
+        ({"subPath": "$(NAME)"}, "$(NAME)"),
+        ({"subPathExpr": "$(NAME)/x"}, "n/x"),
+        ({"subPathExpr": "$$(NAME)"}, "$(NAME)"),
+        ({}, ""),
+    ],
+)
+def test_a_sub_path_is_expanded_where_it_asks_for_that(mount, expected):
+    assert one_subpath(**mount) == expected
+
+
+@pytest.mark.parametrize(
+    ("mount", "text"),
+    [
+        ({"subPath": "/etc"}, "error SubPath `/etc` must not be an absolute path"),
+        ({"subPathExpr": "$(ABSOLUTE)"}, "error SubPath `/tmp` must not be an absolute path"),
+        ({"subPath": "a/../../etc"}, r"unable to provision SubPath `a/../../etc`: must not contain '\.\.'"),
+        ({"subPathExpr": "$(EVIL)"}, "unable to provision SubPath `../../etc`"),
+        ({"subPathExpr": "$(UNKNOWN)/$(EMPTY)"}, "missing value for EMPTY, UNKNOWN"),
+    ],
+)
+def test_a_sub_path_stays_in_its_volume(mount, text):
+    with pytest.raises(ConfigError, match=text):
+        one_subpath(**mount)
+
+
+def mounts(*mounts: dict[str, object]) -> list[cri.Mount]:
+    (found,) = pod(containers=[container("a", volumeMounts=list(mounts))]).spec.containers
+    return volume_mounts(found, Sources(paths={"v": "/host/v"}, subpaths={1: "/host/sub"}))
+
+
+def test_volumes_are_mounted_as_they_are_asked_for():
+    found = mounts(
+        {"name": "v", "mountPath": "/v", "readOnly": True, "mountPropagation": "HostToContainer"},
+        {"name": "v", "mountPath": "rel", "subPath": "x"},
+    )
+    assert [(one.container_path, one.host_path, one.readonly) for one in found] == [
+        ("/v", "/host/v", True),
+        ("/rel", "/host/sub", False),
+    ]
+    assert found[0].propagation == cri.PROPAGATION_HOST_TO_CONTAINER
+
+
+def test_a_mount_that_cannot_be_made_is_an_error():
+    with pytest.raises(ConfigError, match="no such volume"):
+        mounts({"name": "w", "mountPath": "/w"})
+    with pytest.raises(ConfigError, match="recursive"):
+        mounts({"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Enabled"})
+
+
+@pytest.mark.parametrize(("milli", "expected"), [(0, 2), (1, 2), (250, 256), (1000, 1024), (10**9, 262_144)])
+def test_cpu_shares(milli, expected):
+    assert shares(milli) == expected
+
+
+@pytest.mark.parametrize(("milli", "expected"), [(0, 0), (1, 1000), (500, 50_000), (2000, 200_000)])
+def test_cpu_quota(milli, expected):
+    assert quota(milli, 100_000) == expected
+
+
+def sized(**resources: dict[str, str]) -> dict[str, object]:
+    return container("a", resources=resources)
+
+
+@pytest.mark.parametrize(
+    ("containers", "spec", "expected"),
+    [
+        ([sized()], {}, 1000),
+        ([sized(limits={"cpu": "1", "memory": "1Gi"})], {}, -997),
+        ([sized(requests={"memory": "1Gi"})], {}, 750),
+        ([sized(requests={"memory": "4Gi"})], {}, 3),
+        ([sized(requests={"cpu": "1"})], {}, 999),
+        ([sized(requests={"memory": "1Gi"})], {"priorityClassName": "system-node-critical"}, -997),
+    ],
+)
+def test_the_more_memory_was_asked_for_the_later_it_is_killed(containers, spec, expected):
+    wanted = pod(containers=containers, **spec)
+    assert oom_score(wanted, wanted.spec.containers[0], 4 * GIB) == expected
+
+
+def test_a_sidecar_is_killed_no_sooner_than_the_regular_containers():
+    side = container("s", restartPolicy="Always")
+    wanted = pod(containers=[sized(requests={"memory": "2Gi"})], initContainers=[side])
+    assert oom_score(wanted, wanted.spec.initContainers[0], 4 * GIB) == 500
+
+
+def test_without_quotas_there_is_none():
+    wanted = pod(containers=[sized(limits={"cpu": "1", "memory": "1Gi"})])
+    enforced = limits(wanted, wanted.spec.containers[0], Machine(memory=4 * GIB), enforce_quota=True, period_us=100_000)
+    assert (enforced.cpu_quota, enforced.cpu_shares, enforced.memory_bytes) == (100_000, 1024, GIB)
+    free = limits(wanted, wanted.spec.containers[0], Machine(memory=4 * GIB), enforce_quota=False, period_us=100_000)
+    assert msgspec.structs.replace(enforced, cpu_quota=0) == free
+
+
+# -- names of hosts ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ({}, "p"),
+        ({"hostname": "h"}, "h"),
+        ({"hostname": "h", "subdomain": "s"}, "h"),
+        ({"hostname": "h", "subdomain": "s", "setHostnameAsFQDN": True}, "h.s.default.svc.cluster.local"),
+        ({"setHostnameAsFQDN": True}, "p"),
+        ({"hostname": "h", "hostnameOverride": "own.name", "subdomain": "s", "setHostnameAsFQDN": True}, "own.name"),
+    ],
+)
+def test_the_kernel_is_told_the_whole_name_where_the_pod_wants_it(spec, name):
+    assert kernel_hostname(pod(**spec), "cluster.local") == name
+    around = msgspec.structs.replace(AROUND, cluster_domain="cluster.local")
+    assert sandbox_config(pod(**spec), 0, around).hostname == name
+
+
+def test_a_whole_name_that_no_kernel_takes_is_refused():
+    wanted = pod(hostname="h" * 50, subdomain="s" * 10, setHostnameAsFQDN=True)
+    with pytest.raises(ConfigError, match=r"is too long \(64 characters is the max, 87 characters requested\)"):
+        kernel_hostname(wanted, "cluster.local")
+
+
+# -- huge pages, overhead, signals ------------------------------------------------------------------------------------
+def test_every_size_of_huge_pages_has_a_limit():
+    wanted = pod(containers=[sized(limits={"hugepages-2Mi": "4Mi", "memory": "1Gi", "cpu": "1"})])
+    machine = Machine(memory=GIB, page_sizes=("1GB", "2MB"))
+    found = limits(wanted, wanted.spec.containers[0], machine, enforce_quota=True, period_us=100_000)
+    assert found.huge_pages == {"1GB": 0, "2MB": 4 << 20}
+    assert [size_name(size) for size in (64, 2048, 1 << 20)] == ["64KB", "2MB", "1GB"]
+
+
+def test_overhead_is_told_apart_from_what_the_containers_want():
+    wanted = pod(containers=[sized(requests={"cpu": "1"})], overhead={"cpu": "250m", "memory": "64Mi"})
+    config = box(wanted)
+    assert (config.linux.resources.cpu_shares, config.linux.overhead.cpu_shares) == (1024, 256)
+    assert config.linux.overhead.memory_limit_in_bytes == 64 << 20
+    assert not box(pod()).linux.HasField("overhead")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SIGUSR1", cri.SIGNAL_SIGUSR1),
+        ("SIGRTMIN+1", cri.SIGNAL_SIGRTMINPLUS1),
+        ("SIGRTMAX-1", cri.SIGNAL_SIGRTMAXMINUS1),
+    ],
+)
+def test_signals_go_by_their_names(name, value):
+    assert stop_signal(name) == value
+    with pytest.raises(ConfigError, match="unknown stopSignal"):
+        stop_signal("SIGNOTHING")
+
+
+# -- mounts -----------------------------------------------------------------------------------------------------------
+def one_mount(supported: bool = True, **mount) -> cri.Mount:
+    wanted = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v", **mount}])])
+    sources = Sources(paths={"v": "/host/v"}, images={"i": "sha256:2"}, recursive_read_only=supported)
+    return volume_mounts(wanted.spec.containers[0], sources)[0]
+
+
+@pytest.mark.parametrize(
+    ("mount", "supported", "recursive"),
+    [
+        ({"readOnly": True}, True, False),
+        ({"readOnly": True, "recursiveReadOnly": "Disabled"}, True, False),
+        ({"readOnly": True, "recursiveReadOnly": "IfPossible"}, True, True),
+        ({"readOnly": True, "recursiveReadOnly": "IfPossible"}, False, False),
+        ({"recursiveReadOnly": "IfPossible"}, True, False),
+        ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "None"}, True, True),
+    ],
+)
+def test_what_lies_below_is_read_only_too_where_it_can_be(mount, supported, recursive):
+    assert one_mount(supported, **mount).recursive_read_only is recursive
+
+
+@pytest.mark.parametrize(
+    ("mount", "supported", "text"),
+    [
+        ({"readOnly": True, "recursiveReadOnly": "Enabled"}, False, "not supported by the runtime"),
+        ({"recursiveReadOnly": "Enabled"}, True, "needs readOnly"),
+        ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"}, True, "needs"),
+        ({"recursiveReadOnly": "Maybe"}, True, "unknown recursiveReadOnly"),
+    ],
+)
+def test_what_is_insisted_on_and_cannot_be_is_refused(mount, supported, text):
+    with pytest.raises(ConfigError, match=text):
+        one_mount(supported, **mount)
+
+
+def test_what_the_agent_keeps_up_to_date_is_read_only_whatever_the_mount_says():
+    claims = {"read": {"claimName": "c", "readOnly": True}, "write": {"claimName": "c"}}
+    given = pod(
+        volumes=[
+            {"name": "secret", "secret": {"secretName": "s"}},
+            {"name": "map", "configMap": {"name": "m"}},
+            {"name": "down", "downwardAPI": {}},
+            {"name": "all", "projected": {}},
+            {"name": "empty", "emptyDir": {}},
+            {"name": "host", "hostPath": {"path": "/x"}},
+            *({"name": name, "persistentVolumeClaim": claim} for name, claim in claims.items()),
+        ]
+    )
+    assert read_only_volumes(given) == {"secret", "map", "down", "all", "read"}
+    (found,) = pod(containers=[container("a", volumeMounts=[{"name": "v", "mountPath": "/v"}])]).spec.containers
+    (made,) = volume_mounts(found, Sources(paths={"v": "/host/v"}, read_only=frozenset({"v"})))
+    assert made.readonly
+
+
+def test_an_image_is_mounted_by_the_runtime_and_read_only():
+    found = one_mount(name="i", subPath="a/b")
+    assert (found.image.image, found.image_sub_path, found.readonly, found.host_path) == ("sha256:2", "a/b", True, "")
+
+
+def test_what_was_made_for_a_pod_is_relabelled_and_what_is_the_hosts_own_never():
+    base = "/var/lib/kubelet/pods/u/volumes/kubernetes.io~"
+    paths = {
+        "empty": f"{base}empty-dir/empty",
+        "token": f"{base}projected/token",
+        "config": f"{base}configmap/config",
+        "host": "/etc",
+        "nfs": f"{base}nfs/nfs",
+        "disk": f"{base}csi/pv/mount",
+        "read": f"{base}csi/other/mount",
+        "inline": f"{base}csi/inline/mount",
+    }
+    volumes = [
+        {"name": "empty", "emptyDir": {}},
+        {"name": "token", "projected": {"sources": []}},
+        {"name": "config", "configMap": {"name": "c"}},
+        {"name": "host", "hostPath": {"path": "/etc"}},
+        {"name": "nfs", "nfs": {"server": "s", "path": "/"}},
+        {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}},
+        {"name": "read", "persistentVolumeClaim": {"claimName": "read", "readOnly": True}},
+        {"name": "inline", "csi": {"driver": "d", "readOnly": True}},
+    ]
+    mounted = [{"name": name, "mountPath": f"/{name}"} for name in paths]
+    containers = [{"name": "c", "volumeMounts": mounted}]
+    wanted = decode_pod(encode({"spec": {"containers": containers, "volumes": volumes}}))
+    relabelled = relabelled_volumes(wanted, paths)
+
+    assert relabelled == {"empty", "token", "config", "disk"}
+    made = volume_mounts(wanted.spec.containers[0], Sources(paths=paths, relabelled=relabelled))
+    assert {mount.container_path[1:] for mount in made if mount.selinux_relabel} == relabelled
+    assert not any(mount.selinux_relabel for mount in volume_mounts(wanted.spec.containers[0], Sources(paths=paths)))

@@ -1,0 +1,177 @@
+"""Files of pods: logs, links, hosts files, last words."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from actors.pod_workers.containers import files
+from actors.pod_workers.containers.names import hostname, log_link, pod_log_directory
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube.container import Container
+from actors.shared.kube.meta import ObjectMeta
+from actors.shared.kube.pod import Pod
+
+POD = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="u"))
+
+
+def line(text: str, tag: str = "F") -> str:
+    return f"2026-01-01T00:00:00.000000000Z stdout {tag} {text}\n"
+
+
+def message(tmp_path, words: str | None = None, log: str = "", *, fallback: bool = True) -> str:
+    if words is not None:
+        (tmp_path / "words").write_text(words)
+    (tmp_path / "0.log").write_text(log)
+    return files.termination_message(f"{tmp_path}/words", f"{tmp_path}/0.log", fallback=fallback)
+
+
+def test_the_last_words_are_the_tail_of_their_file(tmp_path):
+    assert message(tmp_path, "x" * 5000 + "end") == "x" * 4093 + "end"
+
+
+@pytest.mark.parametrize("words", [None, ""])
+def test_without_last_words_the_end_of_the_log_stands_in_where_asked_for(tmp_path, words):
+    log = "".join(line(f"line {number}") for number in range(100)) + line("par", "P") + line("tial")
+    found = message(tmp_path, words, log)
+    assert found.endswith("line 99\npartial\n")
+    assert found.startswith("line 22\n"), "80 lines"
+    assert message(tmp_path, words, log, fallback=False) == ""
+
+
+def test_the_end_of_the_log_has_at_most_two_kilobytes(tmp_path):
+    assert len(message(tmp_path, None, line("é" * 3000)).encode()) <= files.FALLBACK_BYTES
+
+
+def test_last_words_are_not_read_through_a_link(tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    os.symlink(tmp_path / "secret", tmp_path / "words")
+    assert message(tmp_path) == ""
+
+
+def test_a_fifo_in_place_of_last_words_holds_nobody_up(tmp_path):
+    os.mkfifo(tmp_path / "words")
+    assert message(tmp_path) == ""
+
+
+def test_each_instance_gets_a_new_file_for_its_last_words_that_anybody_may_write(tmp_path):
+    path = files.make_termination_log(str(tmp_path), Container(name="a"), 10)
+    assert path == f"{tmp_path}/containers/a/0000000a"
+    with open(path, "w") as file:
+        file.write("old")
+    assert files.make_termination_log(str(tmp_path), Container(name="a"), 10) == path
+    assert (os.stat(path).st_size, os.stat(path).st_mode & 0o777) == (0, 0o666)
+
+
+def test_the_hosts_file_keeps_its_inode(tmp_path):
+    path = files.write_hosts(f"{tmp_path}/pod", "one\n")
+    inode = os.stat(path).st_ino
+    assert files.write_hosts(f"{tmp_path}/pod", "two\n") == path
+    assert (os.stat(path).st_ino, os.stat(path).st_mode & 0o777) == (inode, 0o644)
+    with open(path) as file:
+        assert file.read() == "two\n"
+
+
+def test_a_link_leads_to_the_log_and_goes_with_it(tmp_path):
+    links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
+    files.make_log_directory(logs, POD)
+    directory = pod_log_directory(logs, POD)
+    os.mkdir(f"{directory}/a")
+    for name in ("0.log", "0.log.20260101-000000.gz", "1.log"):
+        open(f"{directory}/a/{name}", "w").close()
+    files.make_log_link(links, logs, POD, "a", "id", "a/0.log")
+    link = f"{links}/p_ns_a-id.log"
+    assert os.readlink(link) == f"{directory}/a/0.log"
+    assert files.highest_log_number(logs, POD, "a") == 1
+    files.remove_log(links, logs, POD, Ran(id="id", name="a", pod_uid="u"))
+    assert (os.listdir(f"{directory}/a"), os.listdir(links)) == (["1.log"], [])
+
+
+def test_the_logs_of_a_pod_go_and_those_of_others_stay(tmp_path):
+    links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
+    other = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="v"))
+    for pod in (POD, other):
+        files.make_log_directory(logs, pod)
+        files.make_log_link(links, logs, pod, "a", pod.metadata.uid, "a/0.log")
+    files.remove_pod_logs(links, logs, "ns", "p", "u")
+    assert (os.listdir(logs), os.listdir(links)) == (["ns_p_v"], ["p_ns_a-v.log"])
+
+
+def test_removing_the_logs_of_a_pod_does_not_follow_links(tmp_path):
+    logs, precious = f"{tmp_path}/logs", tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    files.make_log_directory(logs, POD)
+    os.symlink(precious, f"{pod_log_directory(logs, POD)}/a")
+    files.remove_pod_logs(f"{tmp_path}/links", logs, "ns", "p", "u")
+    assert (precious / "file").exists()
+    assert os.listdir(logs) == []
+
+
+def test_a_link_name_is_no_longer_than_a_file_name_may_be(tmp_path):
+    long = Pod(metadata=ObjectMeta(name="p" * 253, namespace="n" * 63, uid="u"))
+    link = log_link(str(tmp_path), long, "c" * 63, "f" * 64)
+    assert len(os.path.basename(link)) == 255
+    assert link.endswith(".log")
+    for _ in range(2):
+        files.make_log_link(str(tmp_path), f"{tmp_path}/logs", long, "c" * 63, "f" * 64, "c/0.log")
+    assert os.listdir(tmp_path) == [os.path.basename(link)]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("web", "web"), ("a" * 70, "a" * 63), ("a" * 62 + "-.b", "a" * 62)])
+def test_a_host_name_has_at_most_63_characters_and_ends_well(name, expected):
+    assert hostname(Pod(metadata=ObjectMeta(name=name))) == expected
+
+
+def test_the_logs_of_a_pod_go_with_whatever_was_planted_among_them(tmp_path):
+    links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
+    files.make_log_directory(logs, POD)
+    directory = pod_log_directory(logs, POD)
+    os.makedirs(f"{directory}/a/deeper/still")
+    os.mkfifo(f"{directory}/a/0.log")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    os.symlink(outside, f"{directory}/b")
+    files.remove_pod_logs(links, logs, "ns", "p", POD.metadata.uid)
+    assert not os.path.lexists(directory)
+    assert (outside / "kept").exists()
+
+
+def test_files_that_are_named_like_no_restart_count_are_not_one(tmp_path):
+    directory = f"{pod_log_directory(str(tmp_path), POD)}/a"
+    os.makedirs(directory)
+    for name in ("3.log", "²7.log", "99999999999999.log", "x.log", ".log"):
+        open(f"{directory}/{name}", "w").close()
+    assert files.highest_log_number(str(tmp_path), POD, "a") == 3
+
+
+def test_a_pod_with_the_longest_of_names_has_its_link_too(tmp_path):
+    links, logs = f"{tmp_path}/links", f"{tmp_path}/logs"
+    pod = Pod(metadata=ObjectMeta(name="p" * 253, namespace="n" * 63, uid="u"))
+    for _ in range(2):
+        files.make_log_link(links, logs, pod, "c" * 63, "i" * 64, "c/0.log")
+    (name,) = os.listdir(links)
+    assert (len(name), name.endswith(".log")) == (255, True)
+
+
+def test_on_a_full_disk_the_hosts_file_stays_as_it_was(tmp_path, monkeypatch):
+    path = files.write_hosts(str(tmp_path), "127.0.0.1 localhost\n")
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_hosts(str(tmp_path), "127.0.0.1 localhost\n192.0.2.1 other\n")
+    with open(path) as file:
+        assert file.read() == "127.0.0.1 localhost\n"
+
+
+def test_a_shorter_hosts_file_ends_where_it_ends(tmp_path):
+    for text in ("127.0.0.1 localhost\n192.0.2.1 other\n", "127.0.0.1 localhost\n"):
+        path = files.write_hosts(str(tmp_path), text)
+        with open(path) as file:
+            assert file.read() == text

@@ -1,0 +1,107 @@
+"""Security contexts: what is odd fails closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pod_workers.containers.security import container_context, namespaces, sandbox_context
+from actors.pod_workers.errors import ConfigError
+from actors.shared.kube.codec import decode_pod, encode
+from proto import cri_pb2 as cri
+
+
+def context(own: dict | None = None, pod: dict | None = None, user: tuple = (None, ""), **spec: object):
+    body = {"containers": [{"name": "c", "securityContext": own or {}}], "securityContext": pod or {}, **spec}
+    wanted = decode_pod(encode({"spec": body}))
+    return container_context(wanted, wanted.spec.containers[0], user, seccomp_default=True, seccomp_dir="/s")
+
+
+def test_the_default_is_confined_and_masked():
+    made = context()
+    assert made.seccomp.profile_type == cri.SecurityProfile.RuntimeDefault
+    assert "/proc/kcore" in made.masked_paths
+    assert "/proc/sys" in made.readonly_paths
+    assert not made.privileged
+
+
+@pytest.mark.parametrize("name", ["k8s-nginx", "/usr/sbin/nginx", "a//b"])
+def test_an_app_armor_profile_is_named_as_it_was_loaded(name):
+    made = context({"appArmorProfile": {"type": "Localhost", "localhostProfile": name}}).apparmor
+    assert (made.profile_type, made.localhost_ref) == (cri.SecurityProfile.Localhost, name)
+
+
+def test_values_of_the_container_win_over_those_of_the_pod():
+    made = context({"runAsUser": 5}, {"runAsUser": 6, "runAsGroup": 7, "fsGroup": 8, "supplementalGroups": [9]})
+    assert (made.run_as_user.value, made.run_as_group.value, list(made.supplemental_groups)) == (5, 7, [8, 9])
+
+
+def test_the_user_of_the_image_is_used_when_nobody_says_otherwise():
+    assert context(user=(1000, "")).run_as_user.value == 1000
+    assert context(user=(None, "app")).run_as_username == "app"
+
+
+@pytest.mark.parametrize(
+    ("own", "user"),
+    [({"runAsUser": 0}, (1000, "")), ({}, (0, "")), ({}, (None, "")), ({}, (None, "app"))],
+)
+def test_run_as_non_root_refuses_what_is_or_may_be_root(own, user):
+    with pytest.raises(ConfigError, match="root"):
+        context({**own, "runAsNonRoot": True}, user=user)
+
+
+def test_run_as_non_root_lets_a_number_pass():
+    assert context({"runAsNonRoot": True}, user=(1000, "")).run_as_user.value == 1000
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"seccompProfile": {"type": "Localhost"}},
+        {"seccompProfile": {"type": "Localhost", "localhostProfile": ""}},
+        {"seccompProfile": {"type": "Localhost", "localhostProfile": "../x"}},
+        {"seccompProfile": {"type": "Localhost", "localhostProfile": "/x"}},
+        {"seccompProfile": {"type": "Sometimes"}},
+        {"appArmorProfile": {"type": "Localhost"}},
+        {"appArmorProfile": {"type": "Localhost", "localhostProfile": " "}},
+        {"appArmorProfile": {"type": "Sometimes"}},
+        {"procMount": "Some"},
+    ],
+)
+def test_a_profile_that_is_none_is_refused(own):
+    with pytest.raises(ConfigError):
+        context(own)
+
+
+def test_a_profile_of_the_node_is_below_its_directory():
+    made = context({"seccompProfile": {"type": "Localhost", "localhostProfile": "a/b.json"}})
+    assert (made.seccomp.profile_type, made.seccomp.localhost_ref) == (cri.SecurityProfile.Localhost, "/s/a/b.json")
+
+
+def test_privileges_capabilities_and_read_only_roots_are_passed_on():
+    own = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"add": ["A"], "drop": ["ALL"]},
+    }
+    made = context(own)
+    assert (made.no_new_privs, made.readonly_rootfs) == (True, True)
+    assert (list(made.capabilities.add_capabilities), list(made.capabilities.drop_capabilities)) == (["A"], ["ALL"])
+    assert list(context({"privileged": True}).masked_paths) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, (cri.POD, cri.CONTAINER, cri.POD)),
+        ({"hostNetwork": True, "hostPID": True, "hostIPC": True}, (cri.NODE, cri.NODE, cri.NODE)),
+        ({"shareProcessNamespace": True}, (cri.POD, cri.POD, cri.POD)),
+    ],
+)
+def test_namespaces_follow_the_pod(spec, expected):
+    options = namespaces(decode_pod(encode({"spec": {"containers": [], **spec}})))
+    assert (options.network, options.pid, options.ipc) == expected
+
+
+def test_the_sandbox_is_privileged_when_any_container_is():
+    spec = {"containers": [{"name": "a"}, {"name": "b", "securityContext": {"privileged": True}}]}
+    assert sandbox_context(decode_pod(encode({"spec": spec}))).privileged

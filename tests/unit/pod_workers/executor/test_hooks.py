@@ -1,0 +1,72 @@
+"""HTTP hooks: what a container answers is nobody's that we know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from actors.pod_workers.executor.hooks import HookFailed, run_hook
+from actors.shared.kube.container import HTTPGetAction, LifecycleHandler
+
+
+@asynccontextmanager
+async def answering(answer: bytes) -> AsyncIterator[int]:
+    """The port of a server that says this to everybody."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def hook(port: int, host: str = "") -> None:
+    handler = LifecycleHandler(httpGet=HTTPGetAction(port=port, host=host))
+    await run_hook(None, handler, "id", "127.0.0.1", [])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
+async def test_the_server_is_told_its_name_as_a_url_has_it(ip):
+    told: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told.extend((await reader.readuntil(b"\r\n\r\n")).split(b"\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        writer.close()
+
+    try:
+        server = await asyncio.start_server(serve, ip, 0)
+    except OSError as error:
+        pytest.skip(f"this host has no {ip}: {error}")
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        await hook(port, ip)
+    assert (f"Host: [::1]:{port}" if ip == "::1" else f"Host: {ip}:{port}").encode() in told
+
+
+@pytest.mark.parametrize("line", [b"HTTP/1.1 200 OK", b"HTTP/1.0 399", b"HTTP/1.1 204 "])
+async def test_an_answer_below_400_is_success(line):
+    async with answering(line + b"\r\n\r\n") as port:
+        await hook(port)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"\r\n", b"HTTP/1.1 500 x\r\n", b"HTTP/1.1 " + b"9" * 5000 + b"\r\n", b"HTTP/1.1 \xb2\r\n", b"x" * 20_000],
+)
+async def test_any_other_answer_is_a_failed_hook_and_nothing_worse(answer):
+    async with answering(answer) as port:
+        with pytest.raises(HookFailed):
+            await hook(port)
+
+
+@pytest.mark.parametrize(("host", "port"), [("a..b", 80), ("x" * 300, 80), ("a\0b", 80), ("127.0.0.1", 70_000)])
+async def test_a_host_that_is_none_is_a_failed_hook(host, port):
+    with pytest.raises(HookFailed):
+        await hook(port, host)

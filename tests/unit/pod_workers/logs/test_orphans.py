@@ -1,0 +1,50 @@
+"""Log directories of pods that nobody knows any more."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from actors.pod_workers.logs.orphans import MIN_AGE_SECONDS, orphans, ours, sweep
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+WORKER = "pod_workers/worker/0"
+
+
+def agent(tmp_path: Path) -> Agent:
+    config = KubeletConfiguration(podLogsDir=str(tmp_path / "pods"))
+    return Agent(config=config, workers=1, container_logs_dir=str(tmp_path / "links"))
+
+
+def directory(tmp_path: Path, name: str, age: float = 2 * MIN_AGE_SECONDS) -> Path:
+    folder = tmp_path / "pods" / name / "c"
+    folder.mkdir(parents=True)
+    (folder / "0.log").write_text("x")
+    old = time.time() - age
+    os.utime(folder.parent, (old, old))
+    return folder.parent
+
+
+def test_only_old_directories_of_unknown_pods_go_with_their_links(tmp_path):
+    gone, known = directory(tmp_path, "d_gone_u1"), directory(tmp_path, "d_known_u2")
+    young, odd = directory(tmp_path, "d_young_u3", age=1), directory(tmp_path, "lost+found")
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "gone_d_c-1.log").symlink_to(gone / "c" / "0.log")
+    assert sweep(agent(tmp_path), {"u2"}, WORKER, time.time()) == [str(gone)]
+    assert [path.exists() for path in (gone, known, young, odd)] == [False, True, True, True]
+    assert os.listdir(links) == []
+
+
+def test_each_worker_looks_at_its_own_pods():
+    names = [f"d_p_{number}" for number in range(20)]
+    parts = [set(orphans(names, (), f"pod_workers/worker/{number}", 3)) for number in range(3)]
+    assert len(set.union(*parts)) == sum(map(len, parts)) == 20
+
+
+def test_a_log_directory_that_may_be_shared_is_left_alone():
+    assert ours(Agent())
+    assert not ours(Agent(root_dir="/srv/other"))
+    assert ours(Agent(root_dir="/srv/other", config=KubeletConfiguration(podLogsDir="/srv/logs")))

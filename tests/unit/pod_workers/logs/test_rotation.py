@@ -1,0 +1,182 @@
+"""Rotation of container logs: within their limits, and no line lost whenever it is cut short."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.pod_workers.logs.rotation import Limits, LogRotation, compress, limits_of, rotated_name, tidy
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.errors import Unavailable
+from actors.shared.cri.model import Container, ContainerState, PodRuntime
+
+NOW = 1_780_000_000.0
+OLD = [f"0.log.2026010{day}-000000" for day in range(1, 7)]
+
+
+class Writer:
+    """A runtime that keeps its log open until it is told to open it again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.fails = path, False
+        self.file = path.open("a")
+        self.written: list[str] = []
+
+    def write(self, lines: int) -> None:
+        for _ in range(lines):
+            self.written.append(f"line {len(self.written)}\n")
+            self.file.write(self.written[-1])
+        self.file.flush()
+
+    async def reopen_container_log(self, container_id: str) -> None:
+        if self.fails:
+            raise Unavailable("ReopenContainerLog", "UNAVAILABLE", "away")
+        self.file.close()
+        self.file = self.path.open("a")
+
+
+class Logs:
+    """One container's, below `home`."""
+
+    def __init__(self, home: Path, files: int = 3, size: int = 50) -> None:
+        self.path = home / "0.log"
+        self.writer = Writer(self.path)
+        self.now = NOW
+        limits = Limits(size_bytes=size, files=files)
+        self.rotation = LogRotation(self.writer, str(home), limits, self.compress)
+        state = ContainerState.RUNNING
+        self.ran = Container(id="c", name="c", pod_uid="u", state=state, log_path=str(self.path))
+
+    async def compress(self, path: str) -> None:
+        compress(path)
+
+    def round(self) -> list[str]:
+        self.now += 1
+        return asyncio.run(self.rotation.round([PodRuntime(uid="u", containers=[self.ran])], self.now))
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.path.parent))
+
+    def content(self) -> list[str]:
+        """All lines that are left, oldest first."""
+        rotated = [name for name in self.names() if name != "0.log"]
+        whole = ""
+        for name in [*rotated, "0.log"]:
+            path = self.path.parent / name
+            data = path.read_bytes()
+            whole += (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+        return whole.splitlines(keepends=True)
+
+
+def test_a_small_log_is_left_alone(tmp_path):
+    logs = Logs(tmp_path)
+    logs.writer.write(3)
+    assert logs.round() == []
+    assert logs.names() == ["0.log"]
+
+
+def test_a_big_log_is_rotated_and_older_ones_compressed_and_in_the_end_removed(tmp_path):
+    logs = Logs(tmp_path, files=4)
+    for _ in range(3):
+        logs.writer.write(20)
+        assert logs.round() == []
+    names = logs.names()
+    assert [name[-3:] for name in names] == ["log", ".gz", ".gz", names[3][-3:]]
+    assert not names[3].endswith(".gz"), "the runtime may still write to the newest"
+    assert logs.content() == logs.writer.written
+    logs.writer.write(20)
+    logs.round()
+    assert len(logs.names()) == 4
+    assert logs.content() == logs.writer.written[20:]
+
+
+def test_a_runtime_that_does_not_reopen_keeps_its_log(tmp_path):
+    logs = Logs(tmp_path)
+    logs.writer.write(20)
+    logs.writer.fails = True
+    (problem,) = logs.round()
+    assert "is not rotated" in problem
+    assert logs.names() == ["0.log"]
+    logs.writer.fails = False
+    assert logs.round() == []
+    assert logs.content() == logs.writer.written
+
+
+def test_a_rotation_that_was_cut_short_is_finished(tmp_path):
+    logs = Logs(tmp_path)
+    logs.writer.write(20)
+    os.rename(logs.path, f"{logs.path}.20260101-000000")  # and then the worker died
+    logs.writer.write(5)
+    assert logs.round() == []
+    logs.writer.write(5)
+    assert logs.content() == logs.writer.written
+    assert logs.names() == ["0.log", "0.log.20260101-000000"]
+
+
+def test_a_compression_that_was_cut_short_leaves_nothing_behind(tmp_path):
+    logs = Logs(tmp_path, files=9)
+    for name in (f"{OLD[0]}.tmp", f"{OLD[1]}.gz", OLD[1]):
+        (tmp_path / name).write_text("")
+    logs.writer.write(20)
+    logs.round()
+    assert logs.names() == ["0.log", f"{OLD[1]}.gz", os.path.basename(rotated_name("0.log", logs.now))]
+
+
+def test_logs_of_another_directory_and_links_are_not_touched(tmp_path):
+    (tmp_path / "logs").mkdir()
+    logs = Logs(tmp_path / "logs")
+    big = tmp_path / "big"
+    big.write_text("x" * 100)
+    logs.path.unlink()
+    logs.path.symlink_to(big)
+    assert logs.round() == []
+    assert logs.path.is_symlink()
+    logs.ran = Container(id="c", name="c", pod_uid="u", state=ContainerState.RUNNING, log_path=str(big))
+    assert logs.round() == []
+    assert big.read_text() == "x" * 100
+
+
+def test_a_negative_size_switches_it_off(tmp_path):
+    logs = Logs(tmp_path, size=-1)
+    logs.writer.write(100)
+    assert logs.round() == []
+    assert logs.names() == ["0.log"]
+
+
+def test_a_compressed_log_has_the_same_lines(tmp_path):
+    (tmp_path / "x").write_bytes(b"line\n" * 10_000)
+    compress(str(tmp_path / "x"))
+    assert os.listdir(tmp_path) == ["x.gz"]
+    assert gzip.decompress((tmp_path / "x.gz").read_bytes()) == b"line\n" * 10_000
+
+
+def test_a_link_is_not_compressed(tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "x").symlink_to(tmp_path / "secret")
+    with pytest.raises(OSError, match="symbolic"):
+        compress(str(tmp_path / "x"))
+
+
+@given(
+    st.lists(st.sampled_from([*OLD, *(f"{name}.gz" for name in OLD), "1.log.20260101-000000", "0.log"])),
+    st.integers(2, 6),
+)
+def test_so_many_stay_the_newest_ones_and_nothing_of_others_goes(names, files):
+    names = sorted(set(names))
+    todo = tidy("0.log", names, files)
+    left = [name for name in names if name not in todo.remove]
+    times = {name[6:21] for name in names if name.startswith("0.log.")}
+    assert {name[6:21] for name in left if name.startswith("0.log.")} == set(sorted(times)[-(files - 1) :])
+    assert {"0.log", "1.log.20260101-000000"} & set(names) <= set(left)
+    assert not set(todo.compress) & set(todo.remove)
+    assert all(name in left and not name.endswith(".gz") for name in todo.compress)
+
+
+def test_the_limits_are_those_of_the_configuration():
+    assert limits_of(KubeletConfiguration()) == Limits(size_bytes=10 << 20, files=5, at_once=1)

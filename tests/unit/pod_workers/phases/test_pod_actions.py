@@ -1,0 +1,277 @@
+"""What is to be done next for a pod, by examples and over any history."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.pod_workers.containers.spec_hash import container_hash
+from actors.pod_workers.phases.pod_actions import Actions, Verdicts, compute
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from actors.shared.kube.pod import Pod, PodSpec
+
+NOW = 1_000_000.0
+NONE = Verdicts()
+S = ContainerState
+
+
+def pod(*names: str, init: tuple[Container, ...] = (), policy: str = "Always", **kwargs: object) -> Pod:
+    containers = [Container(name=name, image="i") for name in names]
+    return Pod(spec=PodSpec(containers=containers, initContainers=list(init), restartPolicy=policy, **kwargs))
+
+
+def box(number: int = 0, ready: bool = True) -> Sandbox:
+    ips = ["10.0.0.2"]
+    return Sandbox(id=f"s{number}", pod_uid="u", pod_name="p", pod_namespace="d", attempt=number, ready=ready, ips=ips)
+
+
+def ran(name: str, state: ContainerState = S.RUNNING, *, exit_code: int = 0, count: int = 0, **kwargs: object) -> Ran:
+    values = {"sandbox_id": "s0", "annotations": {"io.kubernetes.container.restartCount": str(count)}, **kwargs}
+    if state is S.EXITED:
+        values = {"finished_ns": int((NOW - 1) * 1e9), "started_ns": int((NOW - 2) * 1e9), **values}
+    return Ran(id=f"{name}-{count}", name=name, pod_uid="u", state=state, exit_code=exit_code, **values)
+
+
+def do(wanted: Pod, *containers: Ran, boxes: tuple[Sandbox, ...] = (box(),), verdicts: Verdicts = NONE) -> Actions:
+    runtime = PodRuntime(uid="u", sandboxes=list(boxes), containers=list(containers))
+    return compute(wanted, runtime, verdicts, NOW, 300.0)
+
+
+def starts(actions: Actions) -> list[tuple[str, int]]:
+    return [(start.container.name, start.restart_count) for start in actions.start]
+
+
+def test_a_new_pod_gets_a_sandbox_and_all_its_containers():
+    actions = do(pod("a", "b"), boxes=())
+    assert (actions.create_sandbox, actions.attempt, starts(actions)) == (True, 0, [("a", 0), ("b", 0)])
+
+
+def test_a_new_pod_with_init_containers_starts_the_first_of_them_only():
+    inits = (Container(name="i1"), Container(name="i2"))
+    assert starts(do(pod("a", init=inits), boxes=())) == [("i1", 0)]
+
+
+def test_a_running_pod_needs_nothing():
+    assert do(pod("a"), ran("a")) == Actions(initialized=True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "restarted"),
+    [("Always", 0, True), ("Always", 1, True), ("OnFailure", 0, False), ("OnFailure", 1, True), ("Never", 1, False)],
+)
+def test_the_restart_policy_decides_what_becomes_of_a_container_that_ended(policy, code, restarted):
+    actions = do(pod("a", "b", policy=policy), ran("a", S.EXITED, exit_code=code), ran("b"))
+    assert starts(actions) == ([("a", 1)] if restarted else [])
+    assert not actions.done
+
+
+def test_a_pod_is_done_when_nothing_runs_and_nothing_will():
+    actions = do(pod("a", "b", policy="Never"), ran("a", S.EXITED), ran("b", S.EXITED, exit_code=1))
+    assert (actions.done, actions.kill_pod) == (True, True)
+
+
+def test_a_second_crash_waits_and_says_until_when():
+    actions = do(pod("a"), ran("a", S.EXITED, exit_code=1, count=1))
+    assert actions.start == []
+    assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 10)]
+
+
+def test_init_containers_run_one_after_the_other_then_the_others_start():
+    inits = (Container(name="i1"), Container(name="i2"))
+    wanted = pod("a", init=inits)
+    assert starts(do(wanted, ran("i1"))) == []
+    assert starts(do(wanted, ran("i1", S.EXITED))) == [("i2", 0)]
+    assert starts(do(wanted, ran("i2", S.EXITED), ran("i1", S.EXITED))) == [("a", 0)]
+
+
+def test_an_init_container_that_fails_is_tried_again_or_ends_the_pod():
+    failed = ran("i1", S.EXITED, exit_code=1)
+    assert starts(do(pod("a", init=(Container(name="i1"),)), failed)) == [("i1", 1)]
+    assert do(pod("a", init=(Container(name="i1"),), policy="Never"), failed).done
+
+
+def test_init_containers_are_not_run_again_while_the_pod_runs():
+    assert starts(do(pod("a", init=(Container(name="i1"),)), ran("a"))) == []
+
+
+def sidecar(**kwargs: object) -> Container:
+    return Container(name="side", image="i", restartPolicy="Always", **kwargs)
+
+
+def test_a_sidecar_runs_before_the_next_init_container_and_is_restarted():
+    wanted = pod("a", init=(sidecar(), Container(name="i2")))
+    assert starts(do(wanted, boxes=())) == [("side", 0)]
+    assert starts(do(wanted, ran("side"))) == [("i2", 0)]
+    assert starts(do(wanted, ran("side", S.EXITED), ran("a"))) == [("side", 1)]
+
+
+def test_the_next_container_waits_for_the_startup_probe_of_a_sidecar():
+    wanted = pod("a", init=(sidecar(startupProbe=Probe()),))
+    assert starts(do(wanted, ran("side"))) == []
+    assert starts(do(wanted, ran("side"), verdicts=Verdicts(started=frozenset({"side-0"})))) == [("a", 0)]
+
+
+def test_a_pod_is_done_though_its_sidecar_runs():
+    assert do(pod("a", init=(sidecar(),), policy="Never"), ran("a", S.EXITED), ran("side")).done
+
+
+@pytest.mark.parametrize("kind", ["liveness", "startup"])
+def test_an_unhealthy_container_is_killed_for_its_probe(kind):
+    actions = do(pod("a"), ran("a"), verdicts=Verdicts({"a-0": kind}))
+    assert [(kill.container.id, kill.probe) for kill in actions.kill] == [("a-0", kind)]
+
+
+def test_a_changed_image_ends_the_container_and_only_it():
+    same = {"io.kubernetes.container.hash": container_hash(Container(name="b", image="i"))}
+    old = {"io.kubernetes.container.hash": "1"}
+    actions = do(pod("a", "b"), ran("a", annotations=old), ran("b", annotations=same))
+    assert [kill.container.name for kill in actions.kill] == ["a"]
+
+
+def test_a_container_that_was_created_by_a_dead_incarnation_is_started():
+    actions = do(pod("a"), ran("a", S.CREATED))
+    assert [one.id for one in actions.resume] == ["a-0"]
+    assert (actions.start, actions.kill) == ([], [])
+
+
+@pytest.mark.parametrize("state", [S.RUNNING, S.CREATED, S.EXITED])
+def test_what_runs_though_a_later_instance_has_its_place_is_ended_first(state):
+    double, later = ran("a"), ran("a", state, count=1)
+    assert [kill.container.id for kill in do(pod("a", "b"), later, double, ran("b")).kill] == ["a-0"]
+    assert [kill.container.id for kill in do(pod("a", policy="Never"), later, double).kill] == ["a-0"]
+
+
+def test_what_still_runs_in_an_earlier_sandbox_is_ended():
+    double, later = ran("a"), ran("a", count=1, sandbox_id="s1")
+    actions = do(pod("a"), later, double, boxes=(box(1), box(0, ready=False)))
+    assert [kill.container.id for kill in actions.kill] == ["a-0"]
+
+
+def test_a_container_in_an_unknown_state_is_ended_first():
+    assert [kill.container.name for kill in do(pod("a"), ran("a", S.UNKNOWN)).kill] == ["a"]
+
+
+def test_a_lost_sandbox_is_replaced_and_counts_go_on():
+    actions = do(pod("a"), ran("a", S.EXITED, exit_code=137, count=3), boxes=(box(2, ready=False),))
+    assert (actions.create_sandbox, actions.attempt, actions.kill_pod, starts(actions)) == (True, 3, True, [("a", 4)])
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "done"), [("Never", 1, True), ("OnFailure", 0, True), ("OnFailure", 1, False)]
+)
+def test_a_complete_pod_gets_no_new_sandbox(policy, code, done):
+    actions = do(pod("a", policy=policy), ran("a", S.EXITED, exit_code=code), boxes=(box(ready=False),))
+    assert (actions.done, actions.create_sandbox) == (done, not done)
+
+
+def gone_box(number: int = 0) -> tuple[Sandbox, ...]:
+    return (box(number, ready=False),)
+
+
+def test_a_pod_whose_init_container_failed_for_good_is_not_begun_again():
+    wanted = pod("a", init=(Container(name="i1"),), policy="Never")
+    actions = do(wanted, ran("i1", S.EXITED, exit_code=1), boxes=gone_box())
+    assert (actions.done, actions.create_sandbox) == (True, False)
+
+
+@pytest.mark.parametrize("state", [S.EXITED, S.CREATED, S.UNKNOWN])
+def test_with_never_nothing_is_started_again_after_a_sandbox_was_lost(state):
+    wanted = pod("a", init=(Container(name="i1"),), policy="Never")
+    assert do(wanted, ran("a", state), ran("i1", S.EXITED), boxes=gone_box()).done
+
+
+def test_with_never_a_sandbox_that_was_lost_before_anything_ran_is_replaced():
+    assert do(pod("a", policy="Never"), boxes=gone_box()).create_sandbox
+
+
+def test_init_containers_run_again_in_a_new_sandbox_and_their_counts_go_on():
+    wanted = pod("a", init=(Container(name="i1"),))
+    actions = do(wanted, ran("a", S.EXITED, count=1), ran("i1", S.EXITED, count=2), boxes=gone_box(1))
+    assert starts(actions) == [("i1", 3)]
+
+
+def test_what_was_lost_while_it_was_being_made_is_made_in_the_new_sandbox():
+    lost = ran("a", S.CREATED, sandbox_id="s0")
+    assert starts(do(pod("a", policy="OnFailure"), lost, boxes=(box(1), box(0, ready=False)))) == [("a", 1)]
+
+
+def test_a_pod_of_the_host_network_needs_no_address():
+    sandbox = Sandbox(id="s0", pod_uid="u", pod_name="p", pod_namespace="d", ready=True, host_network=True)
+    assert not do(pod("a", hostNetwork=True), ran("a"), boxes=(sandbox,)).create_sandbox
+    assert do(pod("a"), ran("a"), boxes=(sandbox,)).create_sandbox
+
+
+def test_rules_of_one_container_go_before_the_policy_of_the_pod():
+    rule = ContainerRestartRule(action="Restart", exitCodes=ExitCodes(operator="In", values=[42]))
+    container = Container(name="a", image="i", restartPolicy="Never", restartPolicyRules=[rule])
+    wanted = Pod(spec=PodSpec(containers=[container, Container(name="b", image="i")], restartPolicy="Never"))
+    assert starts(do(wanted, ran("a", S.EXITED, exit_code=42), ran("b"))) == [("a", 1)]
+    assert starts(do(wanted, ran("a", S.EXITED, exit_code=41), ran("b"))) == []
+
+
+def test_an_ephemeral_container_starts_once_and_never_again():
+    wanted = pod("a", ephemeralContainers=[Container(name="debug", image="i")])
+    assert starts(do(wanted, ran("a"))) == [("debug", 0)]
+    assert starts(do(wanted, ran("debug", S.EXITED), ran("a"))) == []
+
+
+def test_an_ephemeral_container_does_not_wait_for_init_containers():
+    wanted = pod("a", init=(Container(name="i1"),), ephemeralContainers=[Container(name="debug", image="i")])
+    assert starts(do(wanted, ran("i1"))) == [("debug", 0)]
+
+
+def test_an_ephemeral_container_that_a_dead_incarnation_made_is_started():
+    wanted = pod("a", ephemeralContainers=[Container(name="debug", image="i")])
+    assert [one.id for one in do(wanted, ran("debug", S.CREATED), ran("a")).resume] == ["debug-0"]
+
+
+states = st.sampled_from(ContainerState)
+histories = st.lists(st.tuples(st.sampled_from("abi"), states, st.integers(0, 2), st.integers(0, 3)), max_size=8)
+
+
+@given(histories, st.sampled_from(["Always", "OnFailure", "Never"]), st.booleans())
+def test_whatever_the_history_what_runs_and_is_well_is_left_alone(history, policy, ready):
+    containers = [ran(name, state, exit_code=code, count=count) for name, state, code, count in history]
+    wanted = pod("a", "b", init=(Container(name="i", image="i"),), policy=policy)
+    actions = do(wanted, *containers, boxes=(box(ready=ready),))
+    running = {one.name for one in containers if one.state is S.RUNNING}
+    newest = {name: next(one for one in containers if one.name == name) for name in running}
+    if not actions.kill_pod:
+        ended = [kill.container for kill in actions.kill if kill.container.state is S.RUNNING]
+        doubles = [one for one in containers if one.state is S.RUNNING and one is not newest[one.name]]
+        assert list(map(id, ended)) == list(map(id, doubles))
+        started = {start.container.name for start in actions.start} | {one.name for one in actions.resume}
+        assert not started & {name for name, one in newest.items() if one.state is S.RUNNING}
+    assert len({start.container.name for start in actions.start}) == len(actions.start)
+    assert not (actions.done and actions.start)
+
+
+def anew(name: str, code: int = 88) -> Container:
+    rule = ContainerRestartRule(action="RestartAllContainers", exitCodes=ExitCodes(operator="In", values=[code]))
+    return Container(name=name, image="i", restartPolicy="Never", restartPolicyRules=[rule])
+
+
+def test_an_exit_that_restarts_all_goes_before_everything_else():
+    wanted = Pod(spec=PodSpec(containers=[anew("a"), Container(name="b", image="i")], restartPolicy="Never"))
+    actions = do(wanted, ran("a", S.EXITED, exit_code=88), ran("b", S.EXITED, exit_code=1))
+    assert [one.name for one in actions.restart_all] == ["a"]
+    assert (starts(actions), actions.done, actions.kill_pod) == ([], False, False)
+    other = do(wanted, ran("a", S.EXITED, exit_code=1), ran("b"))
+    assert (other.restart_all, starts(other)) == ([], [])
+
+
+def test_an_init_container_can_restart_all_too():
+    wanted = Pod(spec=PodSpec(containers=[Container(name="a")], initContainers=[anew("i")], restartPolicy="Never"))
+    assert [one.name for one in do(wanted, ran("i", S.EXITED, exit_code=88)).restart_all] == ["i"]
+
+
+def test_one_that_restarts_all_again_and_again_has_its_pause():
+    wanted = Pod(spec=PodSpec(containers=[anew("a"), Container(name="b", image="i")]))
+    row = {"annotations": {"io.kubernetes.container.restartCount": "2", CONTAINER_RESTARTS_IN_A_ROW: "2"}}
+    actions = do(wanted, ran("a", S.EXITED, exit_code=88, **row), ran("b"))
+    assert actions.restart_all == []
+    assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 20.0)]

@@ -1,0 +1,74 @@
+"""Pauses between restarts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.cri.model import Container, ContainerState
+from actors.shared.cri.restarts import next_row, pause_after, start_not_before
+from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+
+NOW = 1500.0
+
+
+def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, row: int | None = None) -> Container:
+    annotations = {"io.kubernetes.container.restartCount": str(count)}
+    if row is not None:
+        annotations[CONTAINER_RESTARTS_IN_A_ROW] = str(row)
+    return Container(
+        id=str(count),
+        name="a",
+        pod_uid="u",
+        state=ContainerState.EXITED,
+        started_ns=int((ended - ran_seconds) * 1e9),
+        finished_ns=int(ended * 1e9),
+        annotations=annotations,
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "pause"), [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 300), (7, 300), (500, 300)]
+)
+def test_the_first_restart_is_at_once_then_ten_seconds_doubling(count, pause):
+    assert pause_after(count, 300.0) == pause
+
+
+def test_a_lower_maximum_lowers_the_first_pause_too():
+    assert [pause_after(count, 3.0) for count in (1, 2)] == [3.0, 3.0]
+
+
+def test_the_pause_counts_from_the_end_of_the_last_run():
+    assert start_not_before(dead(2), 300.0, NOW) == 1020.0
+
+
+def test_a_long_run_begins_anew():
+    long = dead(9, ran_seconds=601, row=6)
+    assert start_not_before(long, 300.0, NOW) == 0.0
+    assert next_row(long) == 1
+
+
+def test_the_pause_goes_by_the_row_not_by_all_restarts_there_ever_were():
+    assert start_not_before(dead(9, row=1), 300.0, NOW) == 1010.0
+    assert next_row(dead(9, row=1)) == 2
+
+
+def test_without_our_annotation_the_restart_count_stands_in():
+    assert next_row(dead(4)) == 5
+
+
+def test_nothing_dead_nothing_to_wait_for():
+    assert start_not_before(None, 300.0, NOW) == 0.0
+    running = Container(id="1", name="a", pod_uid="u", state=ContainerState.RUNNING)
+    assert start_not_before(running, 300.0, NOW) == 0.0
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 300))
+def test_a_pause_is_never_over_the_maximum(count, maximum):
+    assert 0 <= pause_after(count, maximum) <= maximum
+
+
+def test_one_that_ended_in_the_future_ended_before_the_clock_was_set_back():
+    assert start_not_before(dead(9), 300.0, 1000.0) > 1000.0
+    assert start_not_before(dead(9), 300.0, 1000.0 - 3600.0) == 0.0
