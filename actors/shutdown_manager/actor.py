@@ -231,7 +231,7 @@ class ShutdownManager(Actor):
     def _owe(self, pods: Iterable[LivePod]) -> None:
         """Written before anything is done: a machine that comes up again must not begin them. A static pod begins anew
         with the machine, as it should."""
-        owed = {*self._journal.last.pods, *(pod.uid for pod in pods if pod.seen and not pod.static)}
+        owed = {*self._journal.last.pods, *(pod.uid for pod in pods if pod.reported and not pod.static)}
         self._put(tuple(sorted(owed)))
 
     def _still_owed(self, found: LivePods) -> tuple[str, ...]:
@@ -291,9 +291,9 @@ def _named(pod: LivePod) -> str:
 
 def _is_settled(pod: LivePod, end: float) -> bool:
     """`end`: of the last shutdown, seconds since 1970; 0.0 if it was not seen."""
-    return (pod.finished and pod.told) or 0.0 < end < pod.started
+    return (pod.finished and pod.status_written) or 0.0 < end < pod.started
 
 
 def _is_said(pod: LivePod) -> bool:
     """Of static pods the API server need not know: it may be one of them, and they begin anew."""
-    return pod.finished and (pod.told or pod.static)
+    return pod.finished and (pod.status_written or pod.static)

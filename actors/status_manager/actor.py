@@ -220,7 +220,7 @@ class StatusManager(Actor):
         if theirs is None:
             known.based = known.static
             return
-        known.based = not (known.static and theirs.status.phase in TERMINAL and known.seen.stage not in ENDED)
+        known.based = not (known.static and theirs.status.phase in TERMINAL and known.seen.worker_phase not in ENDED)
         if known.based:
             known.status = theirs.status
 

@@ -56,7 +56,7 @@ class View(msgspec.Struct, frozen=True):
     """A regular container has run: init containers that the runtime has no more are done."""
     runtime_name: str
     readiness: Callable[[Container, Runtime], Readiness]
-    has_resources: Mapping[str, ResourceRequirements] = {}
+    actual_resources: Mapping[str, ResourceRequirements] = {}
     """By container name, where they are not what was allocated."""
 
     @property
@@ -90,7 +90,7 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         probed = view.readiness(container, newest)
     done = init and not is_sidecar(container)
     completed = state.terminated is not None and state.terminated.exitCode == 0
-    resources = resources_of(container, newest, view.has_resources)
+    resources = resources_of(container, newest, view.actual_resources)
     return ContainerStatus(
         name=container.name,
         state=state,

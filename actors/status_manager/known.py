@@ -140,7 +140,7 @@ class PodTable:
         if mirror is None or not is_mirror_of(mirror, known.pod):
             return None
         # a static pod that was over may run again, after a reboot: a status cannot go back, a new mirror can
-        again = mirror.status.phase in TERMINAL and known.seen.stage == "running"
+        again = mirror.status.phase in TERMINAL and known.seen.worker_phase == "running"
         return None if again else mirror
 
     def owner(self, pod: ApiPod) -> Known | None:
@@ -183,7 +183,7 @@ class PodTable:
 
     def _mirror_step(self, known: Known) -> Step | None:
         """There is no mirror, or one of another static pod of the same name."""
-        if known.seen.removed or known.seen.stage == "terminating":
+        if known.seen.removed or known.seen.worker_phase == "terminating":
             return None
         mirror = self.api.mirror(known.full_name)
         if mirror is None:

@@ -38,8 +38,8 @@ def _unseen(uid: str) -> LivePod:
         priority=HIGHEST_PRIORITY,
         grace_seconds=DEFAULT_GRACE_SECONDS,
         finished=False,
-        told=False,
-        seen=False,
+        status_written=False,
+        reported=False,
     )
 
 
@@ -51,8 +51,8 @@ def _seen(table: PodTable, standalone: bool) -> list[LivePod]:
             static=known.static,
             priority=priority_of(known.pod),
             grace_seconds=grace_period(known.pod),
-            finished=known.seen.finished or known.seen.stage == "rejected",
-            told=standalone or is_told(table, known),
+            finished=known.seen.finished or known.seen.worker_phase == "rejected",
+            status_written=standalone or is_told(table, known),
             started=started(known),
         )
         for known in table.sorted()

@@ -18,11 +18,11 @@ class Waiting(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-Stage = Literal["admitting", "running", "terminating", "terminated", "rejected"]
+WorkerPhase = Literal["admitting", "running", "terminating", "terminated", "rejected"]
 """`terminated`: no container runs and none will; only clean-up may be left."""
 
 
-Departing = Literal["", "containers", "sandbox", "volumes", "cgroup"]
+TerminationStep = Literal["", "containers", "sandbox", "volumes", "cgroup"]
 
 
 class Resize(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class PodObserved(Message, frozen=True):
 
     uid: str
     pod: bytes
-    stage: Stage
+    worker_phase: WorkerPhase
     runtime: PodRuntime | None = None
     waiting: dict[str, Waiting] = {}
     """By container name."""
@@ -55,14 +55,14 @@ class PodObserved(Message, frozen=True):
     """Its containers, volumes and cgroup are gone: the API server may forget it."""
     removed: bool = False
     """No source has it any more."""
-    departing: Departing = ""
+    termination_step: TerminationStep = ""
     """What the end of the pod has come to."""
-    trouble: str = ""
+    termination_error: str = ""
     """Why that did not go at the last try."""
     pulls: list[tuple[float, float]] = []
     """Begin and end of each pull of an image that its start waited for, seconds since 1970."""
     resize: Resize | None = None
-    has_resources: dict[str, ResourceRequirements] = {}
+    actual_resources: dict[str, ResourceRequirements] = {}
     """By container name, where they are not those of `pod`, which are what was allocated: a resize is under way."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
@@ -118,11 +118,11 @@ class LivePod(msgspec.Struct, frozen=True, kw_only=True):
     grace_seconds: int
     finished: bool
     """Its containers, volumes and cgroup are gone, or it was rejected."""
-    told: bool
+    status_written: bool
     """The API server has its status of now; always so without one."""
     started: float = 0.0
     """When the newest container that runs was started, seconds since 1970; 0.0: none runs."""
-    seen: bool = True
+    reported: bool = True
     """False: its worker knows it and has not told more of it yet; the fields above are a guess."""
 
 

@@ -29,7 +29,7 @@ class PodMetrics:
     def changed(self, known: Known, before: PodStatus | None, now: PodStatus) -> None:
         """A status has become another one."""
         self._metrics.count("status_manager_status_changes_total")
-        if known.seen.stage == "rejected" and (before is None or before.phase not in TERMINAL):
+        if known.seen.worker_phase == "rejected" and (before is None or before.phase not in TERMINAL):
             self._metrics.count("kubelet_admission_rejections_total", reason=known.seen.reason)
         if before is None:
             return
@@ -59,7 +59,7 @@ class PodMetrics:
 
 def _working(known: Known) -> tuple[str, str, str]:
     config = "orphan" if known.seen.removed else "desired"
-    return config, LIFECYCLES.get(known.seen.stage, "sync"), "true" if known.static else "false"
+    return config, LIFECYCLES.get(known.seen.worker_phase, "sync"), "true" if known.static else "false"
 
 
 def _ended(status: PodStatus) -> Iterator[tuple[str, str, str, str]]:

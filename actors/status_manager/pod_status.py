@@ -51,13 +51,13 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     """The status of now. `before` is what was reported last of this pod, if anything."""
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
-    if seen.stage not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
+    if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
         return old  # final; or its worker has only begun, and nobody has looked at the runtime yet
     initialized = _initialized(pod, seen.runtime)
     known = {s.name: s for s in (*old.initContainerStatuses, *old.containerStatuses, *old.ephemeralContainerStatuses)}
     view = View(
-        pod, seen.runtime, seen.waiting, seen.stage in ENDED, initialized, node.runtime_name, observation.readiness,
-        seen.has_resources,
+        pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
+        observation.readiness, seen.actual_resources,
     )  # fmt: skip
     rejected = _never_began(seen, old)
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
@@ -104,13 +104,13 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
 def _never_began(seen: PodObserved, old: PodStatus) -> bool:
     """It was refused, so no container of it ever was; also when that was before this agent began."""
     nothing = seen.runtime is None or not seen.runtime.containers
-    return nothing and (seen.stage == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
+    return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
 
 
 def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
     """Reason and message; those of an end come with the terminal phase, which waits for the containers."""
     kept = (old.reason, old.message) if phase == old.phase else ("", "")
-    if seen.stage == "terminating":
+    if seen.worker_phase == "terminating":
         return kept
     return seen.reason or kept[0], seen.message or kept[1]
 
@@ -120,7 +120,7 @@ def _ips(observation: Observation, node: Node, old: PodStatus) -> list[str]:
     if observation.pod.spec.hostNetwork:
         return node.ips
     found = pod_ips(observation.seen.runtime, node.ips)
-    ending = observation.seen.stage in ("terminating", *ENDED)
+    ending = observation.seen.worker_phase in ("terminating", *ENDED)
     return found or ([each.ip for each in old.podIPs] if ending else [])
 
 
@@ -129,7 +129,7 @@ def _foreign(observation: Observation, phase: str, old: PodStatus) -> list[PodCo
     reasons of its own, DisruptionTarget (KEP-3329)."""
     seen, given = observation.seen, observation.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*OWNED, *resizing.CONDITIONS)]
-    if phase != "Failed" or seen.stage == "rejected" or seen.reason not in DISRUPTIONS:
+    if phase != "Failed" or seen.worker_phase == "rejected" or seen.reason not in DISRUPTIONS:
         return others
     before = (each for each in (*others, *old.conditions) if each.type == DISRUPTION and each.status == "True")
     disrupted = next(before, None) or PodCondition(
@@ -144,9 +144,9 @@ def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: P
     seen = observation.seen
     if old.phase in TERMINAL:
         return old.phase
-    if seen.stage == "rejected" or (seen.stage == "terminated" and seen.reason):
+    if seen.worker_phase == "rejected" or (seen.worker_phase == "terminated" and seen.reason):
         return "Failed"
-    ended = seen.stage in ENDED
+    ended = seen.worker_phase in ENDED
     phase = pod_phase(observation.pod, by_name, ended=ended, initialized=initialized)
     if phase in TERMINAL and not ended:
         return old.phase or "Running"

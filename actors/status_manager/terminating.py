@@ -41,10 +41,10 @@ class Stuck(msgspec.Struct, frozen=True):
 
 def blocked(known: Known | None, theirs: ApiPod) -> tuple[str, str]:
     """What the end of a pod that is being deleted waits for: phase, and why as far as that is known."""
-    if known is None or (not known.seen.finished and not known.seen.departing):
+    if known is None or (not known.seen.finished and not known.seen.termination_step):
         return "worker", "its worker has not begun to end it"
     if not known.seen.finished:
-        return known.seen.departing, known.seen.trouble or _BEGUN[known.seen.departing]
+        return known.seen.termination_step, known.seen.termination_error or _BEGUN[known.seen.termination_step]
     if theirs.status.phase not in TERMINAL:
         return "status", "its last status is not written yet"
     if theirs.metadata.finalizers:

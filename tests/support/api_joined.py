@@ -54,12 +54,12 @@ def seen(of: dict[str, Any], *, code: int | None = None, at: float = 1.0, run: b
     sandbox = Sandbox(id="s", pod_uid=uid, pod_name="p", pod_namespace="n", ready=code is None, ips=["10.1.0.2"])
     runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[ran] if run else [], at=at)
     source = {key: value for key, value in of.items() if key != "status"}
-    fields = {"stage": "running", "runtime": runtime, "sandbox_ready": code is None, **more}
+    fields = {"worker_phase": "running", "runtime": runtime, "sandbox_ready": code is None, **more}
     return PodObserved(uid, json.dumps(source).encode(), **fields)
 
 
 def begun(of: dict[str, Any]) -> PodObserved:
-    return seen(of, stage="admitting", runtime=None, sandbox_ready=False)
+    return seen(of, worker_phase="admitting", runtime=None, sandbox_ready=False)
 
 
 def conditions(of: dict[str, Any]) -> dict[str, str]:

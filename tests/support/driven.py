@@ -201,7 +201,7 @@ class Driven:
     def stage(self, uid: str = "u") -> str:
         """'' when nothing was said of the pod yet, `gone` when it was said to be."""
         said = [one for one in self.harness.sent(PodObserved, "status_manager") if one.uid == uid]
-        return "" if not said else "gone" if said[-1].gone else said[-1].stage
+        return "" if not said else "gone" if said[-1].gone else said[-1].worker_phase
 
     def waiting(self, name: str = "a", uid: str = "u") -> str:
         """The waiting reason of a container, '' for none."""

@@ -14,8 +14,7 @@ from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.shared.cri.model import ContainerState, is_running
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import all_containers
-from actors.status_manager.messages import Departing, PodObserved, Waiting
-from actors.status_manager.messages import Stage as Told
+from actors.status_manager.messages import PodObserved, TerminationStep, Waiting, WorkerPhase
 
 from .table import Stage
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from actors.pod_workers.executor.pod_worker import PodDriver
     from actors.shared.cri.model import PodRuntime
 
-_TOLD: dict[Stage, Told] = {
+_WORKER_PHASES: dict[Stage, WorkerPhase] = {
     Stage.ADMITTING: "admitting",
     Stage.RUNNING: "running",
     Stage.TERMINATING: "terminating",
@@ -42,7 +41,7 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
     return PodObserved(
         driver.uid,
         driver.data,
-        _TOLD[driver.stage],
+        _WORKER_PHASES[driver.stage],
         runtime=runtime,
         waiting={**_renewed(driver), **driver.waiting},
         reason=reason[0],
@@ -51,11 +50,11 @@ def observed(driver: PodDriver, reason: tuple[str, str]) -> PodObserved:
         gone=driver.stage is Stage.FINISHED,
         finished=driver.stage in (Stage.ENDED, Stage.FINISHED),
         removed=driver.removed,
-        departing=departing(driver),
+        termination_step=termination_step(driver),
         pulls=list(driver.pulls),
         resize=driver.resizing.told(),
-        has_resources=transitional(driver),
-        trouble=driver.trouble if driver.stage in (Stage.TERMINATING, Stage.TERMINATED) else "",
+        actual_resources=transitional(driver),
+        termination_error=driver.trouble if driver.stage in (Stage.TERMINATING, Stage.TERMINATED) else "",
     )
 
 
@@ -67,7 +66,7 @@ def _renewed(driver: PodDriver) -> dict[str, Waiting]:
     return {name: Waiting("ContainerCreating") for name in names}
 
 
-def departing(driver: PodDriver) -> Departing:
+def termination_step(driver: PodDriver) -> TerminationStep:
     """How far its end has come."""
     if driver.stage is Stage.TERMINATING:
         return "containers" if driver.runtime is not None and alive(driver.runtime) else "sandbox"

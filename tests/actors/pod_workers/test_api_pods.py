@@ -43,16 +43,16 @@ async def test_a_deleted_pod_is_finished_when_its_volumes_and_cgroup_are_gone(tm
         await node.until(lambda: node.running("a"))
         await node.want(pod(metadata=DELETED))
         await node.until(lambda: node.stage() == "terminated")
-        await node.until(lambda: node.observed().trouble != "")
+        await node.until(lambda: node.observed().termination_error != "")
         last = node.observed()
-        assert (last.finished, last.removed, last.departing) == (False, False, "volumes")
-        assert last.trouble == "volumes: target is busy"
+        assert (last.finished, last.removed, last.termination_step) == (False, False, "volumes")
+        assert last.termination_error == "volumes: target is busy"
         node.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
         await node.pass_time(10)
         await node.until(lambda: node.observed().finished)
         last = node.observed()
-        assert (last.departing, last.trouble, last.gone) == ("", "", False)
-        ways = list(dict.fromkeys(each.departing for each in said(node)))
+        assert (last.termination_step, last.termination_error, last.gone) == ("", "", False)
+        ways = list(dict.fromkeys(each.termination_step for each in said(node)))
         assert ways == ["", "containers", "volumes", "cgroup"]
         await node.remove()
         await node.until(lambda: node.stage() == "gone")

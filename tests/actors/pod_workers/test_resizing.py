@@ -32,7 +32,7 @@ async def test_only_the_container_that_was_resized_is_changed_and_no_container_r
         await node.until(lambda: node.asked(UPDATE) == 1)
         await node.settled()
         observed = node.observed()
-        assert (observed.resize, observed.has_resources) == (None, {})
+        assert (observed.resize, observed.actual_resources) == (None, {})
         assert b"200m" in observed.pod
         assert (node.attempts("a"), node.attempts("b")) == ([0], [0])
         await node.pass_time(300)
@@ -74,7 +74,7 @@ async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_me
         node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=2))
         await node.want(sized("200m"))
         await node.until(lambda: node.observed().resize is not None and bool(node.observed().resize.error))
-        assert node.observed().has_resources["a"].requests["cpu"] == "100m"
+        assert node.observed().actual_resources["a"].requests["cpu"] == "100m"
         await node.end("b", 1)
         await node.until(lambda: node.running("b"))
         for _ in range(4):

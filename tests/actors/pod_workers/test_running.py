@@ -23,7 +23,7 @@ async def test_a_pod_comes_up_in_its_cgroup_with_its_labels(tmp_path):
         assert made.config.labels["io.kubernetes.pod.uid"] == "u"
         await node.settled()
         observed = node.observed()
-        assert (observed.stage, observed.waiting, observed.sandbox_ready) == ("running", {}, True)
+        assert (observed.worker_phase, observed.waiting, observed.sandbox_ready) == ("running", {}, True)
 
 
 async def test_once_up_nothing_more_is_asked_of_the_runtime(tmp_path):

@@ -67,7 +67,7 @@ class Node:
     def put(self, uid: str, priority: int = 0, *, static: bool = False) -> None:
         self.pods[uid] = LivePod(
             uid=uid, full_name=f"{uid}_default", static=static, priority=priority, grace_seconds=30, finished=False,
-            told=True,
+            status_written=True,
         )  # fmt: skip
 
     def change(self, uid: str, **fields: object) -> None:
@@ -158,7 +158,7 @@ async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, b
         await node.locked(bus)
         bus.tell("begin")
         await node.turned(active=True)
-        node.change("web", finished=True, told=False)
+        node.change("web", finished=True, status_written=False)
         await node.harness.advance(SAY_SECONDS - 0.5)
         assert bus.locks == 1
         await node.harness.advance(1.0)
@@ -171,7 +171,7 @@ async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status
     async with node.harness:
         await node.begun(bus)
         assert set(node.killed()) == {"apiserver"}
-        node.change("apiserver", finished=True, told=False)
+        node.change("apiserver", finished=True, status_written=False)
         await node.harness.advance(2 * LOOK_SECONDS)
         await node.seen(bus, "down")
         assert node.owed() == []
@@ -180,7 +180,7 @@ async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status
 async def test_what_is_to_end_is_written_down_before_anybody_is_told(node: Node, bus: SystemBus) -> None:
     node.put("web")
     node.put("static", static=True)
-    node.pods["new"] = msgspec.structs.replace(node.pods["web"], uid="new", seen=False)
+    node.pods["new"] = msgspec.structs.replace(node.pods["web"], uid="new", reported=False)
     async with node.harness:
         await node.begun(bus)
         assert set(node.killed()) == {"web", "static", "new"}
@@ -199,7 +199,7 @@ async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
     async with node.harness:
         await node.begun(bus)
         for uid in node.pods:
-            node.change(uid, finished=True, told=False)
+            node.change(uid, finished=True, status_written=False)
         await node.harness.advance(TOTAL + 1)
     bus.tell("cancel")
     after = Node(tmp_path, bus)
@@ -211,11 +211,11 @@ async def test_what_is_owed_is_told_after_the_boot_until_the_api_server_knows(
         assert after.owed() == ["web"]
         after.complete = True  # its worker knows it, and has told nothing of it yet
         after.put("web")
-        after.change("web", seen=False, told=False)
+        after.change("web", reported=False, status_written=False)
         await after.harness.advance(REPEAT_SECONDS)
         assert after.owed() == ["web"]
         assert set(after.killed()) == {"web"}
-        after.change("web", seen=True, finished=True, told=True)
+        after.change("web", reported=True, finished=True, status_written=True)
         await after.harness.advance(REPEAT_SECONDS)
         assert after.harness.sent(NodeShutdown)[-1].ended == []
         assert after.owed() == []
@@ -227,7 +227,7 @@ async def test_a_pod_that_is_gone_from_the_api_server_is_owed_no_longer(
     node.put("web")
     async with node.harness:
         await node.begun(bus)
-        node.change("web", finished=True, told=False)
+        node.change("web", finished=True, status_written=False)
         await node.harness.advance(TOTAL + 1)
         assert node.owed() == ["web"]
         bus.tell("cancel")
@@ -291,7 +291,7 @@ async def test_a_pod_that_runs_again_is_owed_nothing(node: Node, bus: SystemBus)
     node.put("web")
     async with node.harness:
         await node.begun(bus)
-        node.change("web", finished=True, told=False)
+        node.change("web", finished=True, status_written=False)
         await node.harness.advance(TOTAL + 1)
         bus.tell("cancel")
         await node.turned(active=False, count=2)

@@ -62,8 +62,8 @@ class World:
         if stage == "running":
             return seen(source, at=self.at)
         if stage == "terminating":
-            return seen(source, at=self.at, stage="terminating", departing="containers")
-        return seen(source, code=0, at=self.at, stage="terminated", finished=stage == "finished")
+            return seen(source, at=self.at, worker_phase="terminating", termination_step="containers")
+        return seen(source, code=0, at=self.at, worker_phase="terminated", finished=stage == "finished")
 
     async def step(self, harness: Harness) -> None:
         self.at += 1.0

@@ -193,7 +193,7 @@ async def test_a_pod_that_was_over_before_a_restart_stays_as_it_was(tmp_path):
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(begun(bound))
-        await harness.deliver(seen(bound, run=False, stage="terminated", finished=True, sandbox_ready=False))
+        await harness.deliver(seen(bound, run=False, worker_phase="terminated", finished=True, sandbox_ready=False))
         await harness.advance(2 * UPKEEP_SECONDS)
     found = store.find("p")["status"]
     kept = json.loads(before)["status"]
@@ -211,7 +211,7 @@ async def test_a_status_that_came_about_while_it_was_away_is_written_then(tmp_pa
         await harness.deliver(seen(bound))
         await harness.settle()
     async with joined(tmp_path, store, 2) as harness:
-        await harness.deliver(seen(bound, code=0, at=7.0, stage="terminated", finished=True))
+        await harness.deliver(seen(bound, code=0, at=7.0, worker_phase="terminated", finished=True))
         await store.sync(harness)
         await harness.settle()
     assert store.find("p")["status"]["phase"] == "Succeeded"
@@ -253,21 +253,23 @@ async def test_a_pod_that_stays_terminating_is_told_of_with_what_it_waits_for(tm
 
         store.touch(deleted(store.find("p")))
         await store.sync(harness)
-        await harness.deliver(seen(bound, stage="terminating", departing="containers"))
+        await harness.deliver(seen(bound, worker_phase="terminating", termination_step="containers"))
         await harness.advance(55.0)
         assert told() == []
         assert stuck(harness) == {}
         await harness.advance(20.0)
         assert told() == [("Warning", "FailedKillPod")]
         assert stuck(harness) == {"containers": 1}
-        await harness.deliver(seen(bound, code=1, stage="terminated", departing="volumes", trouble="busy", at=2.0))
+        await harness.deliver(
+            seen(bound, code=1, worker_phase="terminated", termination_step="volumes", termination_error="busy", at=2.0)
+        )
         await harness.advance(100.0)
         assert len(told()) == 2
         assert "volumes: busy" in harness.sent(RecordEvent)[-1].message
         assert stuck(harness) == {"volumes": 1}
         await harness.advance(300.0)
         assert len(told()) == 3
-        await harness.deliver(seen(bound, code=1, stage="terminated", finished=True, at=3.0))
+        await harness.deliver(seen(bound, code=1, worker_phase="terminated", finished=True, at=3.0))
         await harness.settle()
         await harness.deliver(SourcePod("api", "u"))
         await harness.advance(20.0)
@@ -287,7 +289,7 @@ async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_o
     async with joined(tmp_path, store) as harness:
         store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
         await store.sync(harness)
-        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.deliver(seen(bound, code=0, worker_phase="terminated", finished=True))
         await harness.advance(200.0)
         assert stuck(harness) == {"finalizers": 1}
         assert harness.sent(RecordEvent) == []
@@ -319,7 +321,7 @@ async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_go
             await harness.settle()
             del store.pods["n", f"p{number}"]
             await harness.deliver(SourcePod("api", f"u{number}"))
-            await harness.deliver(seen(bound, stage="terminated", finished=True, gone=True))
+            await harness.deliver(seen(bound, worker_phase="terminated", finished=True, gone=True))
             await harness.settle()
         writer = harness.actor._joined.writer
         assert store.sent("PATCH"), "they were tried"

@@ -96,10 +96,10 @@ async def test_a_pod_of_the_server_runs_is_deleted_and_is_gone(tmp_path):
         assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
         pair.server.delete("pods", "p", gracePeriodSeconds=5)
         await pair.until(lambda: pair.manager.actor.table.api.all()[0].metadata.deletionTimestamp, "the deletion")
-        await pair.tell(seen(made, code=143, at=2.0, stage="terminated", departing="volumes"))
+        await pair.tell(seen(made, code=143, at=2.0, worker_phase="terminated", termination_step="volumes"))
         await pair.until(lambda: pair.phase() == "Failed", "the end")
         assert pair.pod()["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
-        await pair.tell(seen(made, code=143, at=3.0, stage="terminated", finished=True))
+        await pair.tell(seen(made, code=143, at=3.0, worker_phase="terminated", finished=True))
         await pair.until(lambda: pair.pod() is None, "gone")
         await pair.until(lambda: not pair.manager.actor.table.api.all(), "forgotten")
 
@@ -136,7 +136,7 @@ async def test_a_static_pod_is_mirrored_with_the_rights_of_a_node(tmp_path):
         pair.server.delete("pods", "web-node-1", gracePeriodSeconds=0)
         await pair.until(lambda: pair.uid("web-node-1") not in ("", first["uid"]), "anew")
         await pair.until(lambda: pair.phase("web-node-1") == "Running", "the new mirror")
-        done = {"code": 0, "stage": "terminated", "removed": True, "finished": True, "gone": True, "at": 5.0}
+        done = {"code": 0, "worker_phase": "terminated", "removed": True, "finished": True, "gone": True, "at": 5.0}
         await pair.tell(seen(static, **done))
         await pair.until(lambda: pair.pod("web-node-1") is None, "its end")
 

@@ -185,7 +185,7 @@ async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):
         store.touch(found)
         await store.watch(harness, "p")
         await harness.deliver(seen(bound, at=3.0))
-        await harness.deliver(seen(bound, code=0, at=4.0, stage="terminated", finished=True))
+        await harness.deliver(seen(bound, code=0, at=4.0, worker_phase="terminated", finished=True))
         await harness.settle()
         status = store.find("p")["status"]
         assert (status["phase"], status["reason"], status["message"]) == ("Failed", "NodeLost", "away")
@@ -201,20 +201,20 @@ async def test_a_pod_is_deleted_only_when_nothing_of_it_is_left(tmp_path):
         await harness.deliver(seen(bound))
         store.touch(deleted(store.find("p")))
         await store.watch(harness, "p")
-        await harness.deliver(seen(bound, stage="terminating", departing="containers", at=2.0))
+        await harness.deliver(seen(bound, worker_phase="terminating", termination_step="containers", at=2.0))
         await harness.settle()
         assert store.find("p")["status"]["phase"] == "Running"
-        await harness.deliver(seen(bound, code=143, stage="terminated", departing="volumes", at=3.0))
+        await harness.deliver(seen(bound, code=143, worker_phase="terminated", termination_step="volumes", at=3.0))
         await harness.settle()
         assert store.find("p")["status"]["phase"] == "Failed"
         await harness.advance(2 * UPKEEP_SECONDS)
         assert store.gone == []
-        await harness.deliver(seen(bound, code=143, stage="terminated", finished=True, at=4.0))
+        await harness.deliver(seen(bound, code=143, worker_phase="terminated", finished=True, at=4.0))
         await harness.settle()
         assert store.gone == ["u"]
         assert store.sent("DELETE")[0]["preconditions"] == {"uid": "u"}
         await harness.deliver(SourcePod("api", "u"))
-        await harness.deliver(seen(bound, stage="terminated", finished=True, gone=True))
+        await harness.deliver(seen(bound, worker_phase="terminated", finished=True, gone=True))
         assert json.loads((await harness.deliver(GetPods())).data)["items"] == []
 
 
@@ -223,7 +223,7 @@ async def test_a_pod_that_has_ended_by_itself_stays_at_the_server(tmp_path):
     bound = store.put(pod(restartPolicy="Never"))
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
-        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.deliver(seen(bound, code=0, worker_phase="terminated", finished=True))
         await harness.advance(2 * UPKEEP_SECONDS)
         assert store.find("p")["status"]["phase"] == "Succeeded"
         assert store.gone == []
@@ -234,7 +234,7 @@ async def test_a_container_that_never_ran_ends_as_unknown_and_the_pod_fails(tmp_
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
-        await harness.deliver(seen(bound, stage="terminated", run=False, sandbox_ready=False))
+        await harness.deliver(seen(bound, worker_phase="terminated", run=False, sandbox_ready=False))
         await harness.settle()
         status = store.find("p")["status"]
         ended = status["containerStatuses"][0]["state"]["terminated"]
@@ -247,7 +247,7 @@ async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_p
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         why = {"reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"}
-        await harness.deliver(seen(bound, stage="rejected", runtime=None, **why))
+        await harness.deliver(seen(bound, worker_phase="rejected", runtime=None, **why))
         await harness.settle()
         status = store.find("p")["status"]
         assert (status["phase"], status["reason"], status["message"]) == ("Failed", *why.values())
@@ -255,7 +255,7 @@ async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_p
         assert conditions(store.find("p"))["PodScheduled"] == "True"
         store.touch(deleted(store.find("p")))
         await store.watch(harness, "p")
-        await harness.deliver(seen(bound, stage="terminated", run=False, finished=True, at=2.0))
+        await harness.deliver(seen(bound, worker_phase="terminated", run=False, finished=True, at=2.0))
         await harness.settle()
         assert store.gone == ["u"]
 
@@ -266,7 +266,7 @@ async def test_finalizers_are_waited_for_without_haste(tmp_path):
     async with joined(tmp_path, store) as harness:
         store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
         await store.sync(harness)
-        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.deliver(seen(bound, code=0, worker_phase="terminated", finished=True))
         await harness.advance(1.0)
         assert len(store.sent("DELETE")) == 1
         await harness.advance(3 * UPKEEP_SECONDS)
@@ -280,12 +280,12 @@ async def test_an_evicted_pod_is_marked_as_disrupted_with_its_end(tmp_path):
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))
-        await harness.deliver(seen(bound, stage="terminating", at=2.0, **why))
+        await harness.deliver(seen(bound, worker_phase="terminating", at=2.0, **why))
         await harness.settle()
         status = store.find("p")["status"]
         assert (status["phase"], status.get("reason")) == ("Running", None)
         assert "DisruptionTarget" not in conditions(store.find("p"))
-        await harness.deliver(seen(bound, code=137, stage="terminated", at=3.0, **why))
+        await harness.deliver(seen(bound, code=137, worker_phase="terminated", at=3.0, **why))
         await harness.advance(2 * UPKEEP_SECONDS)
         status = store.find("p")["status"]
         assert (status["phase"], status["reason"]) == ("Failed", "Evicted")

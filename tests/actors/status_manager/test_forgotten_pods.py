@@ -14,7 +14,7 @@ from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, s
 from tests.support.api_joined import begun, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
 
-GONE = {"code": 143, "stage": "terminated", "removed": True, "finished": True, "at": 3.0}
+GONE = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
 
 
 async def told_of(harness: Harness) -> tuple[list[str], list[str]]:

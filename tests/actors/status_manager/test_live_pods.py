@@ -25,21 +25,22 @@ async def test_a_pod_is_told_once_the_api_server_has_its_last_status(tmp_path: P
     bound = store.put(pod(priority=7, terminationGracePeriodSeconds=9))
     async with joined(tmp_path, store) as harness:
         await harness.deliver(seen(bound))
-        assert [one.told for one in (await live(harness)).pods] == [False]  # the server has not said what it has
+        # the server has not said what it has
+        assert [one.status_written for one in (await live(harness)).pods] == [False]
         await store.sync(harness)
         await harness.advance(1.0)
         expected = LivePod(
-            uid="u", full_name="p_n", static=False, priority=7, grace_seconds=9, finished=False, told=True,
+            uid="u", full_name="p_n", static=False, priority=7, grace_seconds=9, finished=False, status_written=True,
             started=BORN / S - 5,
         )  # fmt: skip
         assert (await live(harness)).pods == [expected]
 
-        over = seen(bound, code=143, at=2.0, stage="terminated", reason="Terminated", message="m", finished=True)
+        over = seen(bound, code=143, at=2.0, worker_phase="terminated", reason="Terminated", message="m", finished=True)
         await harness.deliver(over)
         (now,) = (await live(harness)).pods
-        assert (now.finished, now.told, now.started) == (True, False, 0.0)
+        assert (now.finished, now.status_written, now.started) == (True, False, 0.0)
         await harness.advance(1.0)
-        assert (await live(harness)).pods[0].told
+        assert (await live(harness)).pods[0].status_written
         status = store.find("p")["status"]
         assert (status["phase"], status["reason"]) == ("Failed", "Terminated")
         assert {"type": "DisruptionTarget", "reason": "TerminationByKubelet"}.items() <= next(
@@ -75,7 +76,7 @@ async def test_the_classes_of_every_cluster_are_known_where_nobody_resolves_them
 
 async def test_a_pod_that_was_rejected_has_nothing_left_to_end(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiPodStore()) as harness:
-        await harness.deliver(seen(pod(), run=False, stage="rejected", reason="OutOfcpu"))
+        await harness.deliver(seen(pod(), run=False, worker_phase="rejected", reason="OutOfcpu"))
         assert [one.finished for one in (await live(harness)).pods] == [True]
 
 
@@ -83,8 +84,8 @@ async def test_a_pod_that_only_its_worker_knows_is_there_too(tmp_path: Path) -> 
     async with joined(tmp_path, ApiPodStore()) as harness:
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, ["u"]))
         (found,) = (await live(harness)).pods
-        assert (found.uid, found.seen, found.finished, found.told) == ("u", False, False, False)
+        assert (found.uid, found.reported, found.finished, found.status_written) == ("u", False, False, False)
         await harness.deliver(seen(pod()))
-        assert [(one.uid, one.seen) for one in (await live(harness)).pods] == [("u", True)]
+        assert [(one.uid, one.reported) for one in (await live(harness)).pods] == [("u", True)]
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
         assert (await live(harness)).pods == []

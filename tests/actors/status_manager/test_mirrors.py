@@ -105,10 +105,10 @@ async def test_an_edited_static_pod_has_another_mirror_once_the_old_one_has_ende
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
         await harness.deliver(begun(static("h2")))
-        await harness.deliver(seen(static(), stage="terminating", removed=True, at=2.0))
+        await harness.deliver(seen(static(), worker_phase="terminating", removed=True, at=2.0))
         await harness.advance(2 * UPKEEP_SECONDS)
         assert mirror(store)["metadata"]["uid"] == old
-        gone = {"code": 143, "stage": "terminated", "removed": True, "finished": True, "at": 3.0}
+        gone = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
         await harness.deliver(seen(static(), **gone))
         await harness.settle()
         assert mirror(store)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
@@ -122,11 +122,11 @@ async def test_the_mirror_of_a_removed_static_pod_goes_when_the_pod_has(tmp_path
     store = ApiPodStore()
     async with joined(tmp_path, store) as harness:
         await mirrored(store, harness)
-        await harness.deliver(seen(static(), stage="terminating", removed=True, at=2.0))
+        await harness.deliver(seen(static(), worker_phase="terminating", removed=True, at=2.0))
         await harness.advance(2 * UPKEEP_SECONDS)
         assert store.gone == []
         await harness.deliver(
-            seen(static(), code=0, stage="terminated", removed=True, finished=True, gone=True, at=3.0)
+            seen(static(), code=0, worker_phase="terminated", removed=True, finished=True, gone=True, at=3.0)
         )
         await harness.settle()
         assert store.pods == {}

@@ -52,7 +52,7 @@ async def test_what_others_change_after_that_list_is_seen(tmp_path: Path) -> Non
         await store.sync(harness)
         store.touch(deleted(store.find("p")))
         await store.watch(harness, "p")
-        await harness.deliver(seen(pod(), code=0, at=9.0, stage="terminated", finished=True))
+        await harness.deliver(seen(pod(), code=0, at=9.0, worker_phase="terminated", finished=True))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert store.gone == ["u"]
 
@@ -84,7 +84,7 @@ async def test_an_answer_takes_nothing_back_that_the_watch_has_shown_since(tmp_p
             return answer
 
         harness.answer(ApiCall, deleted_meanwhile)
-        await harness.deliver(seen(bound, code=0, stage="terminated", finished=True))
+        await harness.deliver(seen(bound, code=0, worker_phase="terminated", finished=True))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert store.gone == ["u"]
 

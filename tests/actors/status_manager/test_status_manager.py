@@ -31,7 +31,7 @@ def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run:
     runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[container] if run else [], at=at)
     spec = {"containers": [{"name": "a", "image": "i", **more.pop("probes", {})}], "x-unknown": 1}
     pod = {"metadata": {"name": name, "namespace": "n", "uid": uid, "annotations": {"k": "v"}}, "spec": spec}
-    fields = {"stage": "running", "runtime": runtime, "sandbox_ready": True, **more}
+    fields = {"worker_phase": "running", "runtime": runtime, "sandbox_ready": True, **more}
     return PodObserved(uid, json.dumps(pod).encode(), **fields)
 
 
@@ -78,14 +78,14 @@ async def test_an_older_observation_never_replaces_a_newer_one(tmp_path):
 async def test_a_worker_that_has_not_asked_the_runtime_yet_takes_nothing_back(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
-        await harness.deliver(seen(stage="admitting", runtime=None))
+        await harness.deliver(seen(worker_phase="admitting", runtime=None))
         assert (await pods(harness))[0]["status"]["phase"] == "Running"
 
 
 async def test_a_pod_that_no_source_has_is_not_shown_and_one_that_lost_its_source_stays_as_it_was(tmp_path):
     async with started(tmp_path) as harness:
-        orphan = seen(stage="terminating")
-        orphan = PodObserved("u", b"", orphan.stage, runtime=orphan.runtime)
+        orphan = seen(worker_phase="terminating")
+        orphan = PodObserved("u", b"", orphan.worker_phase, runtime=orphan.runtime)
         await harness.deliver(orphan)
         assert await pods(harness) == []
         await harness.deliver(seen())
@@ -187,7 +187,7 @@ async def numbers(harness: Harness, name: str) -> dict[tuple[str, ...], float]:
 async def test_pods_and_ends_of_containers_are_counted(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen(uid="u1"))
-        await harness.deliver(seen(uid="u2", name="q", stage="rejected", runtime=None, reason="OutOfcpu"))
+        await harness.deliver(seen(uid="u2", name="q", worker_phase="rejected", runtime=None, reason="OutOfcpu"))
         ended = Container(id="c1", name="a", pod_uid="u1", state=ContainerState.EXITED, exit_code=3, finished_ns=BORN)
         for at in (2.0, 3.0):
             await harness.deliver(seen(uid="u1", runtime=PodRuntime(uid="u1", containers=[ended], at=at)))

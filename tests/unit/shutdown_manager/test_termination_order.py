@@ -17,7 +17,7 @@ TWO = (Window(0, 20), Window(CRITICAL, 10))
 def pod(uid: str, priority: int = 0, grace: int = 30, *, finished: bool = False) -> LivePod:
     return LivePod(
         uid=uid, full_name=f"{uid}_default", static=False, priority=priority, grace_seconds=grace, finished=finished,
-        told=finished,
+        status_written=finished,
     )  # fmt: skip
 
 

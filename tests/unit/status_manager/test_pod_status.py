@@ -41,7 +41,7 @@ def look(
 ) -> PodStatus:
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(containers))
-    message = PodObserved("u", codec.encode(pod), **{"stage": "running", "runtime": runtime, **seen})
+    message = PodObserved("u", codec.encode(pod), **{"worker_phase": "running", "runtime": runtime, **seen})
     return compute(Observation(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
 
 
@@ -63,26 +63,26 @@ NEVER, FAILURE = {"restartPolicy": "Never"}, {"restartPolicy": "OnFailure"}
         ({}, [ran(code=0)], {}, "Running"),
         ({}, [ran(code=1)], {"waiting": CRASHED}, "Running"),
         ({}, [], {"waiting": {"a": Waiting("ErrImagePull")}}, "Pending"),
-        (NEVER, [ran(code=0)], {"stage": "terminated"}, "Succeeded"),
-        (NEVER, [ran(code=3)], {"stage": "terminated"}, "Failed"),
-        (NEVER, [ran(code=0)], {"stage": "terminating"}, "Running"),
-        (FAILURE, [ran(code=0)], {"stage": "terminated"}, "Succeeded"),
+        (NEVER, [ran(code=0)], {"worker_phase": "terminated"}, "Succeeded"),
+        (NEVER, [ran(code=3)], {"worker_phase": "terminated"}, "Failed"),
+        (NEVER, [ran(code=0)], {"worker_phase": "terminating"}, "Running"),
+        (FAILURE, [ran(code=0)], {"worker_phase": "terminated"}, "Succeeded"),
         (FAILURE, [ran(code=3)], {}, "Running"),
-        ({}, [ran(code=0)], {"stage": "terminated"}, "Succeeded"),
-        ({}, [ran(code=137)], {"stage": "terminated"}, "Failed"),
-        ({}, [], {"stage": "terminated"}, "Failed"),
-        ({}, [], {"stage": "rejected", "reason": "OutOfcpu", "runtime": None}, "Failed"),
-        ({}, [ran(code=0)], {"stage": "terminated", "reason": "Evicted"}, "Failed"),
+        ({}, [ran(code=0)], {"worker_phase": "terminated"}, "Succeeded"),
+        ({}, [ran(code=137)], {"worker_phase": "terminated"}, "Failed"),
+        ({}, [], {"worker_phase": "terminated"}, "Failed"),
+        ({}, [], {"worker_phase": "rejected", "reason": "OutOfcpu", "runtime": None}, "Failed"),
+        ({}, [ran(code=0)], {"worker_phase": "terminated", "reason": "Evicted"}, "Failed"),
         (INIT, [], {}, "Pending"),
         (INIT, [ran("i")], {}, "Pending"),
         (INIT, [ran("i", code=0)], {}, "Pending"),
         (INIT, [ran("i", code=0), ran()], {}, "Running"),
         (INIT, [ran()], {}, "Running"),
-        ({**INIT, **NEVER}, [ran("i", code=1)], {"stage": "terminated"}, "Failed"),
+        ({**INIT, **NEVER}, [ran("i", code=1)], {"worker_phase": "terminated"}, "Failed"),
         (INIT, [ran("i", code=1)], {"waiting": {"i": Waiting("CrashLoopBackOff")}}, "Pending"),
         (SIDECAR, [ran("i")], {}, "Pending"),
         (SIDECAR, [ran("i"), ran()], {}, "Running"),
-        ({**SIDECAR, **NEVER}, [ran("i", code=143), ran(code=0)], {"stage": "terminated"}, "Succeeded"),
+        ({**SIDECAR, **NEVER}, [ran("i", code=143), ran(code=0)], {"worker_phase": "terminated"}, "Succeeded"),
         (
             {**NEVER, "containers": [{"name": "a", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [
                 {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]}]},
@@ -121,8 +121,8 @@ def test_a_host_network_pod_has_the_addresses_of_the_node():
         ({}, [], {}, "ContainersReady", ("False", "ContainersNotReady")),
         ({"readinessGates": [{"conditionType": "x/y"}]}, [ran()], {}, "Ready", ("False", "ReadinessGatesNotReady")),
         ({"readinessGates": [{"conditionType": "x/y"}]}, [ran()], {}, "ContainersReady", ("True", "")),
-        (NEVER, [ran(code=0)], {"stage": "terminated"}, "Ready", ("False", "PodCompleted")),
-        (NEVER, [ran(code=1)], {"stage": "terminated"}, "ContainersReady", ("False", "PodFailed")),
+        (NEVER, [ran(code=0)], {"worker_phase": "terminated"}, "Ready", ("False", "PodCompleted")),
+        (NEVER, [ran(code=1)], {"worker_phase": "terminated"}, "ContainersReady", ("False", "PodFailed")),
         (INIT, [ran("i")], {}, "Initialized", ("False", "ContainersNotInitialized")),
         (INIT, [ran("i", code=0)], {}, "Initialized", ("True", "")),
         (SIDECAR, [ran("i")], {}, "Initialized", ("True", "")),
@@ -139,7 +139,7 @@ def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ra
     status = look(pod_of(spec), ran(), waiting={"debug": Waiting("ErrImagePull", "no such image")})
     (debug,) = status.ephemeralContainerStatuses
     assert (debug.state.waiting.reason, status.phase) == ("ErrImagePull", "Running")
-    assert look(pod_of(spec), ran(code=0), stage="terminated", before=status).ephemeralContainerStatuses == []
+    assert look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses == []
 
 
 def test_the_user_is_shown_where_the_runtime_tells():
@@ -152,22 +152,22 @@ def test_the_user_is_shown_where_the_runtime_tells():
 def test_a_pod_that_ends_keeps_its_addresses():
     before = look(pod_of(), ran())
     gone = PodRuntime(uid="u")
-    after = look(pod_of(), stage="terminated", runtime=gone, before=before)
+    after = look(pod_of(), worker_phase="terminated", runtime=gone, before=before)
     assert [each.ip for each in after.podIPs] == ["10.1.0.2"]
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        ({"stage": "terminated", "reason": "Evicted", "message": "m"}, ("TerminationByKubelet", "m")),
-        ({"stage": "terminated", "reason": "Terminated", "message": "m"}, ("TerminationByKubelet", "m")),
-        ({"stage": "terminated", "reason": "DeadlineExceeded"}, None),
-        ({"stage": "terminating", "reason": "Evicted"}, None),
-        ({"stage": "rejected", "reason": "Evicted", "runtime": None}, None),
+        ({"worker_phase": "terminated", "reason": "Evicted", "message": "m"}, ("TerminationByKubelet", "m")),
+        ({"worker_phase": "terminated", "reason": "Terminated", "message": "m"}, ("TerminationByKubelet", "m")),
+        ({"worker_phase": "terminated", "reason": "DeadlineExceeded"}, None),
+        ({"worker_phase": "terminating", "reason": "Evicted"}, None),
+        ({"worker_phase": "rejected", "reason": "Evicted", "runtime": None}, None),
     ],
 )
 def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(seen, expected):
-    status = look(pod_of(), *([] if seen["stage"] == "rejected" else [ran(code=1)]), **seen)
+    status = look(pod_of(), *([] if seen["worker_phase"] == "rejected" else [ran(code=1)]), **seen)
     found = [(c.reason, c.message) for c in status.conditions if c.type == "DisruptionTarget"]
     assert found == ([expected] if expected else [])
     again = look(pod_of(), ran(code=1), before=status, now=NOW + 60 * S, **{**seen, "runtime": PodRuntime(uid="u")})
@@ -177,23 +177,25 @@ def test_a_pod_that_the_node_ends_for_its_own_reasons_is_marked_as_disrupted(see
 
 
 def test_how_a_container_ended_outlives_the_runtimes_memory_of_it():
-    before = look(pod_of(NEVER), ran(code=3, message="m"), stage="terminated")
-    after = look(pod_of(NEVER), before=before, stage="terminated", runtime=PodRuntime(uid="u"))
+    before = look(pod_of(NEVER), ran(code=3, message="m"), worker_phase="terminated")
+    after = look(pod_of(NEVER), before=before, worker_phase="terminated", runtime=PodRuntime(uid="u"))
     assert after.containerStatuses == before.containerStatuses
 
 
 def test_why_a_pod_ends_is_said_with_its_end():
     before = look(pod_of(), ran())
-    ending = look(pod_of(), ran(), before=before, stage="terminating", reason="DeadlineExceeded", message="m")
+    ending = look(pod_of(), ran(), before=before, worker_phase="terminating", reason="DeadlineExceeded", message="m")
     assert (ending.phase, ending.reason) == ("Running", "")
-    ended = look(pod_of(), ran(code=1), before=ending, stage="terminated", reason="DeadlineExceeded", message="m")
+    ended = look(
+        pod_of(), ran(code=1), before=ending, worker_phase="terminated", reason="DeadlineExceeded", message="m"
+    )
     assert (ended.phase, ended.reason, ended.message) == ("Failed", "DeadlineExceeded", "m")
 
 
 def test_before_the_runtime_was_looked_at_what_was_reported_stands():
     before = look(pod_of(), ran())
-    assert look(pod_of(), stage="admitting", runtime=None, before=before, now=NOW + 9 * S) == before
-    assert look(pod_of(), stage="running", runtime=None, before=before, now=NOW + 9 * S) == before
+    assert look(pod_of(), worker_phase="admitting", runtime=None, before=before, now=NOW + 9 * S) == before
+    assert look(pod_of(), worker_phase="running", runtime=None, before=before, now=NOW + 9 * S) == before
 
 
 def test_a_crashing_container_waits_and_shows_how_it_ended():
@@ -254,13 +256,13 @@ def test_a_container_of_a_never_restarted_pod_cannot_come_back():
 def test_a_static_pod_that_is_removed_goes_in_the_phase_that_it_was_in():
     pod = pod_of(annotations={"kubernetes.io/config.source": "file"})
     pending, running = look(pod), look(pod, ran())
-    assert look(pod, stage="terminated", before=pending).phase == "Pending"
-    assert look(pod, ran(code=137), stage="terminated", before=running).phase == "Running"
+    assert look(pod, worker_phase="terminated", before=pending).phase == "Pending"
+    assert look(pod, ran(code=137), worker_phase="terminated", before=running).phase == "Running"
 
 
 def test_the_reason_stays_while_the_phase_stays():
-    before = look(pod_of(), stage="rejected", runtime=None, reason="OutOfcpu", message="not enough")
-    after = look(pod_of(), stage="rejected", runtime=None, before=before)
+    before = look(pod_of(), worker_phase="rejected", runtime=None, reason="OutOfcpu", message="not enough")
+    after = look(pod_of(), worker_phase="rejected", runtime=None, before=before)
     assert (after.reason, after.message) == ("OutOfcpu", "not enough")
 
 
@@ -272,7 +274,7 @@ observations = st.fixed_dictionaries({
         ),
         max_size=4,
     ),
-    "stage": st.sampled_from(["admitting", "running", "terminating", "terminated"]),
+    "worker_phase": st.sampled_from(["admitting", "running", "terminating", "terminated"]),
     "waiting": st.dictionaries(st.sampled_from(["a", "i"]), st.just(Waiting("CrashLoopBackOff")), max_size=2),
     "ready": st.booleans(),
     "sandbox_ready": st.booleans(),
@@ -309,7 +311,9 @@ TWO_INIT = {"initContainers": [{"name": "i", "image": "x"}, {"name": "j", "image
 
 
 def test_what_never_began_still_waits_when_the_pod_is_over():
-    over = look(pod_of({**TWO_INIT, **NEVER}), ran("i", code=0), ran("j", code=1), stage="terminated", waiting={})
+    over = look(
+        pod_of({**TWO_INIT, **NEVER}), ran("i", code=0), ran("j", code=1), worker_phase="terminated", waiting={}
+    )
     assert over.phase == "Failed"
     assert [one.state.terminated and one.state.terminated.exitCode for one in over.initContainerStatuses] == [
         0,
@@ -322,10 +326,10 @@ def test_what_never_began_still_waits_when_the_pod_is_over():
 
 
 def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over():
-    over = look(pod_of(INIT), ran("i", code=0), stage="terminated")
+    over = look(pod_of(INIT), ran("i", code=0), worker_phase="terminated")
     ended = over.containerStatuses[0].state.terminated
     assert (over.phase, ended.exitCode, ended.reason) == ("Failed", 137, "ContainerStatusUnknown")
-    never = look(pod_of(TWO_INIT), stage="terminated")
+    never = look(pod_of(TWO_INIT), worker_phase="terminated")
     assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
 
 
@@ -333,17 +337,17 @@ def test_a_resize_is_told_by_conditions_and_by_what_each_container_has():
     small, big = {"requests": {"cpu": "100m"}}, {"requests": {"cpu": "200m"}}
     pod = pod_of({"containers": [{"name": "a", "image": "i", "resources": big}]})
     has = {"a": ResourceRequirements(requests=small["requests"])}
-    moving = look(pod, ran(), resize=Resize(in_progress=True), has_resources=has)
+    moving = look(pod, ran(), resize=Resize(in_progress=True), actual_resources=has)
     assert moving.containerStatuses[0].allocatedResources == big["requests"]
     assert moving.containerStatuses[0].resources.requests == small["requests"]
     assert of(moving, "PodResizeInProgress") == ("True", "")
-    failed = look(pod, ran(), before=moving, resize=Resize(in_progress=True, error="no"), has_resources=has)
+    failed = look(pod, ran(), before=moving, resize=Resize(in_progress=True, error="no"), actual_resources=has)
     assert of(failed, "PodResizeInProgress") == ("True", "Error")
     done = look(pod, ran(), before=failed, resize=Resize("Deferred", "later"))
     assert done.containerStatuses[0].resources.requests == big["requests"]
     assert of(done, "PodResizePending") == ("True", "Deferred")
     assert "PodResizeInProgress" not in {each.type for each in done.conditions}
-    over = look(pod, ran(code=0), before=done, resize=Resize("Deferred", "later"), stage="terminated")
+    over = look(pod, ran(code=0), before=done, resize=Resize("Deferred", "later"), worker_phase="terminated")
     assert "PodResizePending" not in {each.type for each in over.conditions}
 
 
