@@ -21,9 +21,10 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container as Runtime
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container
-from actors.shared.kube.node_addresses import host_ips
+from actors.shared.kube.node_addresses import host_ips, host_ips_without_node
 from actors.shared.kube.pod import PodStatus
 from actors.shared.kube.pods import worker_of
+from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, Address, AskError, on
 from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
 
@@ -43,7 +44,6 @@ from .messages import (
     PodStatusFound,
     ProbeResult,
 )
-from .node_addresses import node_ips
 from .phase import TERMINAL
 from .pod_metrics import PodMetrics
 from .pod_status import ENDED, Node, Observation
@@ -96,7 +96,7 @@ class StatusManager(Actor):
     async def on_start(self) -> None:
         agent = self.agent
         runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
-        self._node = Node(node_ips(agent.node_ip), runtime)
+        self._node = Node(host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime)
         self._memory = ProbeMemory(f"{agent.state_dir}/status_manager/probes.json")
         self._memory.load()
         if self._memory.problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -12,6 +12,7 @@ from actors.shared.cri.model import ContainerState as RuntimeState
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.names import CONFIG_SEEN
+from actors.shared.kube.node_addresses import one_of_each_family
 from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 
@@ -208,10 +209,3 @@ def pod_ips(runtime: PodRuntime | None, node_ips: list[str]) -> list[str]:
     """Of the newest sandbox: one of each family, the family of the node's first address first."""
     ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
     return one_of_each_family(ips, six_first=bool(node_ips) and ":" in node_ips[0])
-
-
-def one_of_each_family(ips: Iterable[str], *, six_first: bool) -> list[str]:
-    found: dict[bool, str] = {}
-    for ip in ips:
-        found.setdefault(":" in ip, ip)
-    return [found[six] for six in (six_first, not six_first) if six in found]

@@ -9,11 +9,11 @@ from typing import Any
 
 from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.messages import RecordEvent, RuntimeReport
-from actors.api_clients.node_addresses import Host
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImage, NodeImages
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.node_addresses import Host
 from supervision.harness import Harness, VirtualClock
 from tests.support.apiserver import ApiServer
 

@@ -16,13 +16,14 @@ from typing import Any, Final
 
 from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
-from actors.api_clients.node_addresses import THIS_HOST, Host, specified_ips
 from actors.cert_manager.messages import NodeAddresses
 from actors.pleg.messages import PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.config.version import git_version
+from actors.shared.kube.node_addresses import Host, specified_ips
+from actors.shared.linux.host_addresses import THIS_HOST
 from supervision.actor import Address, on
 from supervision.complaints import Complaints
 from supervision.protocol import Hello

@@ -1,12 +1,105 @@
-"""The addresses of a Node object, as its pods have them in hostIPs. Pure."""
+"""The addresses of this node: which ones its Node object gets, and which ones its pods see in hostIPs. Pure.
+
+The host is asked through a `Host`; the real one is `actors/shared/linux/host_addresses.py`.
+"""
 
 from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 
 from supervision.errors import UNREADABLE
 
+Json = dict[str, Any]
+IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+
+class AddressError(Exception):
+    """The node has no usable address; the text says why."""
+
+
+class Host(msgspec.Struct, frozen=True):
+    """What is asked of the host."""
+
+    has: Callable[[str], bool]
+    """Whether an interface has this address."""
+    source: Callable[[int], str]
+    """The address that the default route of this family (4, 6) leaves from; '' without one."""
+
+
+# -- addresses of the Node object -------------------------------------------------------------------------------------
+def choose(given: str, name: str, looked_up: list[str], host: Host) -> list[Json]:
+    """The NodeAddresses. `given` is --node-ip, `name` the node's name, `looked_up` what DNS has for that name.
+
+    Raises AddressError.
+    """
+    wanted = [ipaddress.ip_address(text) for text in _parts(given)]
+    specified = [ip for ip in wanted if not ip.is_unspecified]
+    if specified:
+        for ip in specified:
+            if problem := unfit(ip, host):
+                raise AddressError(f"failed to validate nodeIP: {problem}")
+        return _objects([str(ip) for ip in specified], name)
+    prefer = 6 if wanted and wanted[0].version == 6 else 4
+    return _objects([_resolved(name, looked_up, prefer, host)], name)
+
+
+def unfit(ip: IP, host: Host) -> str:
+    """Why a node cannot be reached at this address; '' when it can."""
+    if ip.is_loopback:
+        return "nodeIP can't be loopback address"
+    if ip.is_multicast:
+        return "nodeIP can't be a multicast address"
+    if ip.is_link_local:
+        return "nodeIP can't be a link-local unicast address"
+    if ip.is_unspecified:
+        return "nodeIP can't be an all zeros address"
+    return "" if host.has(str(ip)) else f'node IP: "{ip}" not found in the host\'s network interfaces'
+
+
+def specified_ips(given: str) -> tuple[str, ...]:
+    """The addresses of --node-ip, without 0.0.0.0 and ::, which only choose a family."""
+    return tuple(text for text in _parts(given) if not ipaddress.ip_address(text).is_unspecified)
+
+
+def hostname_address(name: str) -> Json:
+    return {"type": "Hostname", "address": name}
+
+
+def _parts(given: str) -> list[str]:
+    return [part.strip() for part in given.split(",") if part.strip()]
+
+
+def _resolved(name: str, looked_up: list[str], prefer: int, host: Host) -> str:
+    """The name itself, if it is an address; else what DNS has for it; else where the default route leaves from."""
+    named = _address(name)
+    if named is not None:
+        return str(named)
+    usable = [ip for text in looked_up if (ip := _address(text)) is not None and not unfit(ip, host)]
+    usable.sort(key=lambda ip: ip.version != prefer)
+    if usable:
+        return str(usable[0])
+    routed = host.source(prefer) or host.source(10 - prefer)
+    if not routed:
+        raise AddressError(f"can't get ip address of node {name}. error: no default routes found")
+    return routed
+
+
+def _address(text: str) -> IP | None:
+    try:
+        return ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def _objects(ips: list[str], name: str) -> list[Json]:
+    return [*({"type": "InternalIP", "address": ip} for ip in ips), hostname_address(name)]
+
+
+# -- addresses that pods see ------------------------------------------------------------------------------------------
 class _Address(msgspec.Struct, frozen=True):
     type: str = ""
     address: str = ""
@@ -21,18 +114,33 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 def host_ips(node: bytes) -> list[str]:
-    """The first, inner addresses before outer ones, and the first of the other family; [] for what cannot be read."""
+    """hostIPs by a Node object: internal addresses before external ones, one of each family; [] if unreadable."""
     try:
         addresses = msgspec.json.decode(node, type=_Node).status.addresses
     except UNREADABLE:
         return []
-    ips = [one.address for kind in ("InternalIP", "ExternalIP") for one in addresses if one.type == kind]
-    return one_of_each_family(ips)
+    return one_of_each_family(
+        one.address for kind in ("InternalIP", "ExternalIP") for one in addresses if one.type == kind
+    )
 
 
-def one_of_each_family(ips: list[str]) -> list[str]:
-    """The first of each, in order."""
+def host_ips_without_node(given: str, source: Callable[[int], str]) -> list[str]:
+    """hostIPs while no Node object has any: --node-ip, else where the default route leaves from; [] without one.
+
+    `source`: see Host.
+    """
+    specified = specified_ips(given)
+    if specified:
+        return one_of_each_family(specified)
+    prefer = 6 if _parts(given) == ["::"] else 4
+    routed = source(prefer) or source(10 - prefer)
+    return [routed] if routed else []
+
+
+def one_of_each_family(ips: Iterable[str], *, six_first: bool | None = None) -> list[str]:
+    """The first address of each family. `six_first`: whether IPv6 comes first; None: as in `ips`."""
     found: dict[bool, str] = {}
     for ip in ips:
         found.setdefault(":" in ip, ip)
-    return list(found.values())
+    order = list(found) if six_first is None else [six_first, not six_first]
+    return [found[six] for six in order if six in found]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from actors.api_clients.messages import NodePressure, RuntimeHandlerReport, RuntimeReport
-from actors.api_clients.node_addresses import AddressError, Host, choose, specified_ips
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImages
+from actors.shared.kube.node_addresses import AddressError, Host, choose, specified_ips
 from supervision.actor import AskError, DisposableError
 
 from .facts import Facts, Image, Json, Resources
@@ -122,7 +122,7 @@ class Gathering:
         if self._looked_up_at is not None and now - self._looked_up_at < LOOK_UP_SECONDS:
             return
         self._looked_up_at = now
-        function = "actors.api_clients.node_addresses:look_up"
+        function = "actors.shared.linux.host_addresses:look_up"
         try:
             self._looked_up = await self._actor.disposable(function, {"name": name}, deadline=LOOK_UP_DEADLINE)
         except DisposableError as error:
