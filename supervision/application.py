@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Any, Protocol
 
 from .protocol import Exited, Started
 from .spec import ChildSpec, Policy
-
-log = logging.getLogger("fork_server")
 
 
 class IncidentSink(Protocol):
@@ -62,17 +59,3 @@ class Application:
     incident_file: str = ""
     policy_file: str = ""
     """The three are only shown."""
-
-
-def run(application: Application) -> int:
-    """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
-    from .fork_server.lock import AlreadyRunning
-    from .fork_server.server import ForkServer
-    from .names import PeerRefused
-
-    try:
-        fork_server = ForkServer(application)
-    except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
-        log.error("%s cannot start: %s", application.name, error)
-        return 1
-    return fork_server.run()

@@ -25,10 +25,11 @@ from typing import Any
 from thespian.actors import ActorAddress, DeadEnvelope
 
 from .actor import Actor, Address, on
-from .application import Application, run
+from .application import Application
 from .channel import Flusher
 from .errors import AskError
 from .fork_server.fork import tie_to_parent
+from .fork_server.main import run
 from .inbox import Inbox, serve
 from .link import Link
 from .mailbox import Entry

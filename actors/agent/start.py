@@ -16,7 +16,8 @@ from actors.shared.config.paths import default_policy_file
 from actors.shared.config.start.steps import announced, prepare
 from actors.tree import PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
 from supervision import logs
-from supervision.application import Application, run
+from supervision.application import Application
+from supervision.fork_server.main import run
 from supervision.incidents import Incidents
 from supervision.spec import ChildSpec, Policy
 

@@ -1,95 +1,127 @@
-"""What may be asked of the fork server, by the command line or by an actor, and answered from what it knows by
-itself."""
+"""What anybody may ask of the fork server, the command line or an actor: answered from what it knows by itself."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
-from typing import Protocol
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from .. import faults, logs
+from .. import logs
+from ..application import Application
 from ..faults import check
 from ..message import Message
 from ..protocol import ActorState, Done, GetTree, Inject, Renew, SetLogging, Shutdown, Tree
 from ..spec import SetPolicies
+from ..wire import Frame, WireError
+from .connection import Connection
 from .disposables import Disposables
+from .lifecycle import Lifecycle
 from .loop import Loop
 from .processes import Processes
-from .shutdown import is_whole
 from .table import Child, Table
 from .watch import pss
 
 _MEMORY_SECONDS = 2.0
 
 
-class Ruled(Protocol):
-    """The fork server, as far as it can be asked for something."""
+class Control:
+    """Answers from what the fork server knows, and carries out what an operator may order."""
 
-    loop: Loop
-    disposables: Disposables
-    processes: Processes
-    table: Table
-    began_at: float
-    stopping: bool
-    whole_once: bool
-    log_file: str
-    incident_file: str
-    policy_file: str
+    def __init__(
+        self,
+        application: Application,
+        loop: Loop,
+        table: Table,
+        processes: Processes,
+        disposables: Disposables,
+        lifecycle: Lifecycle,
+        set_policies: Callable[[SetPolicies], None],
+    ) -> None:
+        self._application, self._loop, self._table = application, loop, table
+        self._processes, self._disposables, self._lifecycle = processes, disposables, lifecycle
+        self._set_policies = set_policies
+        self._began_at = time.monotonic()
 
-    def begin_stop(self, code: int = 0) -> None: ...
-    def set_policies(self, order: SetPolicies) -> None: ...
+    def received(self, connection: Connection, frame: Frame) -> None:
+        """A frame came on the control socket: questions only."""
+        try:
+            answer = self.answer(frame.message())
+        except WireError:
+            connection.close()
+            return
+        connection.send(answer or Done(f"{frame.type} cannot be asked here"), frame.ask)
 
+    def answer(self, question: Message) -> Message | None:
+        """The answer, or None when the question is not one that everybody may ask."""
+        if isinstance(question, GetTree):
+            return self._tree(question)
+        if isinstance(question, Shutdown):
+            self._lifecycle.begin_stop()
+            return Done()
+        if isinstance(question, Inject):
+            return Done(self._inject(question))
+        if isinstance(question, Renew):
+            return Done(self._renew(question))
+        if isinstance(question, SetPolicies):
+            self._set_policies(question)
+            return Done()
+        if isinstance(question, SetLogging):
+            logs.reconfigure(
+                verbosity=question.verbosity, form=question.form, vmodule=question.vmodule, split=question.split
+            )
+            self._tell_all(question)
+            return Done()
+        return None
 
-def answer(fork_server: Ruled, question: Message) -> Message | None:
-    """The answer, or None when the question is not one that everybody may ask."""
-    if isinstance(question, GetTree):
-        return _tree(fork_server, question)
-    if isinstance(question, Shutdown):
-        fork_server.begin_stop()
-        return Done()
-    if isinstance(question, Inject):
-        return Done(_inject(fork_server, question))
-    if isinstance(question, Renew):
-        return Done(_renew(fork_server, question))
-    if isinstance(question, SetPolicies):
-        fork_server.set_policies(question)
-        return Done()
-    if isinstance(question, SetLogging):
-        logs.reconfigure(
-            verbosity=question.verbosity, form=question.form, vmodule=question.vmodule, split=question.split
+    def _tell_all(self, message: Message) -> None:
+        for child in self._table:
+            if child.uplink is not None and child.uplink.is_open:
+                child.uplink.send(message)
+
+    def _tree(self, question: GetTree) -> Tree:
+        return Tree(
+            pid=os.getpid(),
+            uptime=time.monotonic() - self._began_at,
+            state=self._lifecycle.state,
+            actors=[_actor_state(child, question) for child in self._table],
+            disposables=self._disposables.running,
+            abandoned=self._disposables.abandoned + self._processes.abandoned,
+            log_file=self._application.log_file,
+            incident_file=self._application.incident_file,
+            policy_file=self._application.policy_file,
         )
-        _tell_all(fork_server, question)
-        return Done()
-    return None
 
+    def _renew(self, order: Renew) -> str:
+        """What cannot be restarted, '' for nothing. A child that is down, or stopping, starts anew in any case."""
+        children = {name: self._table.get(name) for name in order.names}
+        for child in children.values():
+            if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
+                self._processes.stop(child, child.policy.shutdown_seconds, "renewed")
+        return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
 
-def _tell_all(fork_server: Ruled, message: Message) -> None:
-    for child in fork_server.table:
-        if child.uplink is not None and child.uplink.is_open:
-            child.uplink.send(message)
-
-
-def _tree(fork_server: Ruled, question: GetTree) -> Tree:
-    if fork_server.stopping:
-        state = "stopping"
-    elif not fork_server.whole_once:
-        state = "starting"
-    else:
-        state = "ready" if is_whole(fork_server.table) else "degraded"
-    return Tree(
-        pid=os.getpid(),
-        uptime=time.monotonic() - fork_server.began_at,
-        state=state,  # type: ignore[arg-type]
-        actors=[_actor_state(child, question) for child in fork_server.table],
-        disposables=fork_server.disposables.running,
-        abandoned=fork_server.disposables.abandoned + fork_server.processes.abandoned,
-        log_file=fork_server.log_file,
-        incident_file=fork_server.incident_file,
-        policy_file=fork_server.policy_file,
-    )
+    def _inject(self, order: Inject) -> str:
+        """Why it cannot be done, '' when it is."""
+        if wrong := check(order):
+            return wrong
+        child = self._table.get(order.name)
+        if child is None:
+            return f"there is no actor {order.name!r}"
+        if not child.pid:
+            return f"{order.name} has no process now"
+        if order.fault == "crash":
+            os.kill(child.pid, signal.SIGKILL)
+        elif order.fault == "stop":
+            os.kill(child.pid, signal.SIGSTOP)
+            if order.seconds > 0:
+                self._loop.call_later(order.seconds, lambda pid=child.pid: _go_on(child, pid))  # type: ignore[misc]
+        elif child.uplink is None:
+            return f"{order.name} is a program: only crash and stop can be injected"
+        else:
+            child.uplink.send(order)
+        return ""
 
 
 def _actor_state(child: Child, question: GetTree) -> ActorState:
@@ -129,39 +161,6 @@ def _memory(child: Child, now: float, *, look: bool) -> int:
     if look and child.pid and now - child.memory_at > _MEMORY_SECONDS:
         child.memory_bytes, child.memory_at = pss(child.pid), now
     return child.memory_bytes if child.pid else 0
-
-
-def _renew(fork_server: Ruled, order: Renew) -> str:
-    """What cannot be renewed, '' for nothing. One that is down, or about to be, begins anew in any case."""
-    children = {name: fork_server.table.get(name) for name in order.names}
-    for child in children.values():
-        if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
-            fork_server.processes.stop(child, child.policy.shutdown_seconds, "renewed")
-    return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
-
-
-def _inject(fork_server: Ruled, order: Inject) -> str:
-    """Why it cannot be done, '' when it is."""
-    if wrong := check(order):
-        return wrong
-    child = fork_server.table.get(order.name)
-    if child is None:
-        return f"there is no actor {order.name!r}"
-    if wrong := faults.check(order):
-        return wrong
-    if not child.pid:
-        return f"{order.name} has no process now"
-    if order.fault == "crash":
-        os.kill(child.pid, signal.SIGKILL)
-    elif order.fault == "stop":
-        os.kill(child.pid, signal.SIGSTOP)
-        if order.seconds > 0:
-            fork_server.loop.call_later(order.seconds, lambda pid=child.pid: _go_on(child, pid))  # type: ignore[misc]
-    elif child.uplink is None:
-        return f"{order.name} is a program: only crash and stop can be injected"
-    else:
-        child.uplink.send(order)
-    return ""
 
 
 def _go_on(child: Child, pid: int) -> None:

@@ -1,8 +1,9 @@
 """Forks what was ordered: all that is due, in one go.
 
-Each page that the fork server writes to between two forks stays with the first child alone, and there are hundreds; so
-the orders of one turn of the loop are prepared first, then forked one after the other, then entered. Measured with 22
-actors: a tenth of the memory of the whole tree."""
+Each page that the fork server writes to between two forks is copied for the first child alone, and there are hundreds.
+So the orders of one turn of the loop are prepared first, then forked one after the other, then entered. Measured with
+22 actors: a tenth of the memory of the whole tree.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +11,34 @@ import contextlib
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from ..application import Application
 from ..blackbox import BlackBox
 from ..names import Names
 from ..process import HEARTBEAT_SECONDS, Launch, run_actor
 from ..status_page import StatusPage
 from .fork import Plan, fork_each
 from .loop import Loop
-from .page_release import PageRelease
+from .policies import Policies
 from .programs import execute
 from .table import Child
 
 _SUPERVISOR = "supervision.supervisor:Supervisor"
 
 
-class Ground(Protocol):
-    """What a process is given: by the fork server."""
+@dataclass(frozen=True, kw_only=True)
+class LaunchContext:
+    """What every process is launched with."""
 
-    loop: Loop
-    status_page: StatusPage
+    application: Application
+    policies: Policies
     names: Names
-    page_release: PageRelease
-
-    def context(self) -> Any: ...
-    def refresh(self) -> str: ...
-    def arguments(self, child: Child) -> dict[str, Any]: ...
-    def is_dynamic(self) -> bool: ...
-    def private_fds(self) -> list[int]: ...
+    status_page: StatusPage
+    release_memory: Callable[[], None]
+    """Gives back, in a process, what its start needed once."""
+    private_fds: Callable[[], list[int]]
+    """The fork server's own descriptors now, which no child may keep."""
 
 
 @dataclass
@@ -48,20 +49,22 @@ class _Prepared:
 
 
 class Launcher:
-    """Orders in; each comes back as forked, with the fork server's end of its uplink, or as failed."""
+    """Each child that is ordered comes back as forked, with the fork server's end of its uplink, or as failed."""
 
     def __init__(
         self,
-        ground: Ground,
+        loop: Loop,
+        context: LaunchContext,
         forked: Callable[[Child, socket.socket | None], None],
         failed: Callable[[Child, OSError], None],
     ) -> None:
-        self._ground, self._forked, self._failed = ground, forked, failed
+        self._loop, self._context, self._forked, self._failed = loop, context, forked, failed
         self._due: list[Child] = []
 
     def order(self, child: Child) -> None:
+        """Fork it in the next turn of the loop."""
         if not self._due:
-            self._ground.loop.call_later(0.0, self._fork_all)
+            self._loop.call_later(0.0, self._fork_all)
         self._due.append(child)
 
     def withdraw(self, child: Child) -> bool:
@@ -74,7 +77,7 @@ class Launcher:
     def _fork_all(self) -> None:
         due, self._due = self._due, []
         prepared = [found for child in due if (found := self._prepare(child)) is not None]
-        private = self._ground.private_fds()
+        private = self._context.private_fds()
         for each in prepared:
             private += [sock.fileno() for sock in (each.ours, each.theirs) if sock is not None]
         plans = [self._plan(each, private) for each in prepared]
@@ -95,7 +98,7 @@ class Launcher:
             child.blackbox = BlackBox(child.name)
             if not child.spec.program:
                 prepared.ours, prepared.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-                child.status_entry = self._ground.status_page.take()
+                child.status_entry = self._context.status_page.take()
         except OSError as error:
             self._failed(child, error)
             return None
@@ -105,26 +108,32 @@ class Launcher:
         child, box = prepared.child, prepared.child.blackbox
         assert box is not None  # noqa: S101 - made by _prepare
         if prepared.theirs is None:
-            # the program's own descriptors are all it gets: ours are closed when it is executed
+            # a program keeps no descriptor of ours: they are closed when it is executed
             return Plan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
         launch, kept = self._launch(child, box, prepared.theirs), (box.fd, prepared.theirs.fileno())
         return Plan(title=child.name, body=lambda: run_actor(launch), close=[fd for fd in private if fd not in kept])
 
     def _launch(self, child: Child, box: BlackBox, uplink: socket.socket) -> Launch:
-        ground = self._ground
+        context, application = self._context, self._context.application
         assert child.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
             name=child.name,
             incarnation=child.incarnation,
             actor=child.spec.actor or _SUPERVISOR,
-            arguments=ground.arguments(child),
-            context=ground.context(),
-            refresh=ground.refresh() if child.spec.actor else "",
-            names=ground.names,
+            arguments=self._arguments(child),
+            context=application.context,
+            refresh=application.refresh if child.spec.actor else "",
+            names=context.names,
             status_entry=child.status_entry,
             blackbox=box,
             uplink=uplink,
             heartbeat_seconds=min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS),
-            dynamic=ground.is_dynamic(),
-            settled=ground.page_release.give_back,
+            dynamic=application.dynamic,
+            settled=context.release_memory,
         )
+
+    def _arguments(self, child: Child) -> dict[str, Any]:
+        """What the actor's class is called with: a plain supervisor gets its spec and the policies."""
+        if child.kind == "supervisor":
+            return {"spec": child.spec, "policies": self._context.policies.by_name, **child.spec.arguments}
+        return dict(child.spec.arguments)

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
 from ..wire import Frame
-from . import launcher
 from .connection import Connection
-from .launcher import Launcher
+from .launcher import LaunchContext, Launcher
+from .loop import Loop
 from .programs import accepts
 from .table import Child, Table
 
@@ -22,10 +22,8 @@ _READY_POLL_SECONDS = 0.03
 _ABANDON_SECONDS = 5.0
 
 
-class Ground(launcher.Ground, Protocol):
-    """What the processes stand on: parts of the fork server."""
-
-    table: Table
+class Observer(Protocol):
+    """Who is told what the processes do."""
 
     def received(self, child: Child, connection: Connection, frame: Frame) -> None: ...
     def started(self, child: Child, started: Started) -> None: ...
@@ -35,10 +33,11 @@ class Ground(launcher.Ground, Protocol):
 class Processes:
     """Acts on the children of the table."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, loop: Loop, table: Table, context: LaunchContext, observer: Observer) -> None:
+        self._loop, self._table, self._observer = loop, table, observer
+        self._names, self._status_page = context.names, context.status_page
         self._abandoned: dict[int, Child] = {}
-        self._forking = Launcher(ground, self._forked, self._not_forked)
+        self._launcher = Launcher(loop, context, self._forked, self._not_forked)
 
     @property
     def abandoned(self) -> int:
@@ -55,21 +54,23 @@ class Processes:
         child.ordered_at = child.forked_at = time.monotonic()
         child.incarnation += 1
         child.state, child.cause, child.detail, child.in_service_at = "starting", None, "", 0.0
-        self._forking.order(child)
+        self._launcher.order(child)
 
     def _forked(self, child: Child, uplink: socket.socket | None) -> None:
-        ground = self._ground
-        ground.table.forked(child)
-        deadline = ground.loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
+        self._table.forked(child)
+        deadline = self._loop.call_later(child.policy.start_seconds, lambda: self._start_is_late(child))
         child.timers.append(deadline)
         if uplink is not None:
             child.uplink = Connection(
-                ground.loop, uplink, lambda connection, frame: ground.received(child, connection, frame), lambda _: None
+                self._loop,
+                uplink,
+                lambda connection, frame: self._observer.received(child, connection, frame),
+                lambda _: None,
             )
         elif child.spec.ready_socket:
             self._poll_ready(child, child.incarnation)
         else:
-            child.timers.append(ground.loop.call_later(0.0, lambda: self.in_service(child)))
+            child.timers.append(self._loop.call_later(0.0, lambda: self.in_service(child)))
 
     def _poll_ready(self, child: Child, incarnation: int) -> None:
         if child.state != "starting" or child.incarnation != incarnation:
@@ -77,14 +78,14 @@ class Processes:
         if accepts(child.spec.ready_socket):
             self.in_service(child)
         else:
-            again = self._ground.loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
+            again = self._loop.call_later(_READY_POLL_SECONDS, lambda: self._poll_ready(child, incarnation))
             child.timers.append(again)
 
     def _not_forked(self, child: Child, error: OSError) -> None:
         # as if it had ended at once: its supervisor backs off and tries again
         self._clean(child)
         exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {error}")
-        self._ground.loop.call_later(0.0, lambda: self._ground.exited(child, exited))
+        self._loop.call_later(0.0, lambda: self._observer.exited(child, exited))
 
     def in_service(self, child: Child) -> None:
         """The child is ready."""
@@ -94,7 +95,7 @@ class Processes:
         child.in_service_at = time.monotonic()
         child.cancel_timers()
         seconds = child.in_service_at - child.ordered_at
-        self._ground.started(child, Started(child.name, child.incarnation, child.pid, seconds))
+        self._observer.started(child, Started(child.name, child.incarnation, child.pid, seconds))
 
     def _start_is_late(self, child: Child) -> None:
         if child.state == "starting":
@@ -111,7 +112,7 @@ class Processes:
             child.cause, child.state = cause, "stopping"
             self._ask_to_end(child, budget)
         late = f"killed: it did not end within {budget:g} s"
-        child.timers.append(self._ground.loop.call_later(budget, lambda: self.kill(child, cause, late)))
+        child.timers.append(self._loop.call_later(budget, lambda: self.kill(child, cause, late)))
 
     def _ask_to_end(self, child: Child, budget: float) -> None:
         if child.uplink is not None:
@@ -125,23 +126,23 @@ class Processes:
             return
         if child.cause is None or (child.cause == cause and detail):
             child.cause, child.detail = cause, detail
-        if self._forking.withdraw(child):
+        if self._launcher.withdraw(child):
             self._ended(child, signal.SIGKILL)
         if not child.pid:
             return
         child.state = "stopping"
         os.kill(child.pid, signal.SIGKILL)
-        child.timers.append(self._ground.loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(child)))
+        child.timers.append(self._loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(child)))
 
     def _abandon(self, child: Child) -> None:
         """SIGKILL does not end what waits in the kernel: the tree goes on without it."""
-        if child.alive and self._ground.table.reaped(child.pid) is child:
+        if child.alive and self._table.reaped(child.pid) is child:
             self._abandoned[child.pid] = child
             self._ended(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
 
     def kill_below(self, child: Child) -> None:
         """A supervisor has ended: end all that is below it."""
-        for other in self._ground.table.below(child.name):
+        for other in self._table.below(child.name):
             other.wanted = False
             if other.is_dynamic:  # Thespian's children are asked to exit
                 self.stop(other, other.policy.shutdown_seconds, "parent")
@@ -149,7 +150,7 @@ class Processes:
                 self.kill(other, "parent", "")
 
     def kill_everything(self) -> None:
-        for child in self._ground.table.alive():
+        for child in self._table.alive():
             self.kill(child, "fork_server", "")
 
     # -- reaping --------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ class Processes:
         """A process has ended that is not a disposable one."""
         if self._abandoned.pop(pid, None) is not None:
             return
-        child = self._ground.table.reaped(pid)
+        child = self._table.reaped(pid)
         if child is not None:
             self._ended(child, status)
 
@@ -182,22 +183,21 @@ class Processes:
         )
         self._clean(child)
         child.died_at = now
-        self._ground.exited(child, exited)
+        self._observer.exited(child, exited)
         if child.wanted:
             self.start(child)
 
     def _clean(self, child: Child) -> None:
-        ground = self._ground
         child.cancel_timers()
         if not child.spec.program:
             try:
-                ground.names.forget(child.name, child.incarnation)
+                self._names.forget(child.name, child.incarnation)
             except OSError as error:  # the next incarnation takes the name anyway, or says why not
                 log.error("the sockets of %s stay: %s", child.name, error)
         if child.uplink is not None:
             child.uplink.close()
         if child.status_entry is not None:
-            ground.status_page.give_back(child.status_entry)
+            self._status_page.give_back(child.status_entry)
         if child.blackbox is not None:
             child.blackbox.close()
         child.uplink = child.status_entry = child.blackbox = None

@@ -103,6 +103,17 @@ class Table:
         """The child whose process that was."""
         return self._pids.pop(pid, None)
 
+    def fds(self) -> list[int]:
+        """The fork server's descriptors of the children."""
+        found = []
+        for child in self._children.values():
+            # one that is closed belongs to a process that has ended and is not reaped yet
+            if child.uplink is not None and child.uplink.is_open:
+                found.append(child.uplink.fileno())
+            if child.blackbox is not None:
+                found.append(child.blackbox.fd)
+        return found
+
     def below(self, name: str) -> list[Child]:
         """All that are below that name in the tree."""
         found, names = [], {name}

@@ -27,7 +27,7 @@ class ForkServerProcess:
     def __init__(self, application: str, run_dir: Path, **environment: str) -> None:
         self.run_dir = run_dir
         code = (
-            "import sys; from pathlib import Path; from supervision.application import run; "
+            "import sys; from pathlib import Path; from supervision.fork_server.main import run; "
             "from supervision.process import load; import logging; logging.basicConfig(level=logging.INFO); "
             f"sys.exit(run(load({application!r})(Path({str(run_dir)!r}))))"
         )

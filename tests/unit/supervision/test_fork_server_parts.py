@@ -5,12 +5,13 @@ import socket
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from supervision.blackbox import BlackBox
 from supervision.fork_server.connection import Connection
-from supervision.fork_server.control import answer
+from supervision.fork_server.control import Control
 from supervision.fork_server.lock import AlreadyRunning, Lock
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.programs import accepts
@@ -84,14 +85,13 @@ def test_what_is_below_a_supervisor() -> None:
 def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     table = Table(TREE, {})
     table.get("root").pid = os.getpid()
-    asked = SimpleNamespace(running=0, abandoned=0)
-    fork_server = SimpleNamespace(
-        table=table, disposables=asked, processes=asked, began_at=0.0, stopping=False, whole_once=True
-    )
-    fork_server.log_file = fork_server.incident_file = fork_server.policy_file = ""
+    counts: Any = SimpleNamespace(running=0, abandoned=0)
+    lifecycle: Any = SimpleNamespace(state="ready")
+    application: Any = SimpleNamespace(log_file="", incident_file="", policy_file="")
+    control = Control(application, Loop(), table, counts, counts, lifecycle, lambda order: None)
 
     def held(question: GetTree) -> int:
-        told = answer(fork_server, question)  # type: ignore[arg-type]
+        told = control.answer(question)
         assert isinstance(told, Tree)
         return told.actors[0].memory_bytes
 

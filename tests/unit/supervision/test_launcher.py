@@ -7,44 +7,20 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from supervision.fork_server import launcher
 from supervision.fork_server.fork import Plan
-from supervision.fork_server.launcher import Launcher
+from supervision.fork_server.launcher import LaunchContext, Launcher
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.page_release import clean_ranges
+from supervision.fork_server.policies import Policies
 from supervision.fork_server.table import Child
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage
-
-
-class Ground:
-    """As little of a fork server as it takes."""
-
-    def __init__(self) -> None:
-        self.loop, self.status_page = Loop(), StatusPage(8)
-        self.names: Any = None
-        self.page_release: Any = self
-        self.own = os.open("/dev/null", os.O_RDONLY)
-
-    def give_back(self) -> None: ...
-
-    def context(self) -> Any: ...
-
-    def arguments(self, child: Child) -> dict[str, Any]:
-        return {}
-
-    def refresh(self) -> str:
-        return ""
-
-    def is_dynamic(self) -> bool:
-        return False
-
-    def private_fds(self) -> list[int]:
-        return [self.own]
 
 
 class Seen:
@@ -55,30 +31,43 @@ class Seen:
         self.forked: list[tuple[str, int]] = []
         self.failed: list[str] = []
         self.refuse: set[str] = set()
-        self.ground = Ground()
-        self.forking = Launcher(self.ground, self._forked, lambda child, error: self.failed.append(child.name))
+        self.loop, self.own = Loop(), os.open("/dev/null", os.O_RDONLY)
+        application: Any = SimpleNamespace(context=None, refresh="", dynamic=False)
+        names: Any = None
+        context = LaunchContext(
+            application=application,
+            policies=Policies(ChildSpec(name="root"), {}),
+            names=names,
+            status_page=StatusPage(8),
+            release_memory=lambda: None,
+            private_fds=lambda: [self.own],
+        )
+        self.launcher = Launcher(self.loop, context, self._forked, self._not_forked)
         self._uplinks: list[socket.socket] = []
         monkeypatch.setattr(launcher, "fork_each", self._fork_each)
 
     def order(self, *names: str) -> list[Child]:
         children = [Child(name, "root", ChildSpec(name=name, actor="x:A"), Policy()) for name in names]
         for child in children:
-            self.forking.order(child)
+            self.launcher.order(child)
         return children
 
     def turn(self) -> None:
-        self.ground.loop.call_later(0.0, self.ground.loop.stop)
-        self.ground.loop._running = True
-        self.ground.loop.run()
+        self.loop.call_later(0.0, self.loop.stop)
+        self.loop._running = True
+        self.loop.run()
 
     def close(self) -> None:
-        os.close(self.ground.own)
+        os.close(self.own)
         for sock in self._uplinks:
             sock.close()
 
     def _fork_each(self, plans: Sequence[Plan]) -> list[int | OSError]:
         self.batches.append(list(plans))
         return [OSError(11, "no") if plan.title in self.refuse else 1000 + n for n, plan in enumerate(plans)]
+
+    def _not_forked(self, child: Child, error: OSError) -> None:
+        self.failed.append(child.name)
 
     def _forked(self, child: Child, uplink: socket.socket | None) -> None:
         self.forked.append((child.name, child.pid))
@@ -103,13 +92,13 @@ def test_all_that_was_ordered_in_one_turn_is_forked_in_one_go(seen: Seen) -> Non
     assert seen.forked == [("a", 1000), ("b", 1001), ("c", 1002), ("d", 1000)]
 
 
-def test_a_child_closes_the_stages_descriptors_and_those_of_the_others_and_keeps_its_own(seen: Seen) -> None:
+def test_a_child_closes_the_fork_servers_descriptors_and_those_of_the_others_and_keeps_its_own(seen: Seen) -> None:
     a, b = seen.order("a", "b")
     seen.turn()
     assert a.blackbox is not None
     assert b.blackbox is not None
     one, other = (set(plan.close) for plan in seen.batches[0])
-    assert seen.ground.own in one & other
+    assert seen.own in one & other
     assert len(one) == len(other) == 1 + 3, (
         "the fork server's own, both ends of the other, the fork server's end of this"
     )
@@ -118,8 +107,8 @@ def test_a_child_closes_the_stages_descriptors_and_those_of_the_others_and_keeps
 
 def test_what_is_withdrawn_in_the_same_turn_is_not_forked(seen: Seen) -> None:
     _, b = seen.order("a", "b")
-    assert seen.forking.withdraw(b)
-    assert not seen.forking.withdraw(b)
+    assert seen.launcher.withdraw(b)
+    assert not seen.launcher.withdraw(b)
     seen.turn()
     assert seen.forked == [("a", 1000)]
 

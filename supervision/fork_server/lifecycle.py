@@ -1,0 +1,75 @@
+"""The agent as a whole: starting, ready, degraded, stopping; and its end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from ..protocol import FORK_SERVER
+from .disposables import Disposables
+from .loop import Loop
+from .processes import Processes
+from .shutdown import OrderedStop, is_whole
+from .table import Child, Table
+from .watchdog import Watchdog
+
+log = logging.getLogger(FORK_SERVER)
+_LAST_SECONDS = 2.0
+
+
+class Lifecycle:
+    """Starts nothing: it ends what runs, in order or at once, and then the loop."""
+
+    def __init__(self, loop: Loop, table: Table, processes: Processes, disposables: Disposables) -> None:
+        self._loop, self._table, self._processes, self._disposables = loop, table, processes, disposables
+        self._watchdog = Watchdog(loop, table)
+        self._was_ready = False
+        self._stop: OrderedStop | None = None
+        self.stopping = False
+        self.code = 0
+        """The exit code of the fork server."""
+
+    @property
+    def state(self) -> Literal["starting", "ready", "degraded", "stopping"]:
+        if self.stopping:
+            return "stopping"
+        if not self._was_ready:
+            return "starting"
+        return "ready" if is_whole(self._table) else "degraded"
+
+    def started(self) -> None:
+        """A child is in service."""
+        if not self._was_ready and is_whole(self._table):
+            self._was_ready = True
+            self._watchdog.ready()
+
+    def exited(self, child: Child) -> None:
+        """The process of a child has ended."""
+        if self._stop is not None:
+            self._stop.ended(child)
+
+    def begin_stop(self, code: int = 0) -> None:
+        """Stop everything in order. A second call changes nothing."""
+        if self.stopping:
+            return
+        self.stopping, self.code = True, code
+        self._watchdog.stopping()
+        self._stop = OrderedStop(self._table, self._processes.stop, self._all_stopped)
+        self._stop.begin()
+
+    def _all_stopped(self) -> None:
+        self._disposables.kill_all()
+        self._loop.stop()
+
+    def end_at_once(self, reap: Callable[[], None]) -> None:
+        """Kill everything; `reap` is called until all are gone, or time is up."""
+        self.stopping, self.code, self._stop = True, 1, None
+        self._processes.kill_everything()
+        self._disposables.kill_all()
+        end = time.monotonic() + _LAST_SECONDS
+        while self._table.alive() and time.monotonic() < end:
+            reap()
+            time.sleep(0.002)
+        self._loop.stop()

@@ -1,0 +1,29 @@
+"""Runs an application: the entry of the fork server's process."""
+
+from __future__ import annotations
+
+import logging
+
+from ..application import Application
+from ..names import PeerRefused
+from ..protocol import FORK_SERVER
+from .lock import AlreadyRunning
+from .run_directory import RunDirectory
+from .server import ForkServer, preload
+
+log = logging.getLogger(FORK_SERVER)
+
+
+def run(application: Application) -> int:
+    """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
+    try:
+        directory = RunDirectory(application.run_dir)
+        try:
+            preload(application.preload)
+        except ImportError:
+            directory.remove()
+            raise
+    except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
+        log.error("%s cannot start: %s", application.name, error)
+        return 1
+    return ForkServer(application, directory).run()

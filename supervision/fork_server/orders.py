@@ -1,0 +1,111 @@
+"""What the processes of the tree order from the fork server: children to start and stop, disposable processes."""
+
+from __future__ import annotations
+
+import logging
+
+from ..message import Message
+from ..protocol import (
+    FORK_SERVER,
+    CreateActor,
+    DisposableResult,
+    Done,
+    Escalated,
+    Exited,
+    Ready,
+    RunDisposable,
+    Spawn,
+    Stop,
+)
+from ..spec import ChildSpec, Policy
+from ..wire import Frame, WireError
+from .connection import Connection
+from .control import Control
+from .disposables import Disposables
+from .lifecycle import Lifecycle
+from .processes import Processes
+from .table import Child, Table
+
+log = logging.getLogger(FORK_SERVER)
+
+
+class Orders:
+    """Carries out an order of a child, answers its questions."""
+
+    def __init__(
+        self,
+        table: Table,
+        processes: Processes,
+        disposables: Disposables,
+        lifecycle: Lifecycle,
+        control: Control,
+        *,
+        dynamic: bool,
+    ) -> None:
+        """`dynamic`: whether actors may create others that are in no spec."""
+        self._table, self._processes, self._disposables = table, processes, disposables
+        self._lifecycle, self._control, self._dynamic = lifecycle, control, dynamic
+
+    def received(self, child: Child, connection: Connection, frame: Frame) -> None:
+        """A frame came on the uplink of a child."""
+        try:
+            message = frame.message()
+        except WireError as error:
+            log.error("%s sent what cannot be read: %s", child.name, error)
+            return
+        answer = self._obey(child, connection, frame.ask, message)
+        if answer is not None and frame.ask:
+            connection.send(answer, frame.ask)
+
+    def _obey(self, child: Child, connection: Connection, ask: int, message: Message) -> Message | None:
+        if isinstance(message, Ready):
+            self._processes.in_service(child)
+        elif isinstance(message, Spawn):
+            self._spawn(child, message)
+        elif isinstance(message, Stop):
+            self._stop(child, message)
+        elif isinstance(message, RunDisposable):
+            self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
+        elif isinstance(message, Escalated):
+            child.detail = message.reason
+            return Done()
+        elif isinstance(message, CreateActor) and self._dynamic:
+            self._create(child, message)
+        else:
+            return self._control.answer(message) or Done(f"{type(message).__name__} is not for the fork server")
+        return None
+
+    def _child_of(self, parent: Child, name: str) -> Child | None:
+        child = self._table.get(name)
+        if child is None or child.parent != parent.name:
+            log.error("%s gave an order about %s, which is not its child", parent.name, name)
+            return None
+        return child
+
+    def _spawn(self, parent: Child, order: Spawn) -> None:
+        child = self._child_of(parent, order.name)
+        if child is not None and not self._lifecycle.stopping:
+            self._processes.start(child)
+
+    def _stop(self, parent: Child, order: Stop) -> None:
+        child = self._child_of(parent, order.name)
+        if child is None:
+            return
+        if child.alive:
+            self._processes.stop(child, order.budget, order.cause)
+        elif parent.uplink is not None:
+            parent.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
+
+    def _create(self, parent: Child, order: CreateActor) -> None:
+        if self._table.get(order.name) is None and not self._lifecycle.stopping:
+            spec = ChildSpec(name=order.name, actor=order.actor)
+            child = Child(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
+            self._table.add(child)
+            self._processes.start(child)
+
+
+def _answer_disposable(connection: Connection, ask: int, result: DisposableResult) -> None:
+    try:
+        connection.send(result, ask)
+    except WireError as error:
+        connection.send(DisposableResult(kind="WireError", text=str(error)), ask)

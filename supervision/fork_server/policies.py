@@ -1,0 +1,22 @@
+"""The supervision policies in force, by the full names of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..spec import ChildSpec, Policy, walk
+
+
+class Policies:
+    """One for each name of the tree; a name that the policy file leaves out has the default."""
+
+    def __init__(self, tree: ChildSpec, given: Mapping[str, Policy]) -> None:
+        self.by_name = {name: given.get(name, Policy()) for name, _, _ in walk(tree)}
+
+    def of(self, name: str, default: Policy) -> Policy:
+        """The policy of a name; `default` for an actor that is in no spec."""
+        return self.by_name.get(name, default)
+
+    def update(self, changed: Mapping[str, Policy]) -> None:
+        """Take the policies of the names that are in the tree."""
+        self.by_name.update({name: policy for name, policy in changed.items() if name in self.by_name})

@@ -1,0 +1,55 @@
+"""What became of a child: told to its supervisor, and recorded when it is a fault."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from ..application import IncidentSink
+from ..protocol import FORK_SERVER, Exited, Started
+from .table import Child, Table
+
+log = logging.getLogger(FORK_SERVER)
+_ORDERED = ("stopped", "renewed", "parent", "fork_server")
+
+
+def is_incident(child: Child, exited: Exited) -> bool:
+    """Whether an end is a fault: nobody ordered it, and its restart type does not provide for it."""
+    if exited.cause in _ORDERED:
+        return False
+    if exited.cause == "exit" and exited.status == 0:
+        return child.policy.restart == "permanent"
+    return True
+
+
+class Reports:
+    """To supervisors, and to the incident record."""
+
+    def __init__(self, table: Table, incidents: IncidentSink) -> None:
+        self._table, self._incidents = table, incidents
+
+    def started(self, child: Child, started: Started) -> None:
+        """The child is in service."""
+        if not child.is_dynamic:
+            self._tell_supervisor(child, started)
+        if child.incident_open:
+            child.incident_open = False
+            self._incidents.closed(started, time.monotonic() - child.died_at)
+
+    def record(self, child: Child, exited: Exited) -> None:
+        """Keep an incident, when the end of the process is one."""
+        if not is_incident(child, exited):
+            return
+        child.last_cause, child.last_incident_at, child.incident_open = exited.cause, time.monotonic(), True
+        log.error("%s ended: %s%s", child.name, exited.cause, f" on {exited.message}" if exited.message else "")
+        self._incidents.opened(exited)
+
+    def exited(self, child: Child, exited: Exited) -> None:
+        """Tell its supervisor; one that was ended because its supervisor ended has none to be told."""
+        if exited.cause != "parent":
+            self._tell_supervisor(child, exited)
+
+    def _tell_supervisor(self, child: Child, fact: Started | Exited) -> None:
+        supervisor = self._table.get(child.parent)
+        if supervisor is not None and supervisor.uplink is not None:
+            supervisor.uplink.send(fact)

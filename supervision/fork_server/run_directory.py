@@ -1,0 +1,61 @@
+"""The run directory of one agent: its lock, the directory of its sockets, and the janitor that removes both."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from ..names import Names
+from ..protocol import FORK_SERVER
+from .janitor import Janitor
+from .lock import Lock
+from .loop import Loop
+
+log = logging.getLogger(FORK_SERVER)
+_RETRY_SECONDS = 0.5
+
+
+class RunDirectory:
+    """Held by one fork server at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Takes the lock, then removes what an earlier agent left. Raises AlreadyRunning, PeerRefused, OSError."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chmod(path, 0o700)
+        # before the names are opened: the janitor of an agent that was killed may be removing them
+        self._lock = Lock(path)
+        self.names = Names(path / "names")
+        self.names.clear()
+        self._janitor: Janitor | None = None
+
+    def start_janitor(self) -> None:
+        """From now on the files are removed however the fork server ends. Raises OSError."""
+        self._janitor = Janitor([self.names.path, self._lock.path], self._lock.fd)
+
+    def reaped(self, pid: int, loop: Loop) -> bool:
+        """Whether that process was the janitor; another takes its place."""
+        if self._janitor is None or pid != self._janitor.pid:
+            return False
+        log.error("the janitor was killed: another takes its place")
+        self._janitor.dismiss()
+        self._restart(self._janitor, loop)
+        return True
+
+    def _restart(self, janitor: Janitor, loop: Loop) -> None:
+        try:
+            janitor.start()
+        except OSError as error:
+            log.error("no janitor: %s", error)
+            loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))
+
+    def fds(self) -> list[int]:
+        """Descriptors that no child may keep."""
+        return [self._lock.fd, *([self._janitor.fd] if self._janitor is not None else [])]
+
+    def remove(self) -> None:
+        """Remove the sockets, end the janitor, release the lock."""
+        if self._janitor is not None:
+            self._janitor.dismiss()
+        self.names.remove()
+        self._lock.release()
