@@ -1,9 +1,12 @@
 """Holds the effective configuration, and changes it while the agent runs.
 
-messages.py     what it is told, and what it tells
+messages.py     what it is told and asked
+sources.py      where the configuration and the supervision policy are read
+candidates.py   the configurations that are known, by hash
+in_force.py     what is in force, what is wanted, and who is to restart for it, pure
 readers.py      which actor reads which field
 trial.py        which configuration is in force: a state machine, pure
-change.py       what of a new configuration can be put in force now, pure
+session.py      what an actor that starts reads of the configuration in force
 watching.py     when to read the files again
 actor.py        puts them together
 commands.py     `supervise config history|rollback`

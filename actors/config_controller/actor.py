@@ -16,82 +16,87 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.flags.flagz import flags_in_force
-from actors.shared.config.sources.checkpoints import Store, hash_of, layers_of
-from actors.shared.config.sources.documents import Document
-from actors.shared.config.sources.effective import to_json, to_plain
+from actors.shared.config.sources.checkpoints import Store
+from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, Renew, Shutdown, Tree
 from supervision.spec import SetPolicies
 
-from . import change, session, trial
-from .messages import (
-    CgroupDriverLearnt,
-    ConfigChanged,
-    ConfigMapAssigned,
-    ConfigStatus,
-    Configz,
-    Flagz,
-    GetConfigStatus,
-    GetConfigz,
-    GetFlagz,
-    HistoryEntry,
-    RollBack,
-)
+from . import session, trial
+from .candidates import Candidates
+from .in_force import InForce
+from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
 from .sources import Sources, Wanted, spec_of
 from .watching import LockWatcher, Watcher
 
 KUBE_CLIENT = "api_clients/kube_client"
 SETTLE_SECONDS = 0.3
-"""So long after the last event on the files they are read: an editor or a copy is then done."""
+"""The files are read this long after the last event: an editor or a copy has then finished."""
 LOOK_SECONDS = 60.0
 """How often the files are read without an event, for file systems that give none."""
 TRIAL_CHECK_SECONDS = 10.0
-"""How often, during a trial, the supervisors are looked at."""
+"""How often the controller looks at the supervisors during a trial."""
+RETRY_SECONDS = 1.0
+"""The pause before a rolling restart is ordered again."""
 
 
 class ConfigController(Actor):
-    """See messages.py for what it is told. It follows the files by itself."""
+    """messages.py has what it is told. It follows the files by itself."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._clock = clock
 
+    @property
+    def _agent(self) -> Agent:
+        return cast(Agent, self.context)
+
     async def on_start(self) -> None:
-        self._agent = cast(Agent, self.context)
-        self._booted = self._running = self._wanted = self._agent.config
-        self._listeners: set[str] = set()
-        self._owed: tuple[str, ...] = ()
-        self._documents: dict[str, list[Document]] = {}
+        agent = self._agent
         self._error = ""
-        self._supervisors: dict[str, int] = {}
+        self._restarts: dict[str, int] = {}
         self._settle: Timer | None = None
         self._checks: Timer | None = None
-        self._sources = Sources(self._agent)
-        self._judged = {self._agent.config_hash}  # by the start, this one
-        self._policy = self._agent.policy
-        self._store = Store(self._agent.config_checkpoint_dir)
+        self._sources = Sources(agent)
+        self._store = Store(agent.config_checkpoint_dir)
         self._store.prepare()
+        self._candidates = Candidates(self._sources, self._store, agent.config_hash)
         self._state = self._store.state()
-        self._session_file = Path(self._agent.config_checkpoint_dir) / session.SESSION_FILE
-        self._take_up()
+        before = session.recall(self._session_file)
+        running = agent.config if before is None else before.configuration()
+        to_restart = () if before is None else before.to_restart
+        self._in_force = InForce(running=running, wanted=running, policy=agent.policy, to_restart=to_restart)
         self._watcher = Watcher()
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
         self._watch_lock()
         self._count_gates()
         await self._look_at_tree()
         self._read()
-        self._step(trial.Booted(session.boot(), self._agent.config_hash))
-        self._repeat_policies()
-        self.start_task(self._renew(), "renew")
+        self._step(trial.Booted(session.boot(), agent.config_hash))
+        if before is not None:
+            self._repeat_policies()
+        self.start_task(self._restart_readers(), "rolling restart")
         self.follow()
-        if self._agent.gate("DynamicKubeletConfig") and not self._agent.standalone:
-            # which then says what ConfigMap the node's annotation names
+        if agent.gate("DynamicKubeletConfig") and not agent.standalone:
+            # it answers with the ConfigMap that the node's annotation names
             self.after(0.0, lambda: self.tell(KUBE_CLIENT, Hello(self.name, self.incarnation), deadline=30.0))
         self.every(LOOK_SECONDS, self._look, jitter=0.1)
 
+    async def on_stop(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._watcher.fileno())
+        self._watcher.close()
+        if self._lock is not None:
+            asyncio.get_running_loop().remove_reader(self._lock.fileno())
+            self._lock.close()
+        self._step(trial.Ending())
+
+    @property
+    def _session_file(self) -> Path:
+        return Path(self._agent.config_checkpoint_dir) / session.SESSION_FILE
+
     async def _look_at_tree(self) -> None:
-        """What a policy is judged by."""
+        """Ask for the tree, against which a policy is validated, once."""
         if self._sources.lacks_tree:
             try:
                 tree = await self.ask(FORK_SERVER, GetTree(memory=False), Tree, timeout=5.0)
@@ -106,48 +111,22 @@ class ConfigController(Actor):
             on_now = self._agent.gate(name)
             self.metrics.gauge("kubernetes_feature_enabled", float(on_now), name=name, stage=gate.metric_stage)
 
-    async def on_stop(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._watcher.fileno())
-        self._watcher.close()
-        if self._lock is not None:
-            asyncio.get_running_loop().remove_reader(self._lock.fileno())
-            self._lock.close()
-        self._step(trial.Ending())
-
-    async def on_hello(self, name: str) -> None:
-        """Who says Hello takes changes while it runs; what changed since the agent was started is told at once."""
-        if name not in self._listeners:
-            self._listeners.add(name)
-            self._remember()
-        fields = change.told(change.differing(self._booted, self._running), [name]).get(name)
-        if fields:
-            self.tell(name, ConfigChanged(to_json(self._running), fields))
-
     # -- asked ------------------------------------------------------------------------------------------------------
     @on(GetConfigz)
     def on_get_configz(self, message: GetConfigz, sender: Address) -> Configz:
-        return Configz(msgspec.json.encode({"kubeletconfig": to_plain(self._running)}))
+        return Configz(msgspec.json.encode({"kubeletconfig": to_plain(self._in_force.running)}))
 
     @on(GetFlagz)
     def on_get_flagz(self, message: GetFlagz, sender: Address) -> Flagz:
-        gates = feature_gates.all_states(self._running.featureGates)
+        running = self._in_force.running
+        gates = feature_gates.all_states(running.featureGates)
         given = tuple(sorted(self._agent.flags_given))
-        return Flagz(flags_in_force(self._agent, self._running), given, gates, git_version())
-
-    @on(GetConfigStatus)
-    def on_get_status(self, message: GetConfigStatus, sender: Address) -> ConfigStatus:
-        return self._status()
-
-    @on(RollBack)
-    def on_roll_back(self, message: RollBack, sender: Address) -> ConfigStatus:
-        self._go_back(message.hash)
-        return self._status()
+        return Flagz(flags_in_force(self._agent, running), given, gates, git_version())
 
     @on(CgroupDriverLearnt)
     def on_cgroup_driver(self, message: CgroupDriverLearnt, sender: Address) -> None:
-        """What the runtime says is what is in force, and so what /configz shows."""
-        self._running = msgspec.structs.replace(self._running, cgroupDriver=message.driver)
-        self._wanted = msgspec.structs.replace(self._wanted, cgroupDriver=message.driver)
+        """The runtime's answer is what /configz shows."""
+        self._in_force = self._in_force.with_cgroup_driver(message.driver)
         self._remember()
 
     @on(ConfigMapAssigned)
@@ -156,19 +135,7 @@ class ConfigController(Actor):
             self._sources.remote = message if message.data else None
             self.follow()
         else:
-            self.log.warning("ConfigMap %s is not heeded: DynamicKubeletConfig is off", message.name)
-
-    def _status(self) -> ConfigStatus:
-        state = self._state
-        return ConfigStatus(
-            assigned=state.assigned,
-            current=state.current,
-            last_known_good=state.last_known_good,
-            trial_until=state.trial_until,
-            error=self._error,
-            pending=change.differing(self._running, self._wanted),
-            history=tuple(HistoryEntry(item.when, item.hash, item.what, item.detail) for item in state.history),
-        )
+            self.log.warning("ConfigMap %s is ignored: the gate DynamicKubeletConfig is off", message.name)
 
     # -- following the sources --------------------------------------------------------------------------------------
     def _on_files(self) -> None:
@@ -185,7 +152,7 @@ class ConfigController(Actor):
 
     def _on_contention(self) -> None:
         if self._lock is not None and self._lock.drain():
-            self.log.warning("another agent wants %s: making way for it", self._agent.flags["lock-file"])
+            self.log.warning("another agent wants %s: this one ends", self._agent.flags["lock-file"])
             self.tell(FORK_SERVER, Shutdown())
 
     async def _look(self) -> None:
@@ -193,168 +160,131 @@ class ConfigController(Actor):
         self.follow()
 
     def follow(self) -> None:
-        """Read the sources; put in force what they say when it is new and obeys every rule."""
+        """Read the sources; put in force what they say when it is new and valid."""
         self._watcher.watch(self._sources.directories())
         request = self._store.take_request()
         if request is not None:
-            self._go_back(request)
+            self._roll_back(request)
         name = self._read()
         if name:
             self._step(trial.Offered(name, self._sources.described()))
 
     def _read(self) -> str:
-        """The hash of what the sources say; '' when it cannot be used, which is said once."""
+        """The hash of what the sources say; '' when it cannot be used, which is logged once."""
         try:
-            documents = self._sources.read()
-            name = hash_of(documents)
-            if name not in self._judged:
-                self._sources.judge(documents)
-                if not self._sources.lacks_tree:
-                    self._judged.add(name)
+            name = self._candidates.read()
         except ConfigErrors as error:
             said = str(error)
             if said != self._error:
                 self._error = said
-                self.log.error("the configuration stays as it is, what is offered cannot be used: %s", said)
+                self.log.error("the configuration stays as it is, the new one cannot be used: %s", said)
                 self._step(trial.Refused(said[:2000]))
             return ""
         self._error = ""
-        self._documents[name] = documents
         return name
+
+    def _roll_back(self, name: str) -> None:
+        target = name or self._state.last_known_good
+        if self._candidates.layers(target) is None:
+            self.log.error("there is no configuration %s to roll back to", target or "known to be good")
+        else:
+            self._step(trial.Back(target))
 
     # -- putting in force -------------------------------------------------------------------------------------------
     def _step(self, event: trial.Event) -> None:
         state, name = trial.decide(self._state, event, self._clock())
         if state == self._state or (name and not self._apply(name)):
             return
-        self._state = state
+        self._state = trial.with_waiting(state, self._in_force.waiting) if name else state
         self._save()
-        self._arm()
-
-    def _go_back(self, name: str) -> None:
-        target = name or self._state.last_known_good
-        if self._layers(target) is None:
-            self.log.error("there is no configuration %s to go back to", target or "known to be good")
-        else:
-            self._step(trial.Back(target))
-
-    def _layers(self, name: str) -> list[Document] | None:
-        if name in self._documents:
-            return self._documents[name]
-        layers = self._store.layers(name)
-        return None if layers is None else layers.documents()
+        self._watch_trial()
 
     def _apply(self, name: str) -> bool:
-        documents = self._layers(name)
-        if documents is None:
-            self.log.error("configuration %s is lost: what is in force stays", name)
-            return False
+        """Whether the configuration of this hash is in force now."""
         try:
-            wanted = self._sources.judge(documents)
+            wanted = self._candidates.wanted(name)
         except ConfigErrors as error:
             self.log.error("configuration %s cannot be used any more: %s", name, str(error))
             return False
-        self._wanted = msgspec.structs.replace(wanted.config, cgroupDriver=self._running.cgroupDriver)
-        changed = self._advance()
-        if wanted.policies and wanted.policy != self._policy:
+        if wanted is None:
+            self.log.error("configuration %s is lost: the one in force stays", name)
+            return False
+        self._in_force, changed = self._in_force.changed_to(wanted.config, self._agent.workers)
+        # before the restarts are ordered: an actor that starts reads its configuration here
+        self._remember()
+        if "logging" in changed:
+            self.tell(FORK_SERVER, set_logging(self._in_force.running.logging))
+        if wanted.policies and wanted.policy != self._in_force.policy:
             self._set_policies(wanted)
             changed = (*changed, "supervision policy")
-        waiting = change.differing(self._running, self._wanted)
         self.log.info("configuration %s: changed %s", name, ", ".join(changed) or "nothing")
-        if waiting:
-            self.log.warning("configuration %s: wait for a restart: %s", name, ", ".join(waiting))
+        if self._in_force.waiting:
+            self.log.warning("configuration %s: wait for a restart: %s", name, ", ".join(self._in_force.waiting))
+        if self._in_force.to_restart:
+            self.log.info("configuration %s: restarting %s", name, ", ".join(self._in_force.to_restart))
+            self.start_task(self._restart_readers(), "rolling restart")
         return True
 
     def _repeat_policies(self) -> None:
-        """The incarnation before may have died between a decision and its order."""
-        layers = self._layers(self._state.current) if self._taken_up else None
-        if layers is not None:
-            with suppress(ConfigErrors):
-                wanted = self._sources.judge(layers)
-                if wanted.policies:
-                    self._set_policies(wanted)
+        """The last incarnation may have died between the decision and its order."""
+        with suppress(ConfigErrors):
+            wanted = self._candidates.wanted(self._state.current)
+            if wanted is not None and wanted.policies:
+                self._set_policies(wanted)
 
     def _set_policies(self, wanted: Wanted) -> None:
-        self._policy = wanted.policy
+        self._in_force = self._in_force.with_policy(wanted.policy)
         self.tell(FORK_SERVER, SetPolicies(wanted.policies))
 
-    def _advance(self) -> tuple[str, ...]:
-        """Go towards what is wanted as far as that goes without a restart. The fields that changed."""
-        self._running, changed = change.step(self._running, self._wanted)
-        renewed = change.renewed(changed, self._listeners, self._agent.workers)
-        self._owed = tuple(dict.fromkeys((*self._owed, *renewed)))
-        # before anybody is renewed, who then begins with what is written here
-        self._remember()
-        if "logging" in changed:
-            self.tell(FORK_SERVER, set_logging(self._running.logging))
-        for name, fields in change.told(changed, self._listeners).items():
-            self.tell(name, ConfigChanged(to_json(self._running), fields))
-        if renewed:
-            self.log.info("a changed configuration is for %s, which begin anew with it", ", ".join(renewed))
-            self.start_task(self._renew(), "renew")
-        return changed
-
-    async def _renew(self) -> None:
-        """Have those begin anew who are owed it; the next incarnation does it where this one does not come to it."""
-        owed = self._owed
-        if not owed:
+    async def _restart_readers(self) -> None:
+        """Order the rolling restart. The next incarnation orders it when this one ends before it is accepted."""
+        names = self._in_force.to_restart
+        if not names:
             return
         try:
-            await self.ask(FORK_SERVER, Renew(owed), Done, timeout=5.0)
+            await self.ask(FORK_SERVER, Renew(names), Done, timeout=5.0)
         except AskError as error:
-            self.log.warning("asking again for %s to begin anew: %s", ", ".join(owed), error)
-            self.after(1.0, self._renew)
+            self.log.warning("the restart of %s is ordered again: %s", ", ".join(names), error)
+            self.after(RETRY_SECONDS, self._restart_readers)
         else:
-            self._owed = tuple(name for name in self._owed if name not in owed)
+            self._in_force = self._in_force.restarted(names)
             self._remember()
 
+    # -- kept on disk -----------------------------------------------------------------------------------------------
     def _remember(self) -> None:
-        session.remember(self._session_file, self._running, self._listeners, self._owed)
+        session.remember(self._session_file, self._in_force.running, self._in_force.to_restart)
 
     def _save(self) -> None:
-        """Keep what is in force on disk. A disk that cannot be written to costs the memory of it, not the agent."""
-        name = self._state.current
+        """Write the checkpoint. On a disk that cannot be written to, the agent goes on without one."""
+        state = self._state
         try:
-            if name in self._documents:
-                self._store.put(name, layers_of(self._documents[name]))
-            self._store.save(self._state)
+            self._candidates.checkpoint(state.current)
+            self._store.save(state)
         except OSError as error:
             self.metrics.count("config_checkpoint_errors_total")
             self.log.error("the configuration cannot be checkpointed: %s", error)
         for damaged in self._store.take_damaged():
             self.log.error("checkpoint %s was damaged and is set aside", damaged)
-        known = {self._state.assigned, name, self._state.last_known_good}
-        self._documents = {key: value for key, value in self._documents.items() if key in known}
-
-    def _take_up(self) -> None:
-        """Go on where the incarnation before left off."""
-        known = session.recall(self._session_file)
-        self._taken_up = known is not None
-        self._owed = known.owed if known is not None else ()
-        if known is not None:
-            self._running = self._wanted = known.configuration()
-            self._listeners = set(known.listeners)
+        self._candidates.keep({state.assigned, state.current, state.last_known_good})
 
     # -- trials -----------------------------------------------------------------------------------------------------
-    def _arm(self) -> None:
+    def _watch_trial(self) -> None:
         """Look at the supervisors while there is a trial, and only then."""
         on_trial = self._state.trial_until > 0
         if on_trial and self._checks is None:
-            self._supervisors = {}
+            self._restarts = {}
             self._checks = self.every(TRIAL_CHECK_SECONDS, self._check_trial, immediately=True)
         elif not on_trial and self._checks is not None:
             self._checks.cancel()
             self._checks = None
 
     async def _check_trial(self) -> None:
-        """A supervisor that gave up during a trial had reached its intensity: the configuration is to blame."""
+        """The trial fails when a supervisor reaches its restart intensity."""
         try:
             tree = await self.ask(FORK_SERVER, GetTree(memory=False), Tree, timeout=5.0)
         except AskError:
             return
-        supervisors = [state for state in tree.actors if state.kind == "supervisor"]
-        counts = {state.name: state.restarts for state in supervisors}
-        gave_up = [state.name for state in supervisors if state.last_incident.startswith("exit")]
-        worse = [name for name in gave_up if counts[name] > self._supervisors.get(name, counts[name])]
-        self._supervisors = counts
-        self._step(trial.Failed(f"{', '.join(worse)} reached its restart intensity") if worse else trial.Tick())
+        found = {one.name: (one.restarts, one.last_incident) for one in tree.actors if one.kind == "supervisor"}
+        failed = trial.gave_up(found, self._restarts)
+        self._restarts = {name: restarts for name, (restarts, _) in found.items()}
+        self._step(trial.Failed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.Tick())

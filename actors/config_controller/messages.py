@@ -1,28 +1,10 @@
-"""What the config controller is told, and ConfigChanged, which it tells to the actors that read what changed.
-
-An actor that can take a change while it runs has `config_controller` among its `feeders` and handles ConfigChanged; the
-others keep what they were started with, and fields that only they read wait for a restart.
-"""
+"""What the config controller is told and asked."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-import msgspec
-
 from supervision.message import Message
-
-
-class ConfigChanged(Message, frozen=True):
-    """The effective configuration, told to an actor when something it reads has changed, and when it starts late.
-
-    `config` is JSON for actors.shared.config.sources.effective.from_json.
-    """
-
-    config: bytes
-    fields: tuple[str, ...]
-    """Top-level fields that differ from what the agent was started with or last told."""
-    coalesce: ClassVar[tuple[str, ...]] = ()
 
 
 class GetConfigz(Message, frozen=True):
@@ -74,36 +56,3 @@ class ConfigMapAssigned(Message, frozen=True, kw_only=True):
     data: bytes = b""
     """The KubeletConfiguration, YAML or JSON."""
     coalesce: ClassVar[tuple[str, ...]] = ()
-
-
-class GetConfigStatus(Message, frozen=True):
-    """Asks which configuration is in force; answered with ConfigStatus."""
-
-
-class HistoryEntry(msgspec.Struct, frozen=True):
-    when: float
-    """Seconds since the epoch."""
-    hash: str
-    what: str
-    detail: str
-
-
-class ConfigStatus(Message, frozen=True, kw_only=True):
-    """Which configuration is in force, by hash; '' for none."""
-
-    assigned: str
-    current: str
-    last_known_good: str
-    trial_until: float
-    """Seconds since the epoch; 0: no trial."""
-    error: str
-    """What is wrong with the files as they are now; '' for nothing."""
-    pending: tuple[str, ...]
-    """Fields that wait for a restart of the agent."""
-    history: tuple[HistoryEntry, ...]
-
-
-class RollBack(Message, frozen=True):
-    """Go back to a configuration of the history, by hash; '' is the last known good. Answered with ConfigStatus."""
-
-    hash: str = ""

@@ -1,14 +1,12 @@
-"""Which actors read which fields of the configuration, so that a change is told to those and to nobody else.
+"""Which actors read which fields of the configuration: they are restarted when one of the fields changes.
 
-Who listens to ConfigChanged is told; who does not is renewed: ended in good order, and started again with the
-configuration of now. Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors
-are made, or decide what containers look like: they change with a restart of the agent only.
+Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors are made, or decide
+what containers look like: they change with a restart of the agent only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import Final
 
 _WORKERS: Final = "pod_workers/worker/*"
@@ -86,12 +84,6 @@ UNREAD: Final = frozenset({
 def readers_of(field: str) -> tuple[str, ...]:
     """Patterns of the names of the actors that read a top-level field."""
     return tuple(pattern for pattern, fields in READERS.items() if field in fields)
-
-
-def fields_read_by(name: str, fields: Iterable[str]) -> tuple[str, ...]:
-    """Those of the fields that the actor reads."""
-    read = {field for pattern, known in READERS.items() if fnmatchcase(name, pattern) for field in known}
-    return tuple(sorted(read & set(fields)))
 
 
 def can_change(field: str) -> bool:

@@ -1,9 +1,11 @@
-"""What the next incarnation of the controller must know, but not the next run of the agent: what was told to whom."""
+"""What the next incarnation of the controller, and each actor that starts, must know of the configuration in force.
+
+The file is of one run of the agent; the next run reads the sources.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,10 +26,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """The run of the agent it belongs to."""
     running: msgspec.Raw
     """The effective configuration, JSON."""
-    listeners: tuple[str, ...]
-    """Actors that take changes while they run."""
-    owed: tuple[str, ...] = ()
-    """Actors that are to begin anew with it, and for which the fork server has not taken the order yet."""
+    to_restart: tuple[str, ...] = ()
+    """Actors of the rolling restart that the fork server has not accepted yet."""
 
     def configuration(self) -> KubeletConfiguration:
         return from_json(bytes(self.running))
@@ -69,14 +69,13 @@ def refreshed(agent: Agent) -> Agent:
 def prepare() -> None:
     """Read a session as each actor does when it begins. For the fork server, so that what this takes is shared."""
     running = msgspec.Raw(to_json(KubeletConfiguration()))
-    _read(msgspec.json.encode(Session(boot=boot(), running=running, listeners=())))
+    _read(msgspec.json.encode(Session(boot=boot(), running=running)))
     recall(os.devnull)
 
 
-def remember(path: Path, running: KubeletConfiguration, listeners: Iterable[str], owed: tuple[str, ...] = ()) -> None:
-    """Replace the session. One that cannot be written is done without: the controller then knows no listeners."""
-    known = tuple(sorted(listeners))
-    session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), listeners=known, owed=owed)
+def remember(path: Path, running: KubeletConfiguration, to_restart: tuple[str, ...] = ()) -> None:
+    """Replace the session. Without it, the next incarnation reads the sources again."""
+    session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), to_restart=to_restart)
     temporary = path.with_suffix(".new")
     with suppress(OSError):
         temporary.write_bytes(msgspec.json.encode(session))

@@ -34,17 +34,17 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Sources:
-    """Reads and judges. Every method that reads raises ConfigErrors."""
+    """Reads and validates. Every method that reads raises ConfigErrors."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self.remote: ConfigMapAssigned | None = None
         self.tree: ChildSpec | None = None
-        """What a policy is judged by: the names that are supervised, and which of them are supervisors."""
+        """What a policy is validated against: the names that are supervised, and which of them are supervisors."""
 
     @property
     def lacks_tree(self) -> bool:
-        """There is a policy, which cannot be judged yet."""
+        """There is a policy, which cannot be validated yet."""
         return bool(self._agent.policy_file) and self.tree is None
 
     def read(self) -> list[Document]:
@@ -58,7 +58,7 @@ class Sources:
         resolve_paths(document.data, os.path.dirname(agent.config_file) or "/")
         return [document, *read_layers("", agent.config_dir), *policy]
 
-    def judge(self, documents: list[Document]) -> Wanted:
+    def validate(self, documents: list[Document]) -> Wanted:
         """The configuration that the layers and the flags make, and the policies."""
         layers, text = apart(documents)
         problems: list[Problem] = []

@@ -11,6 +11,7 @@ there is nothing to go back to, so nothing is called bad.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -138,6 +139,27 @@ def _called_bad(state: State) -> State:
     return _change(
         state, bad=(*(known for known in state.bad if known != state.current), state.current)[-KEPT_HISTORY:]
     )
+
+
+def with_waiting(state: State, fields: Sequence[str]) -> State:
+    """The last entry of the history names the fields that wait for a restart of the agent."""
+    if not fields or not state.history:
+        return state
+    last = state.history[-1]
+    text = "; ".join(filter(None, (last.detail, f"waits for a restart: {', '.join(fields)}")))
+    return _change(state, history=(*state.history[:-1], _change(last, detail=text)))
+
+
+def gave_up(supervisors: Mapping[str, tuple[int, str]], before: Mapping[str, int]) -> list[str]:
+    """The supervisors that reached their restart intensity since the last look.
+
+    `supervisors`: by name, restarts and last incident; `before`: restarts at the last look.
+    """
+    return [
+        name
+        for name, (restarts, incident) in supervisors.items()
+        if incident.startswith("exit") and restarts > before.get(name, restarts)
+    ]
 
 
 def _noted(state: State, entry: Entry) -> State:

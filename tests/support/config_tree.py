@@ -1,14 +1,11 @@
-"""A small tree around the real config controller: one actor that listens to it, and one that can be made to fail."""
+"""A small tree around the real config controller: two actors that read it, and one that can be made to fail."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import ClassVar
 
-from actors.config_controller.messages import ConfigChanged
 from actors.shared.config.loading import load
-from actors.shared.config.sources.effective import from_json
 from supervision.actor import Actor, Address, on
 from supervision.application import Application
 from supervision.message import Message
@@ -24,37 +21,26 @@ class GetMaxPods(Message, frozen=True):
 
 class MaxPods(Message, frozen=True):
     value: int
-    told: int
-    """Times that this incarnation was told of a change."""
 
 
 class Break(Message, frozen=True):
     pass
 
 
-class Listener(Actor):
+class PodsReader(Actor):
     """Takes the place of the container manager."""
-
-    feeders: ClassVar[tuple[str, ...]] = ("config_controller",)
-
-    async def on_start(self) -> None:
-        self._max_pods, self._told = self.context.config.maxPods, 0
-
-    @on(ConfigChanged)
-    def on_change(self, message: ConfigChanged, sender: Address) -> None:
-        self._max_pods, self._told = from_json(message.config).maxPods, self._told + 1
 
     @on(GetMaxPods)
     def on_get(self, message: GetMaxPods, sender: Address) -> MaxPods:
-        return MaxPods(self._max_pods, self._told)
+        return MaxPods(self.context.config.maxPods)
 
 
 class Reader(Actor):
-    """Takes the place of the image manager: reads its configuration once, and does not listen."""
+    """Takes the place of the image manager."""
 
     @on(GetMaxPods)
     def on_get(self, message: GetMaxPods, sender: Address) -> MaxPods:
-        return MaxPods(self.context.config.imageGCHighThresholdPercent, 0)
+        return MaxPods(self.context.config.imageGCHighThresholdPercent)
 
 
 class Fragile(Actor):
@@ -64,13 +50,13 @@ class Fragile(Actor):
 
 
 def application(run_dir: Path) -> Application:
-    """root: config_controller, container_manager (the listener), group (supervisor): group/fragile."""
+    """root: config_controller, container_manager (reads maxPods), group (supervisor): group/fragile."""
     agent = load(os.environ["AGENT_FLAGS"].split())
     tree = ChildSpec(
         name="root",
         children=(
             ChildSpec(name="config_controller", actor="actors.config_controller.actor:ConfigController"),
-            ChildSpec(name="container_manager", actor=f"{HERE}:Listener"),
+            ChildSpec(name="container_manager", actor=f"{HERE}:PodsReader"),
             ChildSpec(name="image_manager", actor=f"{HERE}:Reader"),
             ChildSpec(name="group", children=(ChildSpec(name="fragile", actor=f"{HERE}:Fragile"),)),
         ),

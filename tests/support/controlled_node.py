@@ -5,13 +5,13 @@ import json
 from contextlib import asynccontextmanager
 
 from actors.config_controller.actor import ConfigController
-from actors.config_controller.messages import ConfigStatus, Configz, GetConfigStatus, GetConfigz
+from actors.config_controller.messages import Configz, GetConfigz
 from actors.shared.config.loading import load
-from actors.shared.config.sources.checkpoints import Store
+from actors.shared.config.sources.checkpoints import State, Store
 from actors.shared.config.start.host import Surroundings
 from actors.shared.config.validation.rule_kinds import Situation
 from supervision.harness import Harness, VirtualClock
-from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, Hello, Renew, Tree
+from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, Renew, Tree
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -54,7 +54,7 @@ class Node:
         return Tree(pid=1, uptime=1.0, state="ready", actors=[root, workers])
 
     @asynccontextmanager
-    async def running(self, *listeners, orderly=True):
+    async def running(self, *, orderly=True):
         harness = Harness(
             ConfigController,
             name="config_controller",
@@ -65,8 +65,6 @@ class Node:
         harness.answer(GetTree, self.tree)
         harness.answer(Renew, self.renew)
         async with harness:
-            for name in listeners:
-                await harness.deliver(Hello(name, 1))
             yield harness
             if orderly:
                 await harness.stop()
@@ -85,10 +83,9 @@ async def effective(harness):
     return json.loads(answer.body)["kubeletconfig"]
 
 
-async def status(harness):
-    answer = await harness.deliver(GetConfigStatus())
-    assert isinstance(answer, ConfigStatus)
-    return answer
+def status(harness) -> State:
+    """What the checkpoint says."""
+    return Store(harness.actor.context.config_checkpoint_dir).state()
 
 
 async def changed(harness):

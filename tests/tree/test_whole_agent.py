@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.config_controller.messages import ConfigStatus, Configz, Flagz, GetConfigStatus, GetConfigz, GetFlagz
+from actors.config_controller.messages import Configz, Flagz, GetConfigz, GetFlagz
+from actors.shared.config.sources.checkpoints import Store
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
@@ -35,6 +36,7 @@ class Place:
 
     def __init__(self, directory: Path) -> None:
         self.directory, self.root_dir = directory, directory / "root"
+        self.store = Store(str(self.root_dir / "troupelet/config"))
         self.file, self.log_file = directory / "config.yaml", directory / "agent.log"
         self.ports = free_port(), free_port()
         (directory / "pods").mkdir()
@@ -94,11 +96,9 @@ def test_verbosity_format_and_the_rules_by_actor_change_while_it_runs(place: Pla
     with place.start() as agent:
         agent.wait_ready()
         before = [actor.pid for actor in agent.tree().values()]
-        first = agent.ask(GetConfigStatus(), ConfigStatus, "config_controller").current
+        first = place.store.state().current
         place.configure("logging: {format: json, verbosity: 5}\n")
-        agent.until(
-            lambda: agent.ask(GetConfigStatus(), ConfigStatus, "config_controller").current != first, "the change"
-        )
+        agent.until(lambda: place.store.state().current != first, "the change")
         os.kill(agent.tree()["pleg"].pid, signal.SIGKILL)  # whose replacement, and whose supervisor, log as they do now
         agent.until(lambda: agent.tree()["pleg"].incarnation == 2, "another pleg")
         agent.wait_ready()

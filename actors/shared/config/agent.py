@@ -1,7 +1,6 @@
 """What every actor is handed before the first fork, as `self.context`: the configuration, and where things are.
 
-Made once, by `loading.load`; frozen. An actor that can take a change without a restart handles ConfigChanged of the
-config controller and keeps what `with_configuration` gives it.
+Made once, by `loading.load`; frozen. When a field that it reads changes, an actor is restarted and finds the new value.
 """
 
 from __future__ import annotations

@@ -8,18 +8,15 @@ import pytest
 from actors.config_controller.actor import ConfigController
 from actors.config_controller.messages import (
     CgroupDriverLearnt,
-    ConfigChanged,
     ConfigMapAssigned,
     Flagz,
     GetConfigz,
     GetFlagz,
-    RollBack,
 )
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
-from actors.shared.config.sources.effective import from_json
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, SetLogging, Shutdown
+from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, Renew, SetLogging, Shutdown
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 
@@ -42,26 +39,22 @@ def test_configz_is_the_effective_configuration(node):
     run(test())
 
 
-def test_a_change_of_the_file_is_told_to_those_who_read_what_changed_and_to_nobody_else(node):
+def test_a_change_of_the_file_restarts_the_actors_that_read_the_field_once(node):
     async def test():
-        async with node.running("container_manager", "pleg", "image_manager") as harness:
+        async with node.running() as harness:
             node.write("maxPods: 20\n")
             await changed(harness)
-            told = harness.sent(ConfigChanged)
-            assert [name for name, message in harness.outbox if isinstance(message, ConfigChanged)] == [
-                "container_manager"
-            ]
-            assert (told[0].fields, from_json(told[0].config).maxPods) == (("maxPods",), 20)
+            assert node.renewed == [("container_manager",)]
             assert (await effective(harness))["maxPods"] == 20
             await harness.advance(120)
-            assert len(harness.sent(ConfigChanged)) == 1
+            assert len(node.renewed) == 1
 
     run(test())
 
 
 def test_a_drop_in_that_appears_in_a_new_sub_directory_is_followed(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             (node.directory / "conf.d/sub").mkdir()
             await changed(harness)
             node.write("maxPods: 30\n", "conf.d/sub/10.conf")
@@ -76,7 +69,7 @@ def test_a_drop_in_that_appears_in_a_new_sub_directory_is_followed(node):
 
 def test_a_change_on_a_file_system_without_events_is_found_by_looking(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             asyncio.get_running_loop().remove_reader(harness.actor._watcher.fileno())
             node.write("maxPods: 20\n")
             await harness.advance(70)
@@ -88,7 +81,7 @@ def test_a_change_on_a_file_system_without_events_is_found_by_looking(node):
 def test_flags_win_over_a_changed_file(node):
     async def test():
         node.flags = ["--max-pods=11"]
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             node.write("maxPods: 20\npodsPerCore: 3\n")
             await changed(harness)
             plain = await effective(harness)
@@ -97,17 +90,16 @@ def test_flags_win_over_a_changed_file(node):
     run(test())
 
 
-def test_who_reads_what_changed_and_does_not_listen_begins_anew_with_it_and_nobody_else(node):
+def test_only_the_actors_that_read_a_changed_field_restart_with_it(node):
     async def test():
-        async with node.running("pleg") as harness:
+        async with node.running() as harness:
             node.write("maxPods: 20\nruntimeRequestTimeout: 1m\noomScoreAdj: -1\n")
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
-            assert (await status(harness)).pending == ("oomScoreAdj",)
-            assert [message.fields for message in harness.sent(ConfigChanged, "pleg")] == [("runtimeRequestTimeout",)]
+            assert status(harness).history[-1].detail == "waits for a restart: oomScoreAdj"
             (names,) = node.renewed
             workers = [f"pod_workers/worker/{number}" for number in range(node.load().workers)]
-            others = ["container_manager", "http_servers/node_server", "image_manager", "prober"]
+            others = ["container_manager", "http_servers/node_server", "image_manager", "pleg", "prober"]
             assert sorted(names) == sorted([*others, *workers])
             begun = refreshed(node.load())
             assert (begun.config.maxPods, begun.config.oomScoreAdj) == (20, -999)
@@ -115,7 +107,7 @@ def test_who_reads_what_changed_and_does_not_listen_begins_anew_with_it_and_nobo
     run(test())
 
 
-def test_who_is_owed_a_new_beginning_gets_it_from_the_next_incarnation_too(node):
+def test_a_rolling_restart_that_was_not_accepted_is_ordered_by_the_next_incarnation(node):
     async def test():
         node.stage_answer = GetConfigz()  # no answer that counts
         async with node.running(orderly=False):
@@ -146,7 +138,7 @@ def test_the_client_of_the_api_server_is_asked_for_a_config_map_where_the_gate_i
     run(test())
 
 
-def test_what_the_engine_does_itself_renews_nobody(node):
+def test_a_change_of_the_logging_restarts_no_actor(node):
     async def test():
         async with node.running() as harness:
             node.write("maxPods: 10\nlogging: {format: json, verbosity: 3}\n")
@@ -158,40 +150,26 @@ def test_what_the_engine_does_itself_renews_nobody(node):
     run(test())
 
 
-def test_an_actor_that_starts_late_is_told_what_has_changed_since_the_start_of_the_agent(node):
-    async def test():
-        async with node.running("container_manager") as harness:
-            node.write("maxPods: 20\n")
-            await changed(harness)
-            harness.clear()
-            await harness.deliver(Hello("container_manager", 2))
-            assert [message.fields for message in harness.sent(ConfigChanged, "container_manager")] == [("maxPods",)]
-            await harness.deliver(Hello("pleg", 2))
-            assert harness.sent(ConfigChanged, "pleg") == []
-
-    run(test())
-
-
 def test_a_file_that_breaks_a_rule_changes_nothing_and_is_reported_once(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             node.write("maxPods: -1\n")
             await changed(harness)
             await harness.advance(200)
-            found = await status(harness)
-            assert "maxPods" in found.error
+            found = status(harness)
             assert [entry.what for entry in found.history] == ["applied", "refused"]
+            assert "maxPods" in found.history[-1].detail
             assert (await effective(harness))["maxPods"] == 10
             node.write("maxPods: 12\n")
             await changed(harness)
-            assert ((await status(harness)).error, (await effective(harness))["maxPods"]) == ("", 12)
+            assert (status(harness).history[-1].what, (await effective(harness))["maxPods"]) == ("applied", 12)
 
     run(test())
 
 
 def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolled_back(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
             node.write("maxPods: 20\n")
             await changed(harness)
@@ -201,25 +179,24 @@ def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolle
             assert (await effective(harness))["maxPods"] == 20
             node.restarts, node.incident = 2, "exit 1s ago"
             await harness.advance(10)
-            found = await status(harness)
+            found = status(harness)
             assert ((await effective(harness))["maxPods"], found.history[-1].what) == (10, "rolled back")
             assert "pod_workers" in found.history[-1].detail
             await harness.advance(200)
             assert (await effective(harness))["maxPods"] == 10
-            told = [from_json(message.config).maxPods for message in harness.sent(ConfigChanged)]
-            assert told == [20, 10]
+            assert node.renewed == [("container_manager",), ("container_manager",)]
 
     run(test())
 
 
 def test_a_configuration_that_passes_its_trial_is_what_later_ones_are_rolled_back_to(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
             node.write("maxPods: 20\n")
             await changed(harness)
             await harness.advance(TRIAL_SECONDS + 10)
-            found = await status(harness)
+            found = status(harness)
             assert (found.current == found.last_known_good, found.trial_until) == (True, 0.0)
             harness.asks.clear()
             await harness.advance(60)
@@ -228,27 +205,30 @@ def test_a_configuration_that_passes_its_trial_is_what_later_ones_are_rolled_bac
     run(test())
 
 
-def test_an_operator_goes_back_by_message_and_by_request(node):
+def test_an_operator_rolls_back_by_request_to_a_configuration_that_is_known(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
-            first = (await status(harness)).current
+            first = status(harness).current
             node.write("maxPods: 20\n")
             await changed(harness)
-            second = (await status(harness)).current
-            answer = await harness.deliver(RollBack())
-            assert (answer.current, (await effective(harness))["maxPods"]) == (first, 10)
+            second = status(harness).current
+            node.store.request("")
+            await changed(harness)
+            assert (status(harness).current, (await effective(harness))["maxPods"]) == (first, 10)
             node.store.request(second)
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
-            assert (await harness.deliver(RollBack("0" * 16))).current == second
+            node.store.request("0" * 16)
+            await changed(harness)
+            assert status(harness).current == second
 
     run(test())
 
 
-def test_the_next_incarnation_goes_on_with_what_is_in_force_and_who_listens(node):
+def test_the_next_incarnation_goes_on_with_the_configuration_in_force(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
             context = harness.actor.context
             node.write("maxPods: 20\noomScoreAdj: -1\n")
@@ -261,12 +241,14 @@ def test_the_next_incarnation_goes_on_with_what_is_in_force_and_who_listens(node
             clock=node.clock,
         )
         again.answer(GetTree, node.tree)
+        again.answer(Renew, node.renew)
         async with again:
             assert (await effective(again))["maxPods"] == 20
             node.write("maxPods: 21\noomScoreAdj: -1\n")
             await changed(again)
-            assert again.sent(ConfigChanged, "container_manager")[-1].fields == ("maxPods",)
-            assert (await status(again)).pending == ("oomScoreAdj",)
+            assert (await effective(again))["maxPods"] == 21
+            assert node.renewed[-1] == ("container_manager",)
+            assert status(again).history[-1].detail == "waits for a restart: oomScoreAdj"
             await again.stop()
 
     run(test())
@@ -274,15 +256,15 @@ def test_the_next_incarnation_goes_on_with_what_is_in_force_and_who_listens(node
 
 def test_after_an_end_in_disorder_during_a_trial_the_agent_starts_with_the_last_known_good(node, monkeypatch):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
-        async with node.running("container_manager", orderly=False) as harness:
+        async with node.running(orderly=False) as harness:
             node.write("maxPods: 20\n")
             await changed(harness)
         monkeypatch.setattr("actors.config_controller.session.boot", lambda: "another")
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             assert (await effective(harness))["maxPods"] == 10
-            found = await status(harness)
+            found = status(harness)
             assert (found.history[-1].what, found.trial_until) == ("rolled back", 0.0)
             node.write("maxPods: 21\n")
             await changed(harness)
@@ -300,7 +282,7 @@ def test_damaged_checkpoints_are_set_aside_and_the_agent_goes_on(node):
                 path.write_bytes(b"\0junk")
         async with node.running() as harness:
             assert (await effective(harness))["maxPods"] == 10
-            assert (await status(harness)).current
+            assert status(harness).current
 
     run(test())
 
@@ -309,7 +291,7 @@ def test_a_directory_that_cannot_be_written_to_costs_the_memory_and_not_the_serv
     async def test():
         (node.directory / "root").mkdir()
         (node.directory / "root/troupelet").write_text("in the way")
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             node.write("maxPods: 20\n")
             await changed(harness)
             assert (await effective(harness))["maxPods"] == 20
@@ -324,7 +306,7 @@ def test_a_config_map_replaces_the_file_while_its_gate_is_on(node):
         given = ConfigMapAssigned(
             namespace="kube-system", name="c", uid="u", resource_version="1", data=(HEADER + "maxPods: 40").encode()
         )
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.deliver(given)
             assert (await effective(harness))["maxPods"] == 40
             assert node.store.state().source["name"] == "c"
@@ -333,7 +315,7 @@ def test_a_config_map_replaces_the_file_while_its_gate_is_on(node):
             await harness.deliver(ConfigMapAssigned(name="c", data=b"kind: x"))
             assert (await effective(harness))["maxPods"] == 10
         node.flags = []
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             await harness.deliver(given)
             assert (await effective(harness))["maxPods"] == 10
 
@@ -342,14 +324,14 @@ def test_a_config_map_replaces_the_file_while_its_gate_is_on(node):
 
 def test_a_storm_of_changes_ends_with_the_last_one(node):
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             for pods in range(11, 111):
                 node.write(f"maxPods: {pods}\n")
                 await asyncio.sleep(0)
             await changed(harness)
             await harness.advance(2)
             assert (await effective(harness))["maxPods"] == 110
-            assert from_json(harness.sent(ConfigChanged)[-1].config).maxPods == 110
+            assert refreshed(node.load()).config.maxPods == 110
             assert len(list((node.directory / "root/troupelet/config").glob("*.json"))) <= 25
 
     run(test())
@@ -414,7 +396,7 @@ def test_a_file_behind_links_is_followed_when_any_of_them_is_swapped(node):
     (node.directory / "kubelet.yaml").symlink_to(far / "kubelet.yaml")
 
     async def test():
-        async with node.running("container_manager") as harness:
+        async with node.running() as harness:
             assert (await effective(harness))["maxPods"] == 20
             (far / "..new").symlink_to("..2")
             (far / "..new").rename(far / "..data")
