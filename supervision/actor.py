@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
 
+from .addresses import ActorName
 from .errors import AskError, DisposableError, DisposableTimeout
 from .message import Message
 from .metrics import Metrics
@@ -74,7 +75,7 @@ class Timer(Protocol):
 class Port(Protocol):
     """What an actor's verbs are delegated to: one implementation in the actor's process, one in the harness."""
 
-    name: str
+    name: ActorName
     incarnation: int
     context: Any
     address: ActorAddress
@@ -100,7 +101,7 @@ def on(message_type: type) -> Callable[[Handler], Handler]:
 class Actor(ThespianActor):
     """An actor of ours. Subclasses give handlers (`@on`) and, where they need them, the hooks below."""
 
-    feeders: ClassVar[tuple[str, ...]] = ()
+    feeders: ClassVar[tuple[ActorName, ...]] = ()
     """Actors that are told Hello when this one starts, so that they send their current state again."""
 
     _handlers: ClassVar[dict[type, str]] = {}
@@ -121,7 +122,7 @@ class Actor(ThespianActor):
     async def on_stop(self) -> None:
         """Runs on an orderly stop, within the shutdown budget. Nothing may depend on it: actors are crash-only."""
 
-    async def on_hello(self, name: str) -> None:
+    async def on_hello(self, name: ActorName) -> None:
         """The actor `name` has started and wants what this one feeds it, all of it."""
 
     def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
@@ -133,7 +134,7 @@ class Actor(ThespianActor):
         return cast(Port, self._myRef)
 
     @property
-    def name(self) -> str:
+    def name(self) -> ActorName:
         return self.port.name
 
     @property
@@ -159,14 +160,14 @@ class Actor(ThespianActor):
         return cast(Metrics, found)
 
     # -- verbs ----------------------------------------------------------------------------------------------------
-    def tell(self, name: str | Address, message: Message, *, deadline: float = 10.0) -> None:
+    def tell(self, name: ActorName | Address, message: Message, *, deadline: float = 10.0) -> None:
         """Send a message. Never blocks. If it cannot be handed over within `deadline` seconds: on_dead_letter.
 
         Messages to one receiver keep their order, but that those under 64 KiB may overtake larger ones.
         """
         self.port.actor_send(Address(name) if isinstance(name, str) else name, message, deadline)
 
-    async def ask(self, name: str, message: Message, reply: type[R], *, timeout: float = 10.0) -> R:
+    async def ask(self, name: ActorName, message: Message, reply: type[R], *, timeout: float = 10.0) -> R:
         """Send a question and wait for its answer.
 
         Raises AskError when none of the type `reply` came within `timeout` seconds.

@@ -13,6 +13,7 @@ from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
 
 from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
+from .addresses import ActorName
 from .inbox import Asker, Inbox
 from .link import Link
 from .mailbox import Entry
@@ -35,7 +36,7 @@ class ActorPort:
     actor: ThespianActor
 
     def __init__(
-        self, name: str, incarnation: int, context: Any, names: Names, runner: Runner, dynamic: bool = False
+        self, name: ActorName, incarnation: int, context: Any, names: Names, runner: Runner, dynamic: bool = False
     ) -> None:
         self.name, self.incarnation, self.context, self.names = name, incarnation, context, names
         self.address: ActorAddress = Address(name)

@@ -16,6 +16,7 @@ from thespian.actors import ActorExitRequest, ChildActorExited
 
 from . import logs
 from .actor import Actor, Address
+from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
 from .inbox import Inbox, serve
@@ -109,9 +110,8 @@ class Process:
         self.flusher = Flusher(self.loop)
         self._runner = Runner(self.flusher, launch.status_entry, self, self._slow)
         context = load(launch.refresh)(launch.context) if launch.refresh else launch.context
-        self._port = ActorPort(
-            launch.name, launch.incarnation, context, launch.names, self._runner, dynamic=launch.dynamic
-        )
+        name = ActorName(launch.name)
+        self._port = ActorPort(name, launch.incarnation, context, launch.names, self._runner, dynamic=launch.dynamic)
         self._inbox = self._port.inbox = Inbox(self)
         self._uplink = self._port.uplink = Uplink(self)
         self._beat()
@@ -133,7 +133,7 @@ class Process:
         self._uplink.send(Ready())
         if isinstance(self.actor, Actor):
             for feeder in self.actor.feeders:
-                self.actor.tell(feeder, Hello(launch.name, launch.incarnation), deadline=30.0)
+                self.actor.tell(feeder, Hello(self._port.name, launch.incarnation), deadline=30.0)
         self._inbox.open_up()
         self.loop.call_later(_SETTLED_SECONDS, self._settled)
 

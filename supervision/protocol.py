@@ -9,10 +9,11 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from .addresses import ActorName
 from .message import Message
 
-FORK_SERVER = "fork_server"
-ROOT = "root"
+FORK_SERVER = ActorName("fork_server")
+ROOT = ActorName("root")
 
 EXIT_EXCEPTION = 70
 """Exit code of an actor whose handler raised."""
@@ -29,7 +30,7 @@ Cause = Literal[
 class Hello(Message, frozen=True):
     """An actor has started and wants the state that the receiver feeds it."""
 
-    name: str
+    name: ActorName
     incarnation: int
     coalesce: ClassVar[tuple[str, ...]] = ("name",)
 

@@ -224,7 +224,7 @@ def main(arguments: list[str]) -> int:
     run_dir, owner, *preload = arguments
     tie_to_parent(int(owner))
     tree = ChildSpec(name=ROOT, actor="supervision.system_base:SystemRoot")
-    policies = {ROOT: Policy(shutdown_seconds=1.0)}
+    policies: dict[str, Policy] = {ROOT: Policy(shutdown_seconds=1.0)}
     return run(
         Application(
             name="thespian",

@@ -16,13 +16,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from actors.pod_config.messages import GetSources, Sources
+from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
 from actors.shared.config.loading import load
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.linux.tied import tied
-from actors.status_manager.messages import GetPods, Pods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
 
@@ -145,8 +145,8 @@ def _look(agent: Agent) -> tuple[list[Outcome], bool] | None:
     """What became of each pod so far, and whether these are all there are; None while nobody answers."""
     try:
         with closing(Client(Path(agent.run_dir))) as client:
-            sources = client.ask(GetSources(), Sources, name="pod_config", timeout=2.0)
-            answer = client.ask(GetPods(), Pods, name="status_manager", timeout=2.0)
+            sources = client.ask(GetSources(), Sources, name=POD_CONFIG, timeout=2.0)
+            answer = client.ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=2.0)
     except (AskError, OSError):
         return None
     pods = msgspec.json.decode(answer.data, type=_PodList).items

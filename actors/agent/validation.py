@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from actors.container_runtime.program import CONTAINER_RUNTIME
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
 from actors.shared.config.flags import parsing
@@ -22,7 +23,7 @@ from supervision.policy import load_text
 from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
-_SOME_PROGRAM: Final = ChildSpec(name="container_runtime", program=("containerd",))
+_SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",))
 """Stands for the one that is made later: to a policy only the name matters."""
 
 

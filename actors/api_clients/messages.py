@@ -6,11 +6,16 @@ else asks `kube_client` for one request (ApiCall), or for an object that it watc
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+KUBE_CLIENT: Final = ActorName("api_clients/kube_client")
+EVENT_CLIENT: Final = ActorName("api_clients/event_client")
+HEARTBEAT_CLIENT: Final = ActorName("api_clients/heartbeat_client")
 
 
 class GetClientState(Message, frozen=True):

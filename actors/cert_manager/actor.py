@@ -10,8 +10,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.http_servers.messages import NODE_SERVER
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, Address, on
+from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from .file_stamp import file_stamp
@@ -27,14 +30,14 @@ CHECK_SECONDS = 10.0
 JUDGE_SECONDS = 24 * 3600.0
 """How often an unchanged pair is judged again: a self-signed one is renewed before it ends."""
 VERSIONS = 1_000_000
-SERVERS = ("http_servers/node_server",)
+SERVERS = (NODE_SERVER,)
 SERVER_TTL = "kubelet_certificate_manager_server_ttl_seconds"
 
 
 class CertManager(Actor):
     """Crash-only: everything is in the files, and at the API server."""
 
-    feeders = ("api_clients/heartbeat_client",)
+    feeders = (HEARTBEAT_CLIENT,)
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
         super().__init__()
@@ -70,7 +73,7 @@ class CertManager(Actor):
             signed = self._signed = SignedServing(self, self.agent, lambda: client.access, self._see_files, self._wall)
             client.changed = signed.pursuit.wake
 
-    async def on_hello(self, name: str) -> None:
+    async def on_hello(self, name: ActorName) -> None:
         if self.client is not None:
             self.client.hello(name)
         if name in SERVERS and self._version:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from actors.api_clients.messages import CredentialsChanged
+from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLIENT, CredentialsChanged
 from actors.shared.api import kubeconfig
 from actors.shared.api.access import Access
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
+from supervision.addresses import ActorName
 
 from . import signing_request
 from .certificate import Certificate
@@ -34,7 +35,7 @@ from .client_plan import (
 )
 from .rotation import due_at, ended, is_due
 
-CLIENTS: Final = ("api_clients/kube_client", "api_clients/heartbeat_client", "api_clients/event_client")
+CLIENTS: Final = (KUBE_CLIENT, HEARTBEAT_CLIENT, EVENT_CLIENT)
 TTL: Final = "kubelet_certificate_manager_client_ttl_seconds"
 ERRORS: Final = "kubelet_certificate_manager_client_expiration_renew_errors"
 
@@ -219,7 +220,7 @@ class ClientCertificate:
         else:
             log.info("client certificate of %s, valid until %s, not rotated", who, end)
 
-    def hello(self, name: str) -> None:
+    def hello(self, name: ActorName) -> None:
         """A client has started."""
         if name in CLIENTS and self._message is not None:
             self._actor.tell(name, self._message)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+CERT_MANAGER: Final = ActorName("cert_manager")
 
 
 class GetServingCertificate(Message, frozen=True):

@@ -11,6 +11,7 @@ from typing import cast
 
 import msgspec
 
+from actors.api_clients.messages import KUBE_CLIENT
 from actors.shared.config import feature_gates
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
@@ -30,7 +31,6 @@ from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, Get
 from .sources import Sources, Wanted, spec_of
 from .watching import LockWatcher, Watcher
 
-KUBE_CLIENT = "api_clients/kube_client"
 SETTLE_SECONDS = 0.3
 """The files are read this long after the last event: an editor or a copy has then finished."""
 LOOK_SECONDS = 60.0

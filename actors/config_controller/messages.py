@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+CONFIG_CONTROLLER: Final = ActorName("config_controller")
 
 
 class GetConfigz(Message, frozen=True):

@@ -12,8 +12,8 @@ import re
 import time
 from typing import Final, Literal, cast
 
-from actors.api_clients.messages import node_event
-from actors.pod_workers.messages import KnownPods
+from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, node_event
+from actors.pod_workers.messages import KnownPods, pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.quantity import QuantityError
@@ -24,6 +24,7 @@ from actors.shared.linux.cgroup_tree import CgroupError
 from actors.shared.linux.command import Runner, run
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, on
+from supervision.addresses import ActorName
 from supervision.complaints import Complaints
 from supervision.protocol import Hello
 
@@ -104,8 +105,8 @@ class ContainerManager(Actor):
         self._leaving.begin()
         Chores(self, self._agent, self._complaints, self._host, self._runner).begin()
 
-    async def on_hello(self, name: str) -> None:
-        if name == "api_clients/heartbeat_client" and self._shortage.short:
+    async def on_hello(self, name: ActorName) -> None:
+        if name == HEARTBEAT_CLIENT and self._shortage.short:
             self._shortage.tell()
 
     def _protect(self) -> None:
@@ -114,8 +115,8 @@ class ContainerManager(Actor):
             self.log.warning("oom_score_adj stays as it is: %d is not permitted here", score)
 
     def _ask_workers(self) -> None:
-        for index in range(self._agent.workers):
-            self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation), deadline=30.0)
+        for worker in pod_workers(self._agent.workers):
+            self.tell(worker, Hello(self.name, self.incarnation), deadline=30.0)
 
     # -- the tree of cgroups ------------------------------------------------------------------------------------------
     async def _prepare(self) -> None:
@@ -178,7 +179,7 @@ class ContainerManager(Actor):
     def _record(self, kind: Literal["Normal", "Warning"], reason: str, text: str) -> None:
         """An event of the node."""
         if not self._agent.standalone:
-            self.tell("api_clients/event_client", node_event(self._agent.node_name, reason, text, kind), deadline=60.0)
+            self.tell(EVENT_CLIENT, node_event(self._agent.node_name, reason, text, kind), deadline=60.0)
 
     async def _enforce_again(self) -> None:
         await self._enforce()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final, cast
 
-from actors.config_controller.messages import CgroupDriverLearnt
+from actors.config_controller.messages import CONFIG_CONTROLLER, CgroupDriverLearnt
 from actors.shared.config.agent import Agent
 from actors.shared.linux.systemd import managed_driver
 from supervision.actor import Actor, DisposableError
@@ -36,11 +36,11 @@ class DriverChoice:
             self.known = True
             chosen = managed_driver(configured, self._host) if self._agent.managed_runtime else configured
             if chosen != configured:
-                self._actor.tell("config_controller", CgroupDriverLearnt(chosen))
+                self._actor.tell(CONFIG_CONTROLLER, CgroupDriverLearnt(chosen))
             return chosen
         learnt = await self._ask()
         if learnt:
-            self._actor.tell("config_controller", CgroupDriverLearnt(learnt))
+            self._actor.tell(CONFIG_CONTROLLER, CgroupDriverLearnt(learnt))
         return learnt or configured
 
     async def _ask(self) -> str:

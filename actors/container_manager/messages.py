@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+CONTAINER_MANAGER: Final = ActorName("container_manager")
 
 
 class AdmitPod(Message, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from actors.api_clients.messages import NodePressure
-from actors.image_manager.messages import GetImageFilesystem, ImageFilesystem
+from actors.api_clients.messages import HEARTBEAT_CLIENT, NodePressure
+from actors.image_manager.messages import IMAGE_MANAGER, GetImageFilesystem, ImageFilesystem
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import thresholds
 from supervision.actor import Actor, AskError, DisposableError
@@ -53,14 +53,14 @@ class Shortage:
         """What is short now."""
         short = self.short
         pressure = NodePressure(memory=MEMORY in short, disk=DISK in short, pids=PIDS in short)
-        self._actor.tell("api_clients/heartbeat_client", pressure)
+        self._actor.tell(HEARTBEAT_CLIENT, pressure)
 
     async def _disks(self) -> dict[str, str]:
         disks = {"nodefs": self._agent.root_dir}
         if not self._images:
             try:
                 answer = await self._actor.ask(
-                    "image_manager", GetImageFilesystem(), ImageFilesystem, timeout=_ASK_SECONDS
+                    IMAGE_MANAGER, GetImageFilesystem(), ImageFilesystem, timeout=_ASK_SECONDS
                 )
                 self._images = answer.mountpoint
             except AskError:

@@ -7,7 +7,7 @@ from typing import Final
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
-from actors.shutdown_manager.messages import NodeShutdown
+from actors.shutdown_manager.messages import SHUTDOWN_MANAGER, NodeShutdown
 from supervision.actor import Actor
 from supervision.protocol import Hello
 
@@ -30,7 +30,7 @@ class Leaving:
     def begin(self) -> None:
         if self._expected:
             hello = Hello(self._actor.name, self._actor.incarnation)
-            self._actor.tell("shutdown_manager", hello, deadline=30.0)
+            self._actor.tell(SHUTDOWN_MANAGER, hello, deadline=30.0)
             self._actor.after(HOLD_SECONDS, self._told.set)
 
     def learn(self, message: NodeShutdown) -> None:

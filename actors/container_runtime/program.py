@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from supervision.addresses import ActorName
 from supervision.spec import ChildSpec
 
 from .host import Host
 from .instance import Instance
 
-NAME: Final = "container_runtime"
+CONTAINER_RUNTIME: Final = ActorName("container_runtime")
 
 
 def argv(instance: Instance, host: Host) -> tuple[str, ...]:
@@ -20,7 +21,7 @@ def argv(instance: Instance, host: Host) -> tuple[str, ...]:
 def child_spec(instance: Instance, host: Host) -> ChildSpec:
     """The box of the tree: in service once its socket accepts."""
     return ChildSpec(
-        name=NAME,
+        name=CONTAINER_RUNTIME,
         program=argv(instance, host),
         environment={"PATH": host.search_path},
         ready_socket=instance.socket,

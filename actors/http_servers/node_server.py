@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from tornado.netutil import bind_sockets
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
-from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.cert_manager.messages import CERT_MANAGER, GetServingCertificate, ServingCertificate
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.client import CriClient
@@ -71,7 +71,7 @@ class _Server(Actor):
 class NodeServer(_Server):
     """`kubectl logs` and whoever scrapes or audits the node."""
 
-    feeders = ("cert_manager",)
+    feeders = (CERT_MANAGER,)
 
     async def on_start(self) -> None:
         self._begin_tracing()
@@ -82,7 +82,7 @@ class NodeServer(_Server):
         """Ask until there is one; the port is not open before."""
         while self.server is None:
             try:
-                await self._use(await self.ask("cert_manager", GetServingCertificate(), ServingCertificate, timeout=5))
+                await self._use(await self.ask(CERT_MANAGER, GetServingCertificate(), ServingCertificate, timeout=5))
             except AskError:
                 continue
             if self.server is None:
@@ -145,7 +145,7 @@ class NodeServer(_Server):
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
         try:
-            return await self.ask("api_clients/kube_client", call, ApiAnswer, timeout=call.timeout + 1.0)
+            return await self.ask(KUBE_CLIENT, call, ApiAnswer, timeout=call.timeout + 1.0)
         except AskError as error:
             return ApiAnswer(status=0, reason="Unreachable", message=str(error))
 

@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import cast
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -64,7 +64,7 @@ class ImageManager(Actor):
         self._began = time.monotonic()
         self._plugins: Plugins | None = None
         self._asked = Asked(time.monotonic)
-        self._told = Announcer(partial(self.tell, "api_clients/event_client"), time.monotonic)
+        self._told = Announcer(partial(self.tell, EVENT_CLIENT), time.monotonic)
 
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
@@ -96,7 +96,7 @@ class ImageManager(Actor):
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
         try:
-            return await self.ask("api_clients/kube_client", call, ApiAnswer, timeout=call.timeout + 5.0)
+            return await self.ask(KUBE_CLIENT, call, ApiAnswer, timeout=call.timeout + 5.0)
         except AskError as error:
             return ApiAnswer(status=0, reason="Unreachable", message=str(error))
 
@@ -211,7 +211,7 @@ class ImageManager(Actor):
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """Backoffs of this worker's pods that are gone are forgotten."""
-        from actors.shared.kube.pods import worker_of
+        from actors.pod_workers.messages import worker_of
 
         known = set(message.uids)
         for uid, image in list(self._backoffs):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+IMAGE_MANAGER: Final = ActorName("image_manager")
 
 
 class EnsureImage(Message, frozen=True):

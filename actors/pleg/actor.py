@@ -10,16 +10,16 @@ import asyncio
 import time
 from typing import cast
 
-from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
-from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
+from actors.api_clients.messages import HEARTBEAT_CLIENT, RuntimeHandlerReport, RuntimeReport
+from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented
 from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime, RuntimeStatus
-from actors.shared.kube.pods import worker_of
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
+from supervision.addresses import ActorName
 
 from .events import World, events, world
 from .messages import GetRuntimePods, PodNetwork, RelistPod, RuntimeSnapshot
@@ -27,7 +27,6 @@ from .messages import GetRuntimePods, PodNetwork, RelistPod, RuntimeSnapshot
 RELIST_SECONDS = 1.0
 STATUS_SECONDS = 5.0
 EVENTS_RETRY_SECONDS = 5.0
-HEARTBEAT_CLIENT = "api_clients/heartbeat_client"
 STATUS_CALLS_AT_ONCE = 16
 STATUS_DEADLINE_SECONDS = 20.0
 """Shorter than that of a call, so that sandboxes that hang give their places to others."""
@@ -70,10 +69,10 @@ class Pleg(Actor):
         if self.agent.standalone and self.agent.config.podCIDR:
             self.every(STATUS_SECONDS, self._keep_network, immediately=True)
 
-    def _workers(self) -> list[str]:
-        return [f"pod_workers/worker/{number}" for number in range(self.agent.workers)]
+    def _workers(self) -> list[ActorName]:
+        return pod_workers(self.agent.workers)
 
-    async def on_hello(self, name: str) -> None:
+    async def on_hello(self, name: ActorName) -> None:
         if name in self._workers():
             self._greeted.add(name)
             self._tell_all(name)
@@ -81,7 +80,7 @@ class Pleg(Actor):
         elif name == HEARTBEAT_CLIENT:
             self._tell_node()
 
-    def _tell_all(self, worker: str) -> None:
+    def _tell_all(self, worker: ActorName) -> None:
         """Everything of one worker, if the runtime has been looked at."""
         if self._relisted_at:
             own = [uid for uid in sorted(self._listed) if worker_of(uid, self.agent.workers) == worker]

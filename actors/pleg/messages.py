@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from actors.shared.cri.model import PodRuntime
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+PLEG: Final = ActorName("pleg")
 
 
 class RelistPod(Message, frozen=True):

@@ -12,13 +12,22 @@ import time
 from collections.abc import Iterable
 from typing import Any, cast
 
-from actors.api_clients.messages import RecordEvent
-from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, WantedPod
+from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, RecordEvent
+from actors.pod_workers.messages import (
+    DesiredPods,
+    KnownPods,
+    PodOperation,
+    WantedPod,
+    is_pod_worker,
+    pod_workers,
+    worker_of,
+)
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
 from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
-from actors.shared.kube.pods import grace_period, worker_of
+from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, DisposableError, on
+from supervision.addresses import ActorName
 from supervision.protocol import Hello
 
 from .api_source import ApiSource, Unreadable
@@ -87,12 +96,12 @@ class PodConfig(Actor):
             self._url = UrlSource(config.staticPodURL)
             self.every(config.httpCheckFrequency, self._fetch, immediately=True)
         self._update()
-        for index in range(self.agent.workers):
+        for worker in pod_workers(self.agent.workers):
             # they answer with KnownPods
-            self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation))
+            self.tell(worker, Hello(self.name, self.incarnation))
         if not self.agent.standalone:
             # it answers with SourcePods
-            self.tell("api_clients/kube_client", Hello(self.name, self.incarnation))
+            self.tell(KUBE_CLIENT, Hello(self.name, self.incarnation))
 
     def _origin(self, source: str, place: str) -> Origin:
         return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))
@@ -235,7 +244,7 @@ class PodConfig(Actor):
     def _cannot_be_read(self, pod: Unreadable) -> None:
         self.log.error("%s", pod.text)
         self.tell(
-            "api_clients/event_client",
+            EVENT_CLIENT,
             RecordEvent(
                 kind="Pod",
                 namespace=pod.namespace,
@@ -277,8 +286,8 @@ class PodConfig(Actor):
         for uid in self._handover.newly_ending():
             self._wait_for_end(uid, before[uid])
         if self._ready and not was_ready:
-            for index in range(self.agent.workers):
-                self._tell_all(f"pod_workers/worker/{index}")
+            for worker in pod_workers(self.agent.workers):
+                self._tell_all(worker)
         else:
             self._order(said)
 
@@ -319,11 +328,11 @@ class PodConfig(Actor):
     def _candidate(self, pod: StaticPod, place: str, changed_ns: int) -> Candidate:
         return Candidate(pod.uid, pod.full_name, place, self._seen.static(pod.uid, pod.data, changed_ns))
 
-    async def on_hello(self, name: str) -> None:
-        if name.startswith("pod_workers/worker/"):
+    async def on_hello(self, name: ActorName) -> None:
+        if is_pod_worker(name):
             self._tell_all(name)
 
-    def _tell_all(self, worker: str) -> None:
+    def _tell_all(self, worker: ActorName) -> None:
         """All that this worker is to run."""
         workers = self.agent.workers
         mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]

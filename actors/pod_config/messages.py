@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+POD_CONFIG: Final = ActorName("pod_config")
 
 
 class SourcePods(Message, frozen=True):

@@ -13,8 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from actors.container_manager.messages import AdmitPod, GetNodeResources, NodeResources
-from actors.pod_config.messages import PodPoisons
+from actors.api_clients.messages import EVENT_CLIENT
+from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, GetNodeResources, NodeResources
+from actors.image_manager.messages import IMAGE_MANAGER
+from actors.pleg.messages import PLEG
+from actors.pod_config.messages import POD_CONFIG, PodPoisons
+from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.looking import look, look_at
@@ -23,9 +27,10 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.tracing.start import begin
-from actors.status_manager.messages import PodObserved, Waiting
-from actors.volume_manager.messages import VolumesFailed, VolumesMounted
+from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
+from actors.volume_manager.messages import VOLUME_MANAGER, VolumesFailed, VolumesMounted
 from supervision.actor import Actor, Address, AskError, DisposableError, on
+from supervision.addresses import ActorName
 from supervision.quarantine import Journal, QuarantinePolicy
 
 from .admission.node_support import read_apparmor
@@ -34,7 +39,7 @@ from .executor import termination
 from .executor.container_starter import Maker
 from .executor.pod_worker import PodDriver
 from .garbage.node_limit import BOUND_SECONDS, bound, is_needed
-from .kubernetes_events import EVENT_CLIENT, pod_event
+from .kubernetes_events import pod_event
 from .logs import orphans
 from .logs.rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .messages import (
@@ -56,7 +61,7 @@ PODS_AT_ONCE = 4
 """Starts at the same time in one worker, so that pods which all hash to one are no slower for it; with more of them
 each only takes longer (measured)."""
 QUARANTINE = QuarantinePolicy()
-KNOWERS = ("container_manager", "volume_manager", "image_manager", "pod_config", "status_manager", "prober")
+KNOWERS = (CONTAINER_MANAGER, VOLUME_MANAGER, IMAGE_MANAGER, POD_CONFIG, STATUS_MANAGER, PROBER)
 TRACE_SECONDS = 30.0
 SWEEP_SECONDS = 60.0
 
@@ -64,7 +69,7 @@ SWEEP_SECONDS = 60.0
 class Worker(Actor):
     """See messages.py for what it is told."""
 
-    feeders = ("pod_config", "pleg", "prober")
+    feeders = (POD_CONFIG, PLEG, PROBER)
 
     def __init__(
         self,
@@ -111,20 +116,20 @@ class Worker(Actor):
 
     async def _learn_allocatable(self) -> None:
         try:
-            found = await self.ask("container_manager", GetNodeResources(), NodeResources, timeout=30.0)
+            found = await self.ask(CONTAINER_MANAGER, GetNodeResources(), NodeResources, timeout=30.0)
         except AskError:
             return
         self.maker.allocatable = found.allocatable
 
-    async def on_hello(self, name: str) -> None:
-        if name in ("status_manager", "prober"):
+    async def on_hello(self, name: ActorName) -> None:
+        if name in (STATUS_MANAGER, PROBER):
             for driver in self.drivers.values():
                 driver.publish(again=True)
             for uid in self._parked:
                 self._tell_parked(uid)
-        if name == "container_manager":
+        if name == CONTAINER_MANAGER:
             self._reaffirm()
-        if name == "volume_manager":
+        if name == VOLUME_MANAGER:
             for driver in self.drivers.values():
                 driver.renew_volumes(again=True)
         if name in KNOWERS:
@@ -135,7 +140,7 @@ class Worker(Actor):
         """A new container manager knows of nobody on the node: what was admitted stays so, and is counted first."""
         for uid, driver in self.drivers.items():
             if driver.in_ledger:
-                self.tell("container_manager", AdmitPod(uid, driver.data, running=True), deadline=30.0)
+                self.tell(CONTAINER_MANAGER, AdmitPod(uid, driver.data, running=True), deadline=30.0)
 
     # -- what is wanted -------------------------------------------------------------------------------------------
     @on(DesiredPods)
@@ -215,7 +220,7 @@ class Worker(Actor):
         """Leave a pod alone that was in hand when three incarnations died; its containers go on as they are."""
         if uid not in self._parked:
             self.log.error("pod %s is parked: its last %d handlings ended this worker", uid, QUARANTINE.crashes)
-            self.tell("pod_config", PodPoisons(uid, QUARANTINE.crashes))
+            self.tell(POD_CONFIG, PodPoisons(uid, QUARANTINE.crashes))
         self._parked[uid] = data
         self._tell_parked(uid)
 
@@ -228,9 +233,7 @@ class Worker(Actor):
         except ObjectError:
             names = []
         waiting = {name: Waiting("CrashLoopBackOff", text) for name in names}
-        self.tell(
-            "status_manager", PodObserved(uid, data, "running", waiting=waiting, reason="CrashLoop", message=text)
-        )
+        self.tell(STATUS_MANAGER, PodObserved(uid, data, "running", waiting=waiting, reason="CrashLoop", message=text))
 
     # -- what the runtime has -------------------------------------------------------------------------------------
     @on(RuntimePods)

@@ -7,7 +7,6 @@ from typing import Literal
 from actors.api_clients.messages import RecordEvent
 from actors.shared.kube.pod import Pod
 
-EVENT_CLIENT = "api_clients/event_client"
 MAX_TEXT = 1024
 
 

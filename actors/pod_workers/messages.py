@@ -6,12 +6,35 @@ each message says what is wanted or seen now, and may be repeated or skipped for
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
+from zlib import crc32
 
 import msgspec
 
 from actors.shared.cri.model import PodRuntime
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+_WORKER: Final = "pod_workers/worker/"
+
+
+def pod_worker(number: int) -> ActorName:
+    """The pod worker with this number, from 0."""
+    return ActorName(f"{_WORKER}{number}")
+
+
+def pod_workers(workers: int) -> list[ActorName]:
+    """All pod workers of an agent that has so many."""
+    return [pod_worker(number) for number in range(workers)]
+
+
+def worker_of(uid: str, workers: int) -> ActorName:
+    """The pod worker that drives the pod with this UID: anybody can compute it, so nobody routes."""
+    return pod_worker(crc32(uid.encode()) % workers)
+
+
+def is_pod_worker(name: str) -> bool:
+    return name.startswith(_WORKER)
 
 
 class PodOperation(Message, frozen=True):

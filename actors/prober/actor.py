@@ -10,16 +10,16 @@ import random
 import time
 from typing import TypedDict, cast
 
-from actors.api_clients.messages import RecordEvent
-from actors.pod_workers.messages import KnownPods, ProbeVerdict
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.pod_workers.messages import KnownPods, ProbeVerdict, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.kube import codec
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import worker_of
 from actors.shared.tracing.start import begin
-from actors.status_manager.messages import ProbeResult
+from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
+from supervision.addresses import ActorName
 from supervision.protocol import Hello
 
 from .exec_probe import ExecProbes, Runtime
@@ -34,7 +34,6 @@ from .track import Key, Track
 
 TRIES = 3
 """At once, when the probe itself errs."""
-STATUS = "status_manager"
 _TYPES = {"readiness": "Readiness", "liveness": "Liveness", "startup": "Startup"}
 _RESULTS = {"success": "successful", "failure": "failed", "error": "unknown"}
 
@@ -75,8 +74,8 @@ class Prober(Actor):
 
     async def on_start(self) -> None:
         hello = Hello(self.name, self.incarnation)
-        for index in range(self.agent.workers):
-            self.tell(f"pod_workers/worker/{index}", hello)
+        for worker in pod_workers(self.agent.workers):
+            self.tell(worker, hello)
 
     # -- what there is to probe -----------------------------------------------------------------------------------
     @on(ProbedPod)
@@ -244,7 +243,7 @@ class Prober(Actor):
             kind="Pod", namespace=meta.namespace, name=meta.name, uid=meta.uid, type="Warning", reason=reason,
             message=f"{_TYPES[track.kind]} {text}"[:1024], field=f"spec.{kind}{{{name}}}",
         )  # fmt: skip
-        self.tell("api_clients/event_client", event)
+        self.tell(EVENT_CLIENT, event)
 
     # -- what is told ---------------------------------------------------------------------------------------------
     def _report(self, known: _Known, track: Track, text: str = "") -> None:
@@ -256,7 +255,7 @@ class Prober(Actor):
 
     def _tell_status(self, uid: str, track: Track, streak: Streak) -> None:
         if streak.result is not None:
-            self.tell(STATUS, ProbeResult(uid, track.container.name, track.facts.id, track.kind, streak.result))
+            self.tell(STATUS_MANAGER, ProbeResult(uid, track.container.name, track.facts.id, track.kind, streak.result))
 
     def _tell_worker(self, uid: str, track: Track, streak: Streak, text: str = "") -> None:
         if streak.result is not None and track.kind != "readiness":
@@ -270,12 +269,12 @@ class Prober(Actor):
             if track.streak.held and track.facts.running and not (track.kind == "startup" and track.facts.started):
                 self._tell_worker(known.message.uid, track, track.streak)
 
-    async def on_hello(self, name: str) -> None:
+    async def on_hello(self, name: ActorName) -> None:
         for uid, known in self._pods.items():
             if name == worker_of(uid, self.agent.workers):
                 known.named = False
             for track in known.tracks.values():
-                if name == STATUS:
+                if name == STATUS_MANAGER:
                     self._tell_status(uid, track, track.streak)
                 elif name == worker_of(uid, self.agent.workers):
                     self._tell_worker(uid, track, track.streak)

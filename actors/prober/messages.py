@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+PROBER: Final = ActorName("prober")
 
 
 class ProbedContainer(msgspec.Struct, frozen=True):

@@ -16,13 +16,14 @@ from typing import Final, cast
 
 from msgspec.structs import replace
 
-from actors.api_clients.messages import NodeProblem, node_event
-from actors.pod_workers.messages import KillPod
+from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodeProblem, node_event
+from actors.container_manager.messages import CONTAINER_MANAGER
+from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import Window, fitted, seconds_in_all, windows
-from actors.shared.kube.pods import worker_of
-from actors.status_manager.messages import GetLivePods, LivePod, LivePods
+from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePod, LivePods
 from supervision.actor import Actor, AskError
+from supervision.addresses import ActorName
 from supervision.complaints import Complaints
 
 from .logind import DROP_IN_DIR, Logind, LogindError
@@ -42,8 +43,6 @@ DELAY_PAUSES: Final = (0.1, 0.2, 0.4, 0.8, 1.6)
 REASON: Final = "Terminated"
 MESSAGE: Final = "Pod was terminated in response to imminent node shutdown."
 NOT_READY: Final = "node is shutting down"
-HEARTBEAT: Final = "api_clients/heartbeat_client"
-MANAGER: Final = "container_manager"
 
 
 class ShutdownManager(Actor):
@@ -80,7 +79,7 @@ class ShutdownManager(Actor):
         self.every(REPEAT_SECONDS, self._settle)
         self.start_task(self._watch(), "logind")
 
-    async def on_hello(self, name: str) -> None:
+    async def on_hello(self, name: ActorName) -> None:
         self._tell()
 
     # -- logind -------------------------------------------------------------------------------------------------------
@@ -213,7 +212,7 @@ class ShutdownManager(Actor):
 
     async def _pods(self) -> LivePods:
         try:
-            found = await self.ask("status_manager", GetLivePods(), LivePods, timeout=LOOK_SECONDS * 5)
+            found = await self.ask(STATUS_MANAGER, GetLivePods(), LivePods, timeout=LOOK_SECONDS * 5)
         except AskError as error:
             self._complaints.say("pods", f"it is not known which pods there are: {error}")
             return LivePods([], complete=False)
@@ -265,13 +264,13 @@ class ShutdownManager(Actor):
         active = self._active or self._presumed
         if not (active or self._asked):
             return  # nobody acts on what is not known
-        self.tell(MANAGER, NodeShutdown(active, list(self._journal.last.pods)), deadline=30.0)
-        self.tell(HEARTBEAT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
+        self.tell(CONTAINER_MANAGER, NodeShutdown(active, list(self._journal.last.pods)), deadline=30.0)
+        self.tell(HEARTBEAT_CLIENT, NodeProblem("shutdown", NOT_READY if active else ""), deadline=30.0)
 
     def _record(self, what: str) -> None:
         if not self._agent.standalone:
             event = node_event(self._agent.node_name, "Shutdown", f"Shutdown manager detected {what} event")
-            self.tell("api_clients/event_client", event, deadline=60.0)
+            self.tell(EVENT_CLIENT, event, deadline=60.0)
 
     def _count(self) -> None:
         last = self._journal.last

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+SHUTDOWN_MANAGER: Final = ActorName("shutdown_manager")
 
 
 class NodeShutdown(Message, frozen=True):

@@ -14,16 +14,16 @@ from typing import Any, cast
 
 import msgspec
 
-from actors.api_clients.messages import GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import KnownPods, pod_workers, worker_of
+from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container as Runtime
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import host_ips, host_ips_without_node
 from actors.shared.kube.pod import PodStatus
-from actors.shared.kube.pods import worker_of
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, Address, AskError, on
 from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
@@ -49,7 +49,6 @@ from .pod_metrics import PodMetrics
 from .pod_status import ENDED, Node, Observation
 from .pod_status import compute as computed
 from .start_latency import StartLatency
-from .writer import KUBE_CLIENT
 
 OLD_NS = 10_000_000_000
 """A container that started this long before the agent keeps its readiness until it is probed."""
@@ -102,7 +101,7 @@ class StatusManager(Actor):
         if self._memory.problem:
             self.log.warning("probe results of before: %s", self._memory.problem)
         hello = Hello(self.name, self.incarnation)
-        for feeder in (*(f"pod_workers/worker/{index}" for index in range(agent.workers)), "prober"):
+        for feeder in (*pod_workers(agent.workers), PROBER):
             self.tell(feeder, hello)
         self.after(STRANGER_SECONDS, self._forget_strangers)
         if not agent.standalone:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_config.messages import SourcePod, SourcePods
+from actors.pod_workers.messages import pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.feed import FeedOrder
@@ -30,7 +31,7 @@ class Joined:
         self.writer = Writer(manager, agent.node_name)
         self._order = FeedOrder(manager.monotonic)
         self._terminating = TerminatingWatch()
-        self._silent = {f"pod_workers/worker/{index}" for index in range(agent.workers)}
+        self._silent = set(pod_workers(agent.workers))
         """Workers that have not told all their pods yet."""
         self._alone: set[str] = set()
         """UIDs of mirror pods that had no static pod the last time."""
@@ -135,4 +136,4 @@ class Joined:
             kind="Pod", namespace=meta.namespace, name=meta.name, uid=pod.uid,
             type="Warning", reason=reason, message=text[:1024],
         )  # fmt: skip
-        self._manager.tell("api_clients/event_client", event)
+        self._manager.tell(EVENT_CLIENT, event)

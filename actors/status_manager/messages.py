@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import ResourceRequirements
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+STATUS_MANAGER: Final = ActorName("status_manager")
 
 
 class Waiting(msgspec.Struct, frozen=True):

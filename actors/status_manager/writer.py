@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
 from actors.shared.kube import codec
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.pod import PodStatus
@@ -25,7 +25,6 @@ from .mirror import is_mirror_of, mirror_pod
 if TYPE_CHECKING:
     from .actor import StatusManager
 
-KUBE_CLIENT: Final = "api_clients/kube_client"
 CALL_SECONDS: Final = 10.0
 NODE_SECONDS: Final = 0.5
 """A node that is about to register is soon there."""

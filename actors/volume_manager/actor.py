@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any, cast
 
 from actors.api_clients.messages import ObjectState
-from actors.pod_workers.messages import KnownPods, VolumesMayWork
+from actors.pod_workers.messages import KnownPods, VolumesMayWork, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import full_name, worker_of
+from actors.shared.kube.pods import full_name
 from supervision.actor import Actor, Address, DisposableError, DisposableTimeout, on
 from supervision.protocol import Hello
 
@@ -117,8 +117,8 @@ class VolumeManager(Actor):
             self.log.info("%d mounts of %d pods are there from before", len(mounts), len(self._present()))
 
     def _ask_workers(self) -> None:
-        for index in range(self._agent.workers):
-            self.tell(f"pod_workers/worker/{index}", Hello(self.name, self.incarnation), deadline=30.0)
+        for worker in pod_workers(self._agent.workers):
+            self.tell(worker, Hello(self.name, self.incarnation), deadline=30.0)
 
     # -- making -----------------------------------------------------------------------------------------------------
     @on(MountVolumes)
@@ -206,7 +206,7 @@ class VolumeManager(Actor):
     def _renew_soon(self, uid: str) -> None:
         if uid in self._waiting:
             # its worker waits, and asks again later than it need
-            self.tell(f"pod_workers/worker/{worker_of(uid, self._agent.workers)}", VolumesMayWork(uid))
+            self.tell(worker_of(uid, self._agent.workers), VolumesMayWork(uid))
         elif uid not in self._renewing:
             self._renewing.add(uid)
             self.start_task(self._renew(uid), f"renew {uid}")

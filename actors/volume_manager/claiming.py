@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api
 from actors.shared.kube.pod import Pod
@@ -20,7 +20,6 @@ from supervision.errors import UNREADABLE
 from .claims import Claim, ClaimError, Found, PersistentVolume, check_claim, claim_name, judge_volume
 from .layout import PLUGINS
 
-KUBE_CLIENT: Final = "api_clients/kube_client"
 CALL_SECONDS: Final = 12.0
 _FILE: Final = "claims.json"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
+from supervision.addresses import ActorName
 from supervision.message import Message
+
+VOLUME_MANAGER: Final = ActorName("volume_manager")
 
 
 class MountVolumes(Message, frozen=True):

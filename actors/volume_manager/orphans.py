@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from actors.shared.kube.pods import worker_of
+from actors.pod_workers.messages import worker_of
 
 GRACE_SECONDS = 10.0
 

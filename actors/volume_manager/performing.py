@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
-from actors.api_clients.messages import RecordEvent
-from actors.container_manager.messages import GetNodeResources, NodeResources
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
@@ -176,7 +176,7 @@ class Performing:
             if not agent.standalone:
                 name, reason = agent.node_name, "PossibleMemoryBackedVolumesOnDisk"
                 event = RecordEvent(kind="Node", name=name, uid=name, type="Warning", reason=reason, message=_ON_DISK)
-                self._actor.tell("api_clients/event_client", event, deadline=60.0)
+                self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
         return ""
 
     async def node_memory(self) -> int:
@@ -187,7 +187,7 @@ class Performing:
         """What pods of this node may use; nothing when the container manager does not tell."""
         if not self._allocatable:
             try:
-                answer = await self._actor.ask("container_manager", GetNodeResources(), NodeResources, timeout=2.0)
+                answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), NodeResources, timeout=2.0)
             except AskError:
                 return {}
             self._allocatable = answer.allocatable

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError
 from actors.shared.linux.beneath import UnsafePathError
@@ -24,7 +24,6 @@ from .content import ContentError, Given, TokenWanted
 from .downward import DownwardError
 from .service_tokens import ServiceTokens
 
-KUBE_CLIENT: Final = "api_clients/kube_client"
 OBJECT_SECONDS: Final = 5.0
 CALL_SECONDS: Final = 15.0
 _ANYBODY: Final = 0o777

@@ -22,6 +22,7 @@ from typing import Any, Final, NoReturn
 
 from .. import wire
 from ..actor import Actor, Address
+from ..addresses import ActorName
 from ..channel import Channel, Flusher
 from ..errors import AskError
 from ..inbox import Inbox, serve
@@ -35,7 +36,7 @@ from ..uplink import Uplink
 from ..wire import Frame
 
 log = logging.getLogger("fork_server")
-NAME: Final = "rehearsal"
+NAME: Final = ActorName("rehearsal")
 _ROUNDS: Final = 8
 """A function is specialised after it was called some eight times."""
 _SECONDS: Final = 2.0
@@ -139,7 +140,7 @@ class _Inbox(Inbox):
 class _StandIn:
     """In the place of an actor's process."""
 
-    name = NAME
+    name: str = NAME
 
     def __init__(self, names: Names, status_entry: StatusEntry) -> None:
         self.loop = asyncio.get_running_loop()

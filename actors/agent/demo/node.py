@@ -21,7 +21,7 @@ from actors.container_runtime.instance import Instance
 from actors.shared.config.agent import Agent
 from actors.shared.config.loading import load
 from actors.shared.linux import mountinfo
-from actors.status_manager.messages import GetPods, Pods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from supervision.client import Client
 from supervision.errors import AskError
 from supervision.fork_server.lock import AlreadyRunning, Lock
@@ -164,7 +164,7 @@ class Node:
 
     def _ask_pods(self) -> Pods | None:
         try:
-            return self._client().ask(GetPods(), Pods, name="status_manager", timeout=ANSWER_SECONDS)
+            return self._client().ask(GetPods(), Pods, name=STATUS_MANAGER, timeout=ANSWER_SECONDS)
         except (AskError, OSError):
             return None
 

@@ -16,18 +16,23 @@ from typing import Any, Final
 
 from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
-from actors.cert_manager.messages import NodeAddresses
-from actors.pleg.messages import PodNetwork
+from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
+from actors.container_manager.messages import CONTAINER_MANAGER
+from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.config.version import git_version
 from actors.shared.kube.node_addresses import Host, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
+from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
+from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Address, on
+from supervision.addresses import ActorName
 from supervision.complaints import Complaints
 from supervision.protocol import Hello
 
+from ..messages import EVENT_CLIENT
 from .lease import JITTER, renew_seconds
 from .lease_renewal import LeaseKeeper
 from .node_events import NodeEvents, condition_event
@@ -47,13 +52,12 @@ FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
 """So often, for so long at most, a new node is looked at until it is ready."""
 DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
-EVENTS: Final = "api_clients/event_client"
 
 
 class HeartbeatClient(ApiActor):
     """Node, node status, lease. Its state is the API's."""
 
-    feeders = ("cert_manager", "pleg", "container_manager", "volume_manager")
+    feeders = (CERT_MANAGER, PLEG, CONTAINER_MANAGER, VOLUME_MANAGER)
 
     def __init__(
         self,
@@ -78,7 +82,7 @@ class HeartbeatClient(ApiActor):
         if not self.agent.standalone:
             self._prepare()
             if windows(self.agent.config):
-                self.tell("shutdown_manager", Hello(self.name, self.incarnation), deadline=30.0)
+                self.tell(SHUTDOWN_MANAGER, Hello(self.name, self.incarnation), deadline=30.0)
         await super().on_start()
 
     def _prepare(self) -> None:
@@ -109,8 +113,8 @@ class HeartbeatClient(ApiActor):
         self.every(renew_seconds(duration), keeper.renew, jitter=JITTER, immediately=True)
         self.start_task(self._join(), "registration")
 
-    async def on_hello(self, name: str) -> None:
-        if name == "cert_manager" and (self._addresses.ips or self._addresses.names):
+    async def on_hello(self, name: ActorName) -> None:
+        if name == CERT_MANAGER and (self._addresses.ips or self._addresses.names):
             self.tell(name, self._addresses)
 
     # -- what it is told ----------------------------------------------------------------------------------------------
@@ -209,7 +213,7 @@ class HeartbeatClient(ApiActor):
         for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
             self._record(event)
         if cidr := pod_cidr(node):
-            self.tell("pleg", PodNetwork(cidr), deadline=60.0)
+            self.tell(PLEG, PodNetwork(cidr), deadline=60.0)
         return self._compute(node)
 
     def _compute(self, node: Json) -> Computed:
@@ -253,11 +257,11 @@ class HeartbeatClient(ApiActor):
         told = NodeAddresses(ips, names)
         if told != self._addresses:
             self._addresses = told
-            self.tell("cert_manager", told, deadline=60.0)
+            self.tell(CERT_MANAGER, told, deadline=60.0)
 
     # -- what is said -------------------------------------------------------------------------------------------------
     def _record(self, event: RecordEvent) -> None:
-        self.tell(EVENTS, event, deadline=60.0)
+        self.tell(EVENT_CLIENT, event, deadline=60.0)
 
     def _lease_failed(self, error: ApiError) -> None:
         self.metrics.count("troupelet_lease_failures_total")

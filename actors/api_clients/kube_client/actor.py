@@ -14,10 +14,14 @@ import msgspec
 
 from actors.api_clients.api_actor import ApiActor, client_limits
 from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, GetServices, ObjectRef, ObjectState, Services
-from actors.config_controller.messages import ConfigMapAssigned
+from actors.config_controller.messages import CONFIG_CONTROLLER, ConfigMapAssigned
+from actors.pod_config.messages import POD_CONFIG
 from actors.shared.api.errors import ApiError
 from actors.shared.kube import codec
+from actors.status_manager.messages import STATUS_MANAGER
+from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Address, on
+from supervision.addresses import ActorName
 from supervision.backoff import BackoffPolicy
 from supervision.errors import UNREADABLE
 
@@ -106,10 +110,10 @@ class KubeClient(ApiActor):
         if self.objects is not None:
             self.objects.wake()
 
-    async def on_hello(self, name: str) -> None:
-        if name in ("pod_config", "status_manager"):
+    async def on_hello(self, name: ActorName) -> None:
+        if name in (POD_CONFIG, STATUS_MANAGER):
             self.pods.tell_all(name)
-        elif name in ("volume_manager", "config_controller") and self.objects is not None:
+        elif name in (VOLUME_MANAGER, CONFIG_CONTROLLER) and self.objects is not None:
             self.objects.tell_all()
 
     # -- pods ---------------------------------------------------------------------------------------------------------
@@ -137,7 +141,7 @@ class KubeClient(ApiActor):
     def _object_changed(self, state: ObjectState) -> None:
         if self._assigned is not None and self._assigned.ref == state.ref:
             self._tell_assigned(self._assigned, state)
-        self.tell("volume_manager", state)
+        self.tell(VOLUME_MANAGER, state)
 
     def _node_changed(self) -> None:
         body = self.node.objects.get(("", self.agent.node_name))
@@ -160,14 +164,14 @@ class KubeClient(ApiActor):
         before, self._assigned, self._unread = self._assigned, wanted, False
         objects.refer(NODE, {wanted.ref: True} if wanted is not None else {})
         if wanted is None:
-            self.tell("config_controller", ConfigMapAssigned())
+            self.tell(CONFIG_CONTROLLER, ConfigMapAssigned())
         elif before is not None and before.ref == wanted.ref:
             # another key of what is known already
             objects.tell_all()
 
     def _tell_assigned(self, wanted: Assignment, state: ObjectState) -> None:
         try:
-            self.tell("config_controller", assigned(wanted, state))
+            self.tell(CONFIG_CONTROLLER, assigned(wanted, state))
         except ValueError as error:
             self.log.error("the assigned configuration cannot be used: %s", error)
 

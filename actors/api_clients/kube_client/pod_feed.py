@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from actors.pod_config.messages import SourcePod, SourcePods
+from actors.pod_config.messages import POD_CONFIG, SourcePod, SourcePods
 from actors.shared.api.errors import ApiError
 from actors.shared.kube.names import SOURCE_API
+from actors.status_manager.messages import STATUS_MANAGER
+from supervision.addresses import ActorName
 from supervision.message import Message
 
-CONSUMERS: Final = ("pod_config", "status_manager")
+CONSUMERS: Final = (POD_CONFIG, STATUS_MANAGER)
 
 if TYPE_CHECKING:
     from actors.shared.api.reflector import Item
@@ -33,7 +35,7 @@ class PodFeed:
     def __init__(
         self,
         owner: Owner,
-        tell: Callable[[str, Message], None],
+        tell: Callable[[ActorName, Message], None],
         seen: Callable[[Item], None],
         gone: Callable[[set[str]], None],
     ) -> None:
@@ -76,7 +78,7 @@ class PodFeed:
         self._owner.answered()
 
     # -- telling ------------------------------------------------------------------------------------------------------
-    def tell_all(self, name: str) -> None:
+    def tell_all(self, name: ActorName) -> None:
         """The whole list, once there is one."""
         if self.synced:
             pods = [item.data for item in self.pods.values()]

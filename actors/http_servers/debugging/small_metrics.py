@@ -9,6 +9,7 @@ from actors.http_servers.exposition import actor_numbers
 from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.handler import SCRAPE_SECONDS, Handler, find_tree
+from actors.prober.messages import PROBER
 from supervision.actor import AskError
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
@@ -19,7 +20,7 @@ async def probes(handler: Handler) -> None:
     """What the prober counts, through its restarts."""
     numbers: actor_numbers.Numbers = handler.application.settings["numbers"]
     try:
-        numbers.take(await handler.actor.ask("prober", GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
+        numbers.take(await handler.actor.ask(PROBER, GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
     except AskError:
         pass  # it is being replaced: its last numbers
     text = actor_numbers.text([sample for sample in numbers.samples() if sample.name.startswith(PROBES)])

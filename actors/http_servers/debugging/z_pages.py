@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from actors.config_controller.messages import Flagz, GetFlagz
+from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.http_servers.serving.handler import ASK_SECONDS, Handler, find_tree
 from supervision.actor import AskError
 
@@ -42,7 +42,7 @@ async def statusz(handler: Handler) -> None:
 
 async def _flagz(handler: Handler) -> Flagz | None:
     try:
-        return await handler.actor.ask("config_controller", GetFlagz(), Flagz, timeout=ASK_SECONDS)
+        return await handler.actor.ask(CONFIG_CONTROLLER, GetFlagz(), Flagz, timeout=ASK_SECONDS)
     except AskError as error:
         handler.refuse(503, f"config_controller: {error}")
         return None

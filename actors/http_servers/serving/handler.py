@@ -15,7 +15,7 @@ from typing import Any, cast
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler
 
-from actors.config_controller.messages import Configz, GetConfigz
+from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, GetConfigz
 from actors.http_servers.access.gates import Gate
 from actors.http_servers.container_logs.log_file import LogPlace, LogRefused, find_log
 from actors.http_servers.container_logs.query import LogQuery, QueryError, parse_query
@@ -26,8 +26,9 @@ from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.stats import disk
 from actors.shared.tracing.tracer import OFF, Tracer
-from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.actor import Actor, AskError
+from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricsSnapshot, Tree
 
 from . import health_checks, request_spans
@@ -162,7 +163,7 @@ class PodList(Handler):
 
     async def get(self) -> None:
         try:
-            pods = await self.actor.ask("status_manager", GetPods(), Pods, timeout=ASK_SECONDS)
+            pods = await self.actor.ask(STATUS_MANAGER, GetPods(), Pods, timeout=ASK_SECONDS)
         except AskError as error:
             self.refuse(503, f"status_manager: {error}")
             return
@@ -175,7 +176,7 @@ class ConfigzPage(Handler):
 
     async def get(self) -> None:
         try:
-            configz = await self.actor.ask("config_controller", GetConfigz(), Configz, timeout=ASK_SECONDS)
+            configz = await self.actor.ask(CONFIG_CONTROLLER, GetConfigz(), Configz, timeout=ASK_SECONDS)
         except AskError as error:
             self.refuse(503, f"config_controller: {error}")
             return
@@ -210,12 +211,12 @@ async def scrape(actor: Actor, numbers: actor_numbers.Numbers) -> list[Any]:
     if tree is None:
         return list(numbers.samples())
     names = [
-        state.name
+        ActorName(state.name)
         for state in tree.actors
         if state.state == "running" and state.kind != "program" and state.name != actor.name
     ]
 
-    async def one(name: str) -> None:
+    async def one(name: ActorName) -> None:
         try:
             numbers.take(await actor.ask(name, GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
         except AskError:
@@ -237,7 +238,7 @@ async def find_tree(actor: Actor) -> Tree | None:
 async def find_pod(actor: Actor, namespace: str, name: str) -> tuple[Pod, PodStatus]:
     """Raises LogRefused, AskError."""
     question = GetPodStatus(namespace=namespace, name=name)
-    found = await actor.ask("status_manager", question, PodStatusFound, timeout=ASK_SECONDS)
+    found = await actor.ask(STATUS_MANAGER, question, PodStatusFound, timeout=ASK_SECONDS)
     if not found.pod:
         raise LogRefused(404, f'pod "{name}" does not exist')
     try:

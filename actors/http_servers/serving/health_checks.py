@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from actors.pod_workers.messages import is_pod_worker
 from supervision.protocol import Tree
 
 STALE_SECONDS = 60.0
@@ -14,7 +15,7 @@ def syncloop(tree: Tree | None) -> str:
     """'' when every pod worker runs; else which does not."""
     if tree is None:
         return "the fork server does not answer"
-    workers = [actor for actor in tree.actors if actor.name.startswith("pod_workers/worker/")]
+    workers = [actor for actor in tree.actors if is_pod_worker(actor.name)]
     bad = [actor.name for actor in workers if actor.state != "running" or actor.heartbeat_age > STALE_SECONDS]
     if not workers:
         return "there is no pod worker"

@@ -19,7 +19,7 @@ from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.names import POD_UID_LABEL
 from actors.shared.kube.pod import ContainerStatus, Pod, PodStatus
 from actors.shared.kube.pods import find_container
-from actors.status_manager.messages import GetPodStatus, PodStatusFound
+from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
 from proto import cri_pb2 as cri
 from supervision.actor import AskError
 
@@ -120,7 +120,7 @@ class _Stream(Handler):
         """Raises Refused."""
         question = GetPodStatus(namespace=namespace, name=name)
         try:
-            answer = await self.actor.ask("status_manager", question, PodStatusFound, timeout=ASK_SECONDS)
+            answer = await self.actor.ask(STATUS_MANAGER, question, PodStatusFound, timeout=ASK_SECONDS)
         except AskError as error:
             raise Refused(503, f"status_manager: {error}") from None
         try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from actors.api_clients.messages import GetObject, GetServices, ObjectRef, ObjectState, Services
+from actors.api_clients.messages import KUBE_CLIENT, GetObject, GetServices, ObjectRef, ObjectState, Services
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.contents import config_map_texts, secret_data
@@ -18,7 +18,6 @@ from supervision.errors import UNREADABLE
 
 from .service_links import service_environment
 
-KUBE_CLIENT = "api_clients/kube_client"
 WAIT_SECONDS = 2.0
 ASK_SECONDS = 5.0
 

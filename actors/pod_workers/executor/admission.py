@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from actors.api_clients.messages import ObjectRef
-from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected
+from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.admission.node_fit import asks, read_node, unfit
 from actors.pod_workers.admission.node_support import Support, unsupported
 from actors.pod_workers.admission.sysctls import forbidden
@@ -16,7 +16,7 @@ from actors.pod_workers.pod.table import Event
 from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
-from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted
+from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
 
 from . import resizing
@@ -54,7 +54,7 @@ async def admit(driver: PodDriver) -> None:
     volumes = asyncio.ensure_future(mount(driver, pod))
     try:
         question = AdmitPod(driver.uid, driver.data, running=bool(alive(driver.runtime) or unborn(driver.runtime)))
-        answer = await driver.unless_leaving(driver.ask("container_manager", question, ADMIT_SECONDS))
+        answer = await driver.unless_leaving(driver.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
         if isinstance(answer, PodRejected):
             refuse(driver, answer.reason, answer.message)
             return
@@ -78,7 +78,7 @@ async def ask_why(driver: PodDriver) -> None:
     with the reason."""
     if windows(driver.worker.agent.config):
         question = AdmitPod(driver.uid, driver.data, over=True)
-        answer = await driver.unless_leaving(driver.ask("container_manager", question, ADMIT_SECONDS))
+        answer = await driver.unless_leaving(driver.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
         if not isinstance(answer, PodAdmitted):
             raise AskError("the shutdown of the node ends it")
 
@@ -117,7 +117,7 @@ async def mount(driver: PodDriver, pod: Pod) -> dict[str, str] | None:
     """Host paths of the volumes; None when they are not there yet."""
     if not pod.spec.volumes:
         return {}
-    answer = await driver.ask("volume_manager", MountVolumes(driver.uid, driver.data), VOLUME_SECONDS)
+    answer = await driver.ask(VOLUME_MANAGER, MountVolumes(driver.uid, driver.data), VOLUME_SECONDS)
     if isinstance(answer, VolumesMounted):
         return answer.paths
     if not isinstance(answer, VolumesFailed):

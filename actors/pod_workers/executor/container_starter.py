@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from actors.api_clients.messages import EVENT_CLIENT
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.admission.node_support import beyond_us
 from actors.pod_workers.containers import dns, env_files, files
@@ -33,7 +34,7 @@ from actors.pod_workers.containers.sandbox_config import Surroundings, sandbox_c
 from actors.pod_workers.containers.security import container_context
 from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError, StartFailed
-from actors.pod_workers.kubernetes_events import EVENT_CLIENT, pod_event
+from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.pod_actions import Start
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -44,7 +45,7 @@ from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container
-from actors.volume_manager.messages import BindSubPaths, SubPath, SubPathsBound, VolumesFailed
+from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError, Timer
 from supervision.message import Message
@@ -338,7 +339,7 @@ class Maker:
         if not items:
             return {}
         question = BindSubPaths(pod.metadata.uid, container.name, items, encode(pod))
-        answer = await self._actor.ask("volume_manager", question, Message, timeout=ASK_SECONDS)
+        answer = await self._actor.ask(VOLUME_MANAGER, question, Message, timeout=ASK_SECONDS)
         if isinstance(answer, SubPathsBound):
             return answer.paths
         raise ConfigError(answer.message if isinstance(answer, VolumesFailed) else "no answer about sub paths")

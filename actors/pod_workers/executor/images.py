@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from actors.api_clients.messages import ObjectRef, ObjectState
-from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.api_clients.messages import EVENT_CLIENT, ObjectRef, ObjectState
+from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.containers.api_objects import state_of
 from actors.pod_workers.errors import StartFailed
-from actors.pod_workers.kubernetes_events import EVENT_CLIENT, field_of, pod_event
+from actors.pod_workers.kubernetes_events import field_of, pod_event
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.container import Container
 from actors.shared.kube.contents import pull_secret
@@ -43,7 +43,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
     failures = 0
     while True:
         try:
-            answer = await actor.ask("image_manager", question, Message, timeout=IMAGE_SECONDS)
+            answer = await actor.ask(IMAGE_MANAGER, question, Message, timeout=IMAGE_SECONDS)
         except AskError as error:
             failures += 1
             if failures < IMAGE_TRIES:

@@ -19,15 +19,16 @@ from actors.pod_workers.phases.termination_plan import DEFAULT_GRACE_SECONDS
 from actors.pod_workers.pod import observation
 from actors.pod_workers.pod.table import Event, Stage, step
 from actors.pod_workers.pod.unfinished import Unfinished
-from actors.prober.messages import ProbedPod
+from actors.prober.messages import PROBER, ProbedPod
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import PodRuntime, is_running
 from actors.shared.cri.restarts import RESTARTING_ALL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
-from actors.status_manager.messages import PodObserved, Waiting
-from actors.volume_manager.messages import MountVolumes
+from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
+from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes
 from supervision.actor import AskError, DisposableError
+from supervision.addresses import ActorName
 from supervision.message import Message
 
 from . import admission, resizing, spans, synchronization, termination
@@ -132,7 +133,7 @@ class PodDriver:
         if any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes) or (
             again and any(one.csi or one.persistentVolumeClaim or one.ephemeral != msgspec.Raw() for one in volumes)
         ):
-            self.worker.tell("volume_manager", MountVolumes(self.uid, self.data), deadline=30.0)
+            self.worker.tell(VOLUME_MANAGER, MountVolumes(self.uid, self.data), deadline=30.0)
 
     def remove(self) -> None:
         """No source has it any more."""
@@ -330,7 +331,7 @@ class PodDriver:
     def wait_for_all(self, reason: str, message: str) -> None:
         self.waiting = {container.name: Waiting(reason, message) for container in self.the_pod().spec.containers}
 
-    async def ask(self, name: str, question: Message, seconds: float) -> Message:
+    async def ask(self, name: ActorName, question: Message, seconds: float) -> Message:
         return await self.worker.ask(name, question, Message, timeout=seconds)
 
     # -- shared ---------------------------------------------------------------------------------------------------
@@ -390,8 +391,8 @@ class PodDriver:
         observed = observation.observed(self, self.reason)
         if again or not observation.same(self._observed, observed):
             self._observed = observed
-            self.worker.tell("status_manager", observed)
+            self.worker.tell(STATUS_MANAGER, observed)
         probed = observation.probed(self)
         if probed is not None and (again or probed != self._probed):
             self._probed = probed
-            self.worker.tell("prober", probed)
+            self.worker.tell(PROBER, probed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected, ResizePod
+from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected, ResizePod
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.termination_plan import plan
 from actors.shared.cri.errors import CriError
@@ -100,7 +100,7 @@ async def _allocate(driver: PodDriver, desired: Pod) -> None:
     answer: Message = PodRejected(driver.uid, "Infeasible", SWAPPED)
     if not _swapped(driver, desired):
         question = ResizePod(driver.uid, data, driver.data)
-        answer = await driver.unless_leaving(driver.ask("container_manager", question, ASK_SECONDS))
+        answer = await driver.unless_leaving(driver.ask(CONTAINER_MANAGER, question, ASK_SECONDS))
     if driver.resizing.desired is not desired:
         return  # asked for something else meanwhile
     if isinstance(answer, PodRejected):
@@ -170,7 +170,7 @@ async def _actuate(driver: PodDriver) -> None:
         driver.again(state.error)  # and meanwhile the pod is cared for as it is
         return
     # the cgroup of the pod, which had the larger of both limits until now
-    driver.worker.tell("container_manager", AdmitPod(driver.uid, driver.data, running=True), deadline=30.0)
+    driver.worker.tell(CONTAINER_MANAGER, AdmitPod(driver.uid, driver.data, running=True), deadline=30.0)
     state.under_way, state.error = False, ""
     ids = {ran.id for ran in driver.runtime.containers} if driver.runtime is not None else set()
     state.actuated = {key: value for key, value in state.actuated.items() if key in ids}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from actors.container_manager.messages import PodReleased, ReleasePod, StopCounting
+from actors.container_manager.messages import CONTAINER_MANAGER, PodReleased, ReleasePod, StopCounting
 from actors.pod_workers.containers import files
 from actors.pod_workers.garbage import container_gc
 from actors.pod_workers.phases.termination_plan import Ending, alive, end_all, plan, unborn
@@ -14,7 +14,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
-from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
+from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, VolumesFailed, VolumesUnmounted
 
 from . import spans
 
@@ -86,8 +86,8 @@ async def stop_all(driver: PodDriver, runtime: PodRuntime, pod: Pod | None, grac
 
 async def clean(driver: PodDriver) -> None:
     """Give back resources, volumes and the cgroup."""
-    driver.worker.tell("container_manager", StopCounting(driver.uid))
-    answer = await driver.ask("volume_manager", UnmountVolumes(driver.uid), VOLUME_SECONDS)
+    driver.worker.tell(CONTAINER_MANAGER, StopCounting(driver.uid))
+    answer = await driver.ask(VOLUME_MANAGER, UnmountVolumes(driver.uid), VOLUME_SECONDS)
     if not isinstance(answer, VolumesUnmounted):
         text = answer.message if isinstance(answer, VolumesFailed) else type(answer).__name__
         driver.worker.event(driver, "Warning", "FailedUnmount", text)
@@ -95,7 +95,7 @@ async def clean(driver: PodDriver) -> None:
         return
     driver.unmounted = True
     driver.publish()
-    released = await driver.ask("container_manager", ReleasePod(driver.uid), RELEASE_SECONDS)
+    released = await driver.ask(CONTAINER_MANAGER, ReleasePod(driver.uid), RELEASE_SECONDS)
     if isinstance(released, PodReleased) and released.message:
         driver.worker.log.info("pod %s: its cgroup: %s", driver.label, released.message)
     driver.in_ledger = False

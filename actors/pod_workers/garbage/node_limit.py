@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
+from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
 from actors.pod_workers.containers import files
 from actors.shared.cri.errors import CriError
 from supervision.actor import AskError
@@ -31,7 +31,7 @@ def is_needed(flags: Mapping[str, Any]) -> bool:
 async def bound(worker: Worker) -> None:
     """To be called each minute."""
     try:
-        found = await worker.ask("pleg", GetRuntimePods(), RuntimeSnapshot, timeout=_ASK_SECONDS)
+        found = await worker.ask(PLEG, GetRuntimePods(), RuntimeSnapshot, timeout=_ASK_SECONDS)
     except AskError:
         return
     policy, now = container_gc.policy_of(worker.agent.flags), worker.clock()

@@ -13,7 +13,8 @@ from pathlib import Path
 from actors.pod_workers.containers import files
 from actors.shared.config.agent import Agent
 from actors.shared.config.paths import DEFAULT_ROOT_DIR
-from actors.shared.kube.pods import worker_of
+
+from ..messages import worker_of
 
 DEFAULT_LOGS_DIR = "/var/log/pods"
 MIN_AGE_SECONDS = 120.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from zlib import crc32
 
 from .container import Container
 from .meta import Quantity
@@ -36,11 +35,6 @@ def is_mirror(pod: Pod) -> bool:
 def is_critical(pod: Pod) -> bool:
     """Static, mirror, or of system priority: admitted first, never evicted."""
     return is_static(pod) or is_mirror(pod) or (pod.spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY
-
-
-def worker_of(uid: str, workers: int) -> str:
-    """The tree name of the worker that drives this pod: anybody can compute it."""
-    return f"pod_workers/worker/{crc32(uid.encode()) % workers}"
 
 
 def is_sidecar(container: Container) -> bool:

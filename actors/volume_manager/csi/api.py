@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.contents import secret_data
 from actors.shared.kube.meta import Api, ObjectMeta
@@ -16,7 +16,6 @@ from supervision.actor import Actor, AskError
 from .errors import CsiError
 from .model import PERSISTENT, SecretName
 
-KUBE_CLIENT: Final = "api_clients/kube_client"
 CALL_SECONDS: Final = 12.0
 STORAGE: Final = "/apis/storage.k8s.io/v1"
 MERGE_PATCH: Final = "application/merge-patch+json"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from actors.api_clients.messages import VolumesInUse
+from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 REPUBLISH_SECONDS: Final = 60.0
-HEARTBEAT_CLIENT: Final = "api_clients/heartbeat_client"
 _STAGED: Final = "globalmount"
 _MOUNT: Final = "mount"
 Give = Callable[[str, int, bool], Awaitable[str]]

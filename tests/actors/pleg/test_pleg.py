@@ -11,11 +11,10 @@ from actors.api_clients.messages import RuntimeReport
 from actors.pleg import actor as module
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
 from actors.pleg.messages import GetRuntimePods, PodNetwork, RelistPod
-from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods
+from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import ContainerState
-from actors.shared.kube.pods import worker_of
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.cri_configs import container_config, sandbox_config

@@ -12,12 +12,11 @@ import pytest
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.manifest import read_manifest
 from actors.pod_config.messages import GetSources, PodPoisons, SourcePods
-from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation
+from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
-from actors.shared.kube.pods import worker_of
 from supervision.harness import Harness
 from supervision.protocol import Hello
 

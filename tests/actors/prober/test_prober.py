@@ -8,13 +8,12 @@ import random
 import time
 
 from actors.api_clients.messages import RecordEvent
-from actors.pod_workers.messages import KnownPods, ProbeVerdict
+from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.prober.actor import Prober
 from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import ExecResult
-from actors.shared.kube.pods import worker_of
 from actors.status_manager.messages import ProbeResult
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello

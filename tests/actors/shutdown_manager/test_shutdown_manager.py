@@ -11,11 +11,10 @@ import msgspec
 import pytest
 
 from actors.api_clients.messages import NodeProblem, RecordEvent
-from actors.pod_workers.messages import KillPod
+from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.kube.pods import worker_of
 from actors.shutdown_manager.actor import (
     LOOK_SECONDS,
     MESSAGE,

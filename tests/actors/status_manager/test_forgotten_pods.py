@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from actors.pod_workers.messages import KnownPods
-from actors.shared.kube.pods import worker_of
+from actors.pod_workers.messages import KnownPods, worker_of
 from actors.status_manager.joined import UPKEEP_SECONDS
 from actors.status_manager.messages import GetLivePods, GetPods
 from supervision.harness import Harness

@@ -9,9 +9,8 @@ import stat
 import pytest
 
 from actors.container_manager.messages import GetNodeResources, NodeResources
-from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
-from actors.shared.kube.pods import worker_of
 from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.messages import (

@@ -15,7 +15,7 @@ from actors.container_runtime import importing
 from actors.container_runtime.host import look
 from actors.container_runtime.instance import Instance
 from actors.container_runtime.prepare import prepare
-from actors.container_runtime.program import NAME, child_spec
+from actors.container_runtime.program import CONTAINER_RUNTIME, child_spec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.model import ContainerState
 from supervision.application import Application
@@ -35,7 +35,7 @@ def application(run_dir: Path) -> Application:
     base = run_dir.parent
     instance = Instance(root=f"{base}/root", state=f"{base}/run")
     tree = ChildSpec(name="root", children=(child_spec(instance, look(instance.root, os.environ.get(SEARCH, ""))),))
-    policies = {"root": Policy(), NAME: Policy(memory_mib=0, start_seconds=SECONDS)}
+    policies = {"root": Policy(), CONTAINER_RUNTIME: Policy(memory_mib=0, start_seconds=SECONDS)}
     incident_file = IncidentFile(base / "incidents")
     return Application(name="test", tree=tree, policies=policies, context="", run_dir=run_dir, incidents=incident_file)
 
@@ -79,14 +79,14 @@ async def started(runtime: RealRuntime, container: str) -> int:
 def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -> None:
     with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
         fork_server.wait_ready(SECONDS)
-        assert fork_server.tree()[NAME].kind == "program"
+        assert fork_server.tree()[CONTAINER_RUNTIME].kind == "program"
         container = asyncio.run(pod(runtime))
         before = asyncio.run(started(runtime, container))
-        fork_server.kill(NAME)
-        fork_server.wait_running(NAME, incarnation=2, timeout=SECONDS)
+        fork_server.kill(CONTAINER_RUNTIME)
+        fork_server.wait_running(CONTAINER_RUNTIME, incarnation=2, timeout=SECONDS)
         assert asyncio.run(started(runtime, container)) == before
         asyncio.run(pod(runtime))
-        assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [NAME]
+        assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [CONTAINER_RUNTIME]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -95,7 +95,7 @@ def test_it_ends_with_the_stage_and_pods_go_on_until_the_next_one(runtime: RealR
     fork_server.wait_ready(SECONDS)
     container = asyncio.run(pod(runtime))
     before = asyncio.run(started(runtime, container))
-    pid = fork_server.pid(NAME)
+    pid = fork_server.pid(CONTAINER_RUNTIME)
     fork_server.process.send_signal(number)
     fork_server.wait_end(30)
     fork_server.wait(lambda: not exists(pid), "containerd ends with the fork server")

@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.shared.kube.pods import worker_of
+from actors.pod_workers.messages import worker_of
 from actors.volume_manager.locks import PodLocks
 from actors.volume_manager.orphans import GRACE_SECONDS, Known, due, look
 

@@ -1,0 +1,12 @@
+"""Where the servers are reached. What they are told is in `messages.py` of those who tell it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from supervision.addresses import ActorName
+
+NODE_SERVER: Final = ActorName("http_servers/node_server")
+READ_ONLY_SERVER: Final = ActorName("http_servers/read_only_server")
+HEALTHZ_SERVER: Final = ActorName("http_servers/healthz_server")
+POD_RESOURCES_SERVER: Final = ActorName("http_servers/pod_resources_server")

@@ -1,0 +1,8 @@
+"""What an actor is addressed by: its name in the tree, written once, in the `messages.py` of its own package."""
+
+from __future__ import annotations
+
+from typing import NewType
+
+ActorName = NewType("ActorName", str)
+"""`pleg` or `pod_workers/worker/1`: always the incarnation that is in service."""
