@@ -1,8 +1,8 @@
 """The node's HTTPS server (:10250), and the read-only one (:10255) when it is configured.
 
-Standalone, a caller is known by a client certificate of the configured CA; without a CA there is nobody to trust, and
-everything but /healthz is refused. Certificates are swapped without a restart: each connection is made with the context
-of its moment.
+Standalone, a caller is known by a client certificate of the configured CA; without a CA nobody is, and everything but
+/healthz is refused. Certificates are replaced without a restart: a connection has the TLS context of the moment in
+which it was made.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.cert_manager.messages import CERT_MANAGER, GetServingCertificate, ServingCertificate
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.cri.client import CriClient
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, AskError, on
 
-from .access.gates import Anonymous, Anybody, ByApiServer, ByCertificate, Gate
+from .access.access import Access, CheckedAccess, OpenAccess
+from .access.authentication import Authenticator
+from .access.authorization import AlwaysAllow, Webhook
 from .access.reviews import Reviews
-from .serving import pages
+from .endpoints import ENDPOINTS
 from .serving.connections import BoundedServer
-from .serving.handler import application
-from .streaming import handlers
+from .serving.endpoint import permissions
+from .serving.routes import application
+from .serving.server_state import ServerState
 from .tls.context import ServerContext, plain_context, server_context
 
 RETRY_SECONDS = 5.0
 
 
 def prepare() -> None:
-    """Make what every start of a server makes: the patterns of its paths, OpenSSL's algorithms. For the fork server."""
+    """Make what each start of a server makes, in the fork server: the patterns of paths, OpenSSL's algorithms."""
     defaults = KubeletConfiguration()
-    routes = [*pages.harmless(), *handlers.routes(), *pages.debugging(defaults)]
-    application(Actor(), ByCertificate(), main=True, debugging=True, more=routes)
+    application(ServerState(Actor(), OpenAccess()), ENDPOINTS, defaults)
     plain_context(defaults)
 
 
 class _Server(Actor):
-    """What both servers share: listen, and try again while the port is taken."""
+    """What both servers share: they listen, and try again while the port is taken."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,8 +52,14 @@ class _Server(Actor):
     def agent(self) -> Agent:
         return cast(Agent, self.context)
 
-    def _begin_tracing(self) -> None:
+    async def on_start(self) -> None:
         self.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
+
+    async def _serve(self, access: Access, port: int, *, read_only: bool, tls: ServerContext | None = None) -> None:
+        state = ServerState(self, access, read_only=read_only, tracer=self.tracer)
+        routes = application(state, ENDPOINTS, self.agent.config)
+        self.server = state.connections = BoundedServer(routes, ssl_options=tls)
+        await self._listen(port)
 
     async def _listen(self, port: int) -> None:
         config = self.agent.config
@@ -69,12 +76,12 @@ class _Server(Actor):
 
 
 class NodeServer(_Server):
-    """`kubectl logs` and whoever scrapes or audits the node."""
+    """`kubectl logs` and `exec`, scrapers, and who audits the node."""
 
     feeders = (CERT_MANAGER,)
 
     async def on_start(self) -> None:
-        self._begin_tracing()
+        await super().on_start()
         self._version = 0
         self.start_task(self._first_certificate(), "certificate")
 
@@ -101,46 +108,30 @@ class NodeServer(_Server):
             self.log.error("the serving certificate or the client CA cannot be used, the last one stays: %s", error)
             return
         self._version = certificate.version
-        if self.server is not None:
-            cast(ServerContext, self.server.ssl_options).successor = context
-            self.server.ssl_options = context
-            self.log.info("serving certificate or client CA changed: new connections use it")
+        if self.server is None:
+            await self._serve(self._access(), self.agent.config.port, read_only=False, tls=context)
             return
-        config = self.agent.config
-        gate = self._gate()
-        paths = application(
-            self,
-            gate,
-            main=True,
-            debugging=config.enableDebuggingHandlers,
-            both=pages.harmless(),
-            more=[*handlers.routes(), *pages.debugging(config)],
-            tracer=self.tracer,
-            runtime=handlers.Runtime(self._runtime, config.streamingConnectionIdleTimeout),
-        )
-        self.server = paths.settings["server"] = BoundedServer(paths, ssl_options=context)
-        await self._listen(config.port)
+        cast(ServerContext, self.server.ssl_options).successor = context
+        self.server.ssl_options = context
+        self.log.info("serving certificate or client CA changed: new connections use it")
 
-    def _runtime(self) -> CriClient:
-        seconds = self.agent.config.runtimeRequestTimeout
-        return CriClient(self.agent.runtime_endpoint, request_seconds=seconds, tracer=self.tracer)
-
-    def _gate(self) -> Gate:
-        config = self.agent.config
-        authentication, authorization = config.authentication, config.authorization
+    def _access(self) -> Access:
+        authentication, authorization = self.agent.config.authentication, self.agent.config.authorization
+        anonymous = authentication.anonymous.enabled
         if self.agent.standalone:
-            return Anonymous() if authentication.anonymous.enabled else ByCertificate()
+            return CheckedAccess(Authenticator(anonymous=anonymous), AlwaysAllow(), health_is_open=True)
         reviews = Reviews(
             self._call,
             token_seconds=authentication.webhook.cacheTTL,
             allowed_seconds=authorization.webhook.cacheAuthorizedTTL,
             denied_seconds=authorization.webhook.cacheUnauthorizedTTL,
         )
-        return ByApiServer(
-            self.agent.node_name,
-            tokens=reviews if authentication.webhook.enabled else None,
-            permissions=reviews if authorization.mode == "Webhook" else None,
-            anonymous=authentication.anonymous.enabled,
+        tokens = reviews if authentication.webhook.enabled else None
+        webhook = Webhook(reviews, self.agent.node_name, permissions(ENDPOINTS))
+        return CheckedAccess(
+            Authenticator(tokens=tokens, anonymous=anonymous),
+            webhook if authorization.mode == "Webhook" else AlwaysAllow(),
+            health_is_open=False,
         )
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
@@ -151,12 +142,9 @@ class NodeServer(_Server):
 
 
 class ReadOnlyServer(_Server):
-    """Plain HTTP for what is harmless; only where readOnlyPort is set."""
+    """Plain HTTP for what is harmless, where readOnlyPort is set."""
 
     async def on_start(self) -> None:
-        self._begin_tracing()
-        config = self.agent.config
-        if config.readOnlyPort:
-            paths = application(self, Anybody(), main=False, debugging=False, both=pages.harmless(), tracer=self.tracer)
-            self.server = paths.settings["server"] = BoundedServer(paths)
-            await self._listen(config.readOnlyPort)
+        await super().on_start()
+        if self.agent.config.readOnlyPort:
+            await self._serve(OpenAccess(), self.agent.config.readOnlyPort, read_only=True)

@@ -1,1 +1,1 @@
-"""How a request is taken: limits on connections, the base of all handlers, routes, metrics and spans."""
+"""How a request is taken: limits on connections, the base of all handlers, routes, health checks, metrics, spans."""

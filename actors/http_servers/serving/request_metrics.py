@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Final
 
 from supervision.metrics import Metrics
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "PATCH", "PUT", "OPTIONS"})
-LONG_RUNNING: Final = frozenset({"exec", "attach", "portForward", "debug", "containerLogs"})
 OTHER: Final = "other"
-READ_WRITE, READ_ONLY = "readwrite", "readonly"
 BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds."""
 _REQUESTS: Final = "kubelet_http_requests_total"
@@ -18,26 +15,35 @@ _SECONDS: Final = "kubelet_http_requests_duration_seconds"
 _INFLIGHT: Final = "kubelet_http_inflight_requests"
 
 
-class Counting:
-    """Of one server; `kind` is READ_WRITE or READ_ONLY. `paths`: first words of those that it has."""
+def label(path: str) -> str:
+    """The first word of a path; two of those below /metrics, as in the reference. Pure."""
+    first, _, rest = path.lstrip("/").partition("/")
+    second = rest.partition("/")[0]
+    return f"{first}/{second}" if first == "metrics" and second else first
 
-    def __init__(self, metrics: Metrics, kind: str, paths: Collection[str]) -> None:
-        self.kind = kind
-        self._metrics, self._paths = metrics, frozenset(paths)
+
+class RequestMetrics:
+    """Of one server."""
+
+    def __init__(self, metrics: Metrics, *, read_only: bool) -> None:
+        self._metrics, self._server = metrics, "readonly" if read_only else "readwrite"
+        self._long_running: dict[str, bool] = {}
         self._inflight: dict[tuple[str, str], int] = {}
 
+    def add(self, prefix: str, *, long_running: bool) -> None:
+        """Make a path known; any other one is counted as `other`."""
+        self._long_running[label(prefix)] = long_running
+
     def labels(self, method: str, path: str) -> dict[str, str]:
-        """Pure. `path` as it came."""
-        first, _, rest = path.lstrip("/").partition("/")
-        known = first if first in self._paths else OTHER
-        second = rest.partition("/")[0]
-        if known == "metrics" and f"metrics/{second}" in self._paths:
-            known = f"metrics/{second}"
+        """`path` as it came."""
+        known = label(path)
+        if known not in self._long_running:
+            known = next((one for one in (known.partition("/")[0],) if one in self._long_running), OTHER)
         return {
-            "long_running": "true" if first in LONG_RUNNING else "false",
+            "long_running": "true" if self._long_running.get(known) else "false",
             "method": method if method in METHODS else OTHER,
             "path": known,
-            "server_type": self.kind,
+            "server_type": self._server,
         }
 
     def begin(self, labels: dict[str, str]) -> None:

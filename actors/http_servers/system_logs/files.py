@@ -16,18 +16,11 @@ from urllib.parse import quote
 
 import msgspec
 
+from actors.http_servers.serving.refused import Refused
 from actors.shared.linux.beneath import UnsafePathError, clean_relative, open_beneath
 
 _PLAIN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _NOT_THERE: Final = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXIO}
-
-
-class NotServed(Exception):
-    """HTTP status and text."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
 
 
 class Directory(msgspec.Struct, frozen=True):
@@ -46,21 +39,21 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 def look(root: str, path: str) -> Directory | Opened:
-    """`path` relative to the root, '' for the root itself. Raises NotServed."""
+    """`path` relative to the root, '' for the root itself. Raises Refused."""
     try:
         top = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
-        raise NotServed(404, "404 page not found") from None
+        raise Refused(404, "404 page not found") from None
     try:
         opened = open_beneath(top, "/".join(clean_relative(path.strip("/"))), flags=_PLAIN, links=True)
     except UnsafePathError:
-        raise NotServed(404, "404 page not found") from None
+        raise Refused(404, "404 page not found") from None
     except ValueError:
-        raise NotServed(400, "invalid URL path") from None
+        raise Refused(400, "invalid URL path") from None
     except OSError as error:
         if error.errno in _NOT_THERE:
-            raise NotServed(404, "404 page not found") from None
-        raise NotServed(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden") from None
+            raise Refused(404, "404 page not found") from None
+        raise Refused(403 if error.errno in {errno.EACCES, errno.EPERM} else 500, "403 Forbidden") from None
     finally:
         os.close(top)
     return _what(opened)
@@ -73,7 +66,7 @@ def _what(opened: int) -> Directory | Opened:
         return Opened(os.fdopen(opened, "rb", buffering=0), found.st_size, formatdate(found.st_mtime, usegmt=True))
     try:
         if not stat.S_ISDIR(found.st_mode):
-            raise NotServed(404, "404 page not found")  # a pipe or a device gives no answer, or never ends
+            raise Refused(404, "404 page not found")  # a pipe or a device gives no answer, or never ends
         with os.scandir(opened) as entries:
             names = [entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in entries]
     finally:

@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from actors.http_servers.serving.refused import Refused
+
 Query = Mapping[str, Sequence[str]]
 MOST_SERVICES: Final = 4
 MOST_NAME: Final = 256
@@ -21,12 +23,8 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
-class QueryError(ValueError):
-    """`status` 400: it cannot be read; 406: it makes no sense."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
+class QueryError(Refused):
+    """400: it cannot be read; 406: it makes no sense."""
 
 
 class LogQuery(msgspec.Struct, frozen=True):

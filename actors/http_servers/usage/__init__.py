@@ -1,1 +1,1 @@
-"""Pages that say what the node, its pods and their containers use. Loaded by the first request."""
+"""Usage figures as the summary API and as metrics. Loaded by the first request."""

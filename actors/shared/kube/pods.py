@@ -12,7 +12,7 @@ from .names import (
     SOURCE_API,
     SYSTEM_CRITICAL_PRIORITY,
 )
-from .pod import Pod
+from .pod import ContainerStatus, Pod, PodStatus
 from .quantity import milli, whole
 
 QOS_CLASSES = ("Guaranteed", "Burstable", "BestEffort")
@@ -131,3 +131,10 @@ def grace_period(pod: Pod) -> int:
     if pod.metadata.deletionGracePeriodSeconds is not None:
         return pod.metadata.deletionGracePeriodSeconds
     return 30 if pod.spec.terminationGracePeriodSeconds is None else pod.spec.terminationGracePeriodSeconds
+
+
+def container_statuses(status: PodStatus) -> Iterator[ContainerStatus]:
+    """Of all containers: ordinary, init and ephemeral ones."""
+    yield from status.containerStatuses
+    yield from status.initContainerStatuses
+    yield from status.ephemeralContainerStatuses

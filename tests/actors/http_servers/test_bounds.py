@@ -16,9 +16,13 @@ from hypothesis import strategies as st
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from actors.http_servers.access.gates import Anybody
+from actors.http_servers.access.access import OpenAccess
+from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.connections import BoundedServer
-from actors.http_servers.serving.handler import application
+from actors.http_servers.serving.request_metrics import OTHER, label
+from actors.http_servers.serving.routes import application
+from actors.http_servers.serving.server_state import ServerState
+from actors.shared.config.agent import Agent
 from supervision.metrics import Metrics
 
 
@@ -117,6 +121,7 @@ class Silent:
     """All that a page needs of its actor here."""
 
     name, incarnation, log = "http_servers/node_server", 1, logging.getLogger("test")
+    context = Agent(root_dir="/nonexistent")
 
     def __init__(self) -> None:
         self.metrics = Metrics()
@@ -129,7 +134,7 @@ class Silent:
 
 async def answered(requests: list[bytes]) -> tuple[list[bytes], Metrics]:
     actor = Silent()
-    paths = application(actor, Anybody(), main=True, debugging=True)  # type: ignore[arg-type]
+    paths = application(ServerState(actor, OpenAccess()), ENDPOINTS, actor.context.config)  # type: ignore[arg-type]
     heads = []
     async with serving(paths) as (_, port):
         for request in requests:
@@ -183,6 +188,6 @@ def test_no_request_line_makes_an_exception_or_a_new_series(lines):
     methods = {sample.labels["method"] for sample in metrics.snapshot("a", 1).samples}
     assert methods <= {"GET", "HEAD", "POST", "DELETE", "PATCH", "PUT", "OPTIONS", "other"}
     paths = {sample.labels["path"] for sample in metrics.snapshot("a", 1).samples}
-    assert paths <= {"healthz", "pods", "metrics", "configz", "containerLogs", "other"}
+    assert paths <= {label(endpoint.prefix) for endpoint in ENDPOINTS} | {OTHER}
     inflight = [sample.value for sample in metrics.snapshot("a", 1).samples if "inflight" in sample.name]
     assert not any(inflight)

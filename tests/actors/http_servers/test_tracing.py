@@ -12,9 +12,15 @@ import pytest
 from tornado.netutil import bind_sockets
 
 from actors.config_controller.messages import Configz
-from actors.http_servers.access.gates import Anybody, Gate, Refusal
+from actors.http_servers.access.access import Access, OpenAccess
+from actors.http_servers.access.authorization import Refusal
+from actors.http_servers.endpoints import ENDPOINTS
 from actors.http_servers.serving.connections import BoundedServer
-from actors.http_servers.serving.handler import Handler, application
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.routes import application
+from actors.http_servers.serving.server_state import ServerState
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, RecordingTracer, Tracer, traceparent_of_current
@@ -42,30 +48,32 @@ class Asked:
 class Nobody:
     """Lets nobody in."""
 
-    guards_healthz = True
+    health_is_open = False
 
     async def check(self, request: Any) -> Refusal:
         return Refusal(403, "Forbidden")
 
 
-class Current(Handler):
-    """What is under way while it answers."""
-
-    async def get(self) -> None:
-        await asyncio.sleep(0)
-        self.finish(traceparent_of_current() or "nothing")
+async def current(handler: Handler) -> None:
+    """The span of the moment."""
+    await asyncio.sleep(0)
+    handler.finish(traceparent_of_current() or "nothing")
 
 
-class Broken(Handler):
-    async def get(self) -> None:
-        raise ValueError("odd")
+async def broken(handler: Handler) -> None:
+    raise ValueError("odd")
+
+
+MORE = (
+    Endpoint(paths=("/current",), answers={"GET": current}, on_read_only_server=True),
+    Endpoint(paths=("/broken",), answers={"GET": broken}, on_read_only_server=True),
+)
 
 
 @asynccontextmanager
-async def serving(tracer: Tracer, *, gate: Gate | None = None, main: bool = True) -> AsyncIterator[int]:
-    routes = [("/current", Current), ("/broken", Broken)]
-    paths = application(Asked(), gate or Anybody(), main=main, debugging=main, both=routes, tracer=tracer)  # type: ignore[arg-type]
-    server = paths.settings["server"] = BoundedServer(paths)
+async def serving(tracer: Tracer, *, access: Access | None = None, main: bool = True) -> AsyncIterator[int]:
+    state = ServerState(Asked(), access or OpenAccess(), read_only=not main, tracer=tracer)  # type: ignore[arg-type]
+    server = BoundedServer(application(state, (*ENDPOINTS, *MORE), KubeletConfiguration()))
     sockets = bind_sockets(0, "127.0.0.1")
     server.add_sockets(sockets)
     try:
@@ -139,7 +147,7 @@ async def test_failures_and_unknown_paths_say_so(every: RecordingTracer, ended: 
 
 
 async def test_who_is_not_let_in_makes_no_span(every: RecordingTracer, ended: list[Span]) -> None:
-    async with serving(every, gate=Nobody()) as port:
+    async with serving(every, access=Nobody()) as port:
         assert await get(port, "/configz", PARENT) == "Forbidden\n"
     assert ended == []
 

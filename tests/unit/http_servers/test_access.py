@@ -12,16 +12,20 @@ from hypothesis import strategies as st
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.http_servers.access.access import CheckedAccess, OpenAccess
 from actors.http_servers.access.answer_cache import MOST, Cache
-from actors.http_servers.access.attributes import subresources, verb
-from actors.http_servers.access.gates import Anonymous, Anybody, ByApiServer, ByCertificate, Refusal
+from actors.http_servers.access.authentication import Authenticator
+from actors.http_servers.access.authorization import VERBS, AlwaysAllow, Refusal, Webhook
 from actors.http_servers.access.reviews import ReviewFailed, Reviews, User
+from actors.http_servers.endpoints import ENDPOINTS
+from actors.http_servers.serving.endpoint import permissions
 from actors.http_servers.tls.context import ServerContext
 
 GRANTS = {("alice", "get", "metrics"), ("bob", "create", "proxy"), ("carol", "get", "proxy")}
 
 
 BAD = "bad certificate"
+subresources = permissions(ENDPOINTS)
 
 
 class Api:
@@ -77,13 +81,14 @@ def request(path: str, method: str = "GET", token: str = "", user: str = "") -> 
     return made
 
 
-def gate(api: Api, *, tokens: bool = True, permissions: bool = True, anonymous: bool = False) -> ByApiServer:
-    return ByApiServer(
-        "n1",
-        tokens=api.reviews if tokens else None,
-        permissions=api.reviews if permissions else None,
-        anonymous=anonymous,
-    )
+def joined(api: Api, *, tokens: bool = True, webhook: bool = True, anonymous: bool = False) -> CheckedAccess:
+    authenticator = Authenticator(tokens=api.reviews if tokens else None, anonymous=anonymous)
+    authorizer = Webhook(api.reviews, "n1", subresources) if webhook else AlwaysAllow()
+    return CheckedAccess(authenticator, authorizer, health_is_open=False)
+
+
+def standalone(*, anonymous: bool = False) -> CheckedAccess:
+    return CheckedAccess(Authenticator(anonymous=anonymous), AlwaysAllow(), health_is_open=True)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +122,15 @@ def test_any_path_needs_some_permission(path: str) -> None:
 
 
 def test_methods_are_verbs() -> None:
-    assert [verb(name) for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "BREW")] == [
+    assert [VERBS.get(name, "") for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "BREW")] == [
         "get", "create", "update", "patch", "delete", "",
     ]  # fmt: skip
 
 
 async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed() -> None:
     api = Api()
-    assert await gate(api).check(request("/metrics", user="alice")) is None
-    refusal = await gate(api).check(request("/pods", user="alice"))
+    assert await joined(api).check(request("/metrics", user="alice")) is None
+    refusal = await joined(api).check(request("/pods", user="alice"))
     assert refusal == Refusal(403, "Forbidden (user=alice, verb=get, resource=nodes, subresource(s)=[pods proxy])")
     spec = api.calls[0]["spec"]
     assert (spec["user"], spec["groups"]) == ("alice", ["group", "system:authenticated"])
@@ -135,43 +140,43 @@ async def test_a_certificate_is_enough_to_be_known_and_not_enough_to_be_allowed(
 
 
 async def test_proxy_stands_for_the_fine_grained_ones() -> None:
-    assert await gate(Api()).check(request("/pods", user="carol")) is None
-    assert await gate(Api()).check(request("/exec/a/b/c", "POST", user="bob")) is None
-    assert await gate(Api()).check(request("/exec/a/b/c", "GET", user="bob")) is not None
+    assert await joined(Api()).check(request("/pods", user="carol")) is None
+    assert await joined(Api()).check(request("/exec/a/b/c", "POST", user="bob")) is None
+    assert await joined(Api()).check(request("/exec/a/b/c", "GET", user="bob")) is not None
 
 
 async def test_a_token_is_asked_about_once_in_two_minutes_and_with_all_that_is_known_of_its_user() -> None:
     api = Api()
-    door = gate(api)
+    access = joined(api)
     for _ in range(3):
-        assert await door.check(request("/metrics", token="good:alice")) is None
+        assert await access.check(request("/metrics", token="good:alice")) is None
     assert [call["kind"] for call in api.calls] == ["TokenReview", "SubjectAccessReview"]
     spec = api.calls[1]["spec"]
     assert (spec["groups"], spec["uid"], spec["extra"]) == (["g", "system:authenticated"], "1", {"k": ["v"]})
 
 
 async def test_a_bad_token_is_refused_even_where_anonymous_callers_get_in() -> None:
-    door = gate(Api(), permissions=False, anonymous=True)
-    assert await door.check(request("/pods")) is None
-    assert await door.check(request("/pods", token="bad")) == Refusal(401, "Unauthorized")
+    access = joined(Api(), webhook=False, anonymous=True)
+    assert await access.check(request("/pods")) is None
+    assert await access.check(request("/pods", token="bad")) == Refusal(401, "Unauthorized")
 
 
 async def test_nobody_is_known_without_certificate_token_or_anonymous_access() -> None:
-    assert await gate(Api()).check(request("/pods")) == Refusal(401, "Unauthorized")
-    assert await gate(Api(), tokens=False).check(request("/pods", token="good:alice")) == Refusal(401, "Unauthorized")
+    assert await joined(Api()).check(request("/pods")) == Refusal(401, "Unauthorized")
+    assert await joined(Api(), tokens=False).check(request("/pods", token="good:alice")) == Refusal(401, "Unauthorized")
 
 
 async def test_an_api_server_that_does_not_answer_lets_nobody_in() -> None:
-    door = gate(Api(0, 0, 0, 0, 0))
-    assert await door.check(request("/metrics", token="good:alice")) == Refusal(401, "Unauthorized")
-    refusal = await gate(Api(503, 503, 503, 503, 503)).check(request("/metrics", user="alice"))
+    access = joined(Api(0, 0, 0, 0, 0))
+    assert await access.check(request("/metrics", token="good:alice")) == Refusal(401, "Unauthorized")
+    refusal = await joined(Api(503, 503, 503, 503, 503)).check(request("/metrics", user="alice"))
     assert refusal is not None
     assert refusal.status == 500
 
 
 async def test_what_fails_for_a_moment_is_asked_again_and_later_and_later() -> None:
     api = Api(0, 503, 429)
-    assert await gate(api).check(request("/metrics", user="alice")) is None
+    assert await joined(api).check(request("/metrics", user="alice")) is None
     assert len(api.calls) == 4
     assert api.pauses == sorted(api.pauses)
     assert 0.5 <= api.pauses[0] <= 0.6
@@ -195,22 +200,22 @@ async def test_an_answer_that_makes_no_sense_lets_nobody_in() -> None:
 
 
 async def test_standing_alone_a_certificate_is_asked_for_and_nothing_else() -> None:
-    assert await ByCertificate().check(request("/pods", user="x")) is None
-    assert await ByCertificate().check(request("/pods", token="good:x")) == Refusal(401, "Unauthorized")
-    assert await ByCertificate().check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
-    assert await Anybody().check(request("/pods")) is None
+    assert await standalone().check(request("/pods", user="x")) is None
+    assert await standalone().check(request("/pods", token="good:x")) == Refusal(401, "Unauthorized")
+    assert await standalone().check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await OpenAccess().check(request("/pods")) is None
 
 
 async def test_who_shows_a_bad_certificate_needs_a_good_token_and_is_never_anonymous() -> None:
-    assert await gate(Api()).check(request("/metrics", user=BAD, token="good:alice")) is None
-    door = gate(Api(), permissions=False, anonymous=True)
-    assert await door.check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
-    assert await door.check(request("/pods", user=BAD, token="bad")) == Refusal(401, "Unauthorized")
-    without_tokens = gate(Api(), tokens=False, permissions=False, anonymous=True)
+    assert await joined(Api()).check(request("/metrics", user=BAD, token="good:alice")) is None
+    access = joined(Api(), webhook=False, anonymous=True)
+    assert await access.check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await access.check(request("/pods", user=BAD, token="bad")) == Refusal(401, "Unauthorized")
+    without_tokens = joined(Api(), tokens=False, webhook=False, anonymous=True)
     assert await without_tokens.check(request("/pods", user=BAD, token="good:x")) == Refusal(401, "Unauthorized")
-    assert await Anonymous().check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
-    assert await Anonymous().check(request("/pods", user="x")) is None
-    assert await Anonymous().check(request("/pods")) is None
+    assert await standalone(anonymous=True).check(request("/pods", user=BAD)) == Refusal(401, "Unauthorized")
+    assert await standalone(anonymous=True).check(request("/pods", user="x")) is None
+    assert await standalone(anonymous=True).check(request("/pods")) is None
 
 
 async def test_a_cache_is_bounded_and_forgets_in_time() -> None:

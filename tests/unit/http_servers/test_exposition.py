@@ -1,4 +1,4 @@
-"""The numbers as Prometheus reads them: held against the reader of Prometheus' own client library."""
+"""The metrics as Prometheus reads them: checked with the reader of Prometheus' own client library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.http_servers.exposition.actor_numbers import Numbers, text
+from actors.http_servers.exposition.actor_metrics import ActorMetrics, text
 from actors.http_servers.exposition.text_format import number
 from supervision.protocol import MetricsSnapshot, Sample
 
@@ -53,12 +53,12 @@ def test_numbers_that_are_none():
 
 
 def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_forgotten():
-    numbers = Numbers()
+    metrics = ActorMetrics()
 
     def probes(incarnation: int, *uids: str) -> dict[str, float]:
         of_pods = [Sample("counter", "probes_total", {"pod_uid": uid}, 2.0) for uid in uids]
-        numbers.take(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
-        return {sample.labels.get("pod_uid", "all"): sample.value for sample in numbers.samples()}
+        metrics.take(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
+        return {sample.labels.get("pod_uid", "all"): sample.value for sample in metrics.samples()}
 
     assert probes(1, "a", "b") == {"all": 1.0, "a": 2.0, "b": 2.0}
     assert probes(2, "a") == {"all": 2.0, "a": 4.0}, "b has gone, or is not known yet"
@@ -66,4 +66,4 @@ def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_f
     for incarnation in range(3, 103):
         told = probes(incarnation, "a", f"pod-{incarnation}")
     assert told == {"all": 102.0, "a": 204.0, "pod-102": 2.0}
-    assert len(numbers._before["prober"]) == 3, "all, a, and the pod that the incarnation before knew"
+    assert len(metrics._before["prober"]) == 3, "all, a, and the pod that the incarnation before knew"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.http_servers.system_logs.files import Directory, NotServed, Opened, listing, look
+from actors.http_servers.serving.refused import Refused
+from actors.http_servers.system_logs.files import Directory, Opened, listing, look
 from actors.http_servers.system_logs.query import QueryError, command, parse
 
 
@@ -43,7 +44,7 @@ def test_files_and_links_that_stay_inside_are_served(logs):
     "path", ["outer", "climbs", "../secret", "pods/../../secret", "pipe", "nowhere", "syslog/x", "a\0b", "x" * 5000]
 )
 def test_what_leads_out_or_is_no_file_is_not_there(logs, path):
-    with pytest.raises(NotServed) as refused:
+    with pytest.raises(Refused) as refused:
         look(str(logs), path)
     assert refused.value.status == 404
 
@@ -53,7 +54,7 @@ def test_no_path_reads_outside(path):
     root = Path(__file__).parent
     try:
         found = look(str(root), path)
-    except NotServed:
+    except Refused:
         return
     if isinstance(found, Opened):
         with found.file as file:

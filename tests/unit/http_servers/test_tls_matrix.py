@@ -16,7 +16,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actors.cert_manager.messages import ServingCertificate
 from actors.http_servers.tls import deferred_certificate_check
-from actors.http_servers.tls.context import BadCertificate, identity_on, server_context
+from actors.http_servers.tls.client_certificate import BadCertificate, identity_on
+from actors.http_servers.tls.context import server_context
 from actors.shared.config.fields import tls as names
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 

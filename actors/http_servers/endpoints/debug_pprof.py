@@ -12,7 +12,9 @@ from collections import Counter
 from types import FrameType
 from typing import Final
 
+from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.refused import Refused
 
 PAGES: Final = {
     "cmdline": "the command line",
@@ -27,8 +29,8 @@ _MOST_DEPTH: Final = 64
 _TYPES: Final = 100
 
 
-async def page(handler: Handler, name: str = "") -> None:
-    """The answer to GET."""
+async def get(handler: Handler, profile: str = "") -> None:
+    name = profile
     if name in ("profile", "trace"):
         await _profile(handler, "30" if name == "profile" else "1")
     elif name == "cmdline":
@@ -42,7 +44,7 @@ async def page(handler: Handler, name: str = "") -> None:
     elif name in ("", "index"):
         await handler.finish("".join(f"{one:<12}{about}\n" for one, about in PAGES.items()))
     else:
-        handler.refuse(404, f"Unknown profile {name[:40]!r}")
+        raise Refused(404, f"Unknown profile {name[:40]!r}")
 
 
 async def _profile(handler: Handler, usual: str) -> None:
@@ -51,11 +53,9 @@ async def _profile(handler: Handler, usual: str) -> None:
     except ValueError:
         seconds = float(usual)
     if signal.getsignal(signal.SIGPROF) not in (signal.SIG_DFL, signal.SIG_IGN, None):
-        handler.refuse(500, "Could not enable CPU profiling: cpu profiling already in use")
-        return
+        raise Refused(500, "Could not enable CPU profiling: cpu profiling already in use")
     if not 0 < seconds <= _MOST_SECONDS:
-        handler.refuse(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}")
-        return
+        raise Refused(400, f"seconds must be above 0 and at most {_MOST_SECONDS:.0f}")
     stacks: Counter[str] = Counter()
 
     def look(number: int, frame: FrameType | None) -> None:
@@ -95,3 +95,12 @@ def tasks() -> str:
     for number, frame in sys._current_frames().items():
         out.write(f"\nthread {number}\n" + "".join(traceback.format_stack(frame)))
     return out.getvalue()
+
+
+ENDPOINT = Endpoint(
+    paths=("/debug/pprof", "/debug/pprof/{profile}"),
+    answers={"GET": get},
+    switch="enableProfilingHandler",
+    disabled_is_said=True,
+    long_running=True,
+)

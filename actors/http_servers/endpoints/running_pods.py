@@ -1,4 +1,4 @@
-"""/runningpods/: what the runtime runs, whoever wanted it, as a v1 PodList of few fields."""
+"""/runningpods/: the pods that the runtime runs, as a v1 PodList with few fields."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ from typing import Any
 
 import msgspec
 
+from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.runtime import client_of
+from actors.http_servers.serving.refused import Refused
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container, ContainerState, Sandbox
 
 
-async def page(handler: Handler) -> None:
-    """The answer to GET."""
-    runtime = client_of(handler)
+async def get(handler: Handler) -> None:
+    runtime = handler.state.runtime
     try:
         sandboxes, containers = await runtime.list_pod_sandboxes(), await runtime.list_containers()
     except CriError as error:
-        handler.refuse(500, str(error))
-        return
-    handler.set_header("Content-Type", "application/json")
-    await handler.finish(msgspec.json.encode(pod_list(sandboxes, containers)))
+        raise Refused(500, str(error)) from None
+    handler.finish_json(msgspec.json.encode(pod_list(sandboxes, containers)))
 
 
 def pod_list(sandboxes: list[Sandbox], containers: list[Container]) -> dict[str, Any]:
@@ -42,3 +40,8 @@ def pod_list(sandboxes: list[Sandbox], containers: list[Container]) -> dict[str,
 def _pod(uid: str, name: str, namespace: str) -> dict[str, Any]:
     metadata = {"name": name, "namespace": namespace, "uid": uid}
     return {"metadata": metadata, "spec": {"containers": []}, "status": {}}
+
+
+ENDPOINT = Endpoint(
+    paths=("/runningpods",), answers={"GET": get}, subresources=("pods", "proxy"), disabled_is_said=True
+)

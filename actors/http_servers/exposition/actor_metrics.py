@@ -1,7 +1,7 @@
-"""The numbers of all actors as Prometheus text.
+"""The metrics of all actors as one, and as Prometheus text.
 
-An actor's counters begin at zero again when it is replaced. What a dead incarnation had counted is kept and added, so
-that a series never goes backwards; gauges are those of the incarnation that lives.
+An actor's counters begin at zero again when it is replaced. What an incarnation counted before it ended is kept and
+added, so that a series never goes backwards; gauges are those of the current incarnation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POD: Final = "pod_uid"
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class Numbers:
+class ActorMetrics:
     """Last snapshot of each actor, and what its earlier incarnations had counted."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Answers /logs/ and /logs/{path}, and with a query what journalctl says of a service."""
+"""/logs/{path}: files below /var/log, and with a query the journal of services (KEP-2258)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import BinaryIO, Final, cast
 
 from tornado.iostream import StreamClosedError
 
+from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-
-from .files import Directory, NotServed, Opened, listing, look
-from .query import LogQuery, QueryError, command, parse
+from actors.http_servers.serving.refused import Refused
+from actors.http_servers.system_logs.files import Directory, Opened, listing, look
+from actors.http_servers.system_logs.query import LogQuery, command, parse
+from actors.shared.config.feature_gates import enabled
 
 ROOT: Final = "/var/log"
 BLOCK_BYTES: Final = 64 << 10
@@ -20,16 +22,23 @@ JOURNAL_SECONDS: Final = 30.0
 """Without a byte of it."""
 
 
-async def page(handler: Handler, path: str | None = None) -> None:
-    """The answer to GET without queries."""
-    if path is None:
+async def get(handler: Handler, path: str | None = None) -> None:
+    config = handler.state.agent.config
+    with_query = config.enableSystemLogQuery and enabled("NodeLogQuery", config.featureGates)
+    if with_query and "query" in handler.request.query_arguments:
+        query = parse({key: handler.get_query_arguments(key) for key in handler.request.query_arguments})
+        if query.file:
+            await _path(handler, query.file)
+        else:
+            await _services(handler, query)
+    elif path is None:
         handler.redirect(f"{handler.request.path}/", permanent=True)
-        return
-    try:
-        found = look(handler.application.settings.get("logs_root", ROOT), path)
-    except NotServed as error:
-        handler.refuse(error.status, str(error))
-        return
+    else:
+        await _path(handler, path)
+
+
+async def _path(handler: Handler, path: str) -> None:
+    found = look(ROOT, path)
     if isinstance(found, Directory):
         await _directory(handler, found, path)
     elif path.endswith("/"):
@@ -37,23 +46,6 @@ async def page(handler: Handler, path: str | None = None) -> None:
         handler.redirect(f"../{path.rstrip('/').rpartition('/')[2]}", permanent=True)
     else:
         await _file(handler, found, path)
-
-
-async def with_query(handler: Handler, path: str | None = None) -> None:
-    """The answer to GET where queries are allowed."""
-    if "query" not in handler.request.query_arguments:
-        await page(handler, path)
-        return
-    values = {key: handler.get_query_arguments(key) for key in handler.request.query_arguments}
-    try:
-        query = parse(values)
-    except QueryError as error:
-        handler.refuse(error.status, str(error))
-        return
-    if query.file:
-        await page(handler, query.file)
-    else:
-        await _services(handler, query)
 
 
 async def _directory(handler: Handler, found: Directory, path: str) -> None:
@@ -115,14 +107,22 @@ async def _services(handler: Handler, query: LogQuery) -> None:
 
 async def _service_files(handler: Handler, query: LogQuery) -> None:
     """Where there is no journal: the file that a service of that name is likely to have."""
-    root = handler.application.settings.get("logs_root", ROOT)
     for name in query.services:
         for path in (name, f"{name}.log", f"{name}/{name}.log"):
             try:
-                found = look(root, path)
-            except NotServed:
+                found = look(ROOT, path)
+            except Refused:
                 continue
             if isinstance(found, Opened):
                 await _file(handler, found, path)
                 return
-    handler.refuse(404, f"there are no logs of {', '.join(query.services)}")
+    raise Refused(404, f"there are no logs of {', '.join(query.services)}")
+
+
+ENDPOINT = Endpoint(
+    paths=("/logs/{path*}", "/logs"),
+    answers={"GET": get},
+    subresources=("log",),
+    switch="enableSystemLogHandler",
+    disabled_is_said=True,
+)

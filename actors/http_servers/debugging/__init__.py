@@ -1,1 +1,0 @@
-"""Pages for whoever looks into a node. Each is loaded by its first request."""

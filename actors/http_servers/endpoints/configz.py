@@ -1,0 +1,14 @@
+"""/configz: the effective configuration."""
+
+from __future__ import annotations
+
+from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, GetConfigz
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+
+
+async def get(handler: Handler) -> None:
+    handler.finish_json((await handler.ask(CONFIG_CONTROLLER, GetConfigz(), Configz)).body)
+
+
+ENDPOINT = Endpoint(paths=("/configz",), answers={"GET": get}, subresources=("configz", "proxy"))

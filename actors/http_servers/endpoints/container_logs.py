@@ -1,0 +1,62 @@
+"""/containerLogs/{namespace}/{pod}/{container}: a container's log, sent as fast as the client reads."""
+
+from __future__ import annotations
+
+import time
+
+from tornado.iostream import StreamClosedError
+
+from actors.http_servers.container_logs.log_file import LogFile, find_log
+from actors.http_servers.container_logs.query import LogQuery, QueryError, parse_query
+from actors.http_servers.container_logs.reader import LogUnavailable, open_beneath, read_log
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.pods import FoundPod, find_pod
+from actors.http_servers.serving.refused import Refused
+
+
+async def get(handler: Handler, namespace: str, pod: str, container: str) -> None:
+    values = {key: handler.get_query_argument(key) for key in handler.request.query_arguments}
+    if "tail" in values and values["tail"] != "all":
+        values.setdefault("tailLines", values["tail"])
+    try:
+        query = parse_query(values, time.time())
+    except QueryError as error:
+        raise Refused(422, str(error)) from None
+    found = await find_pod(handler, namespace, pod)
+    if found is None:
+        raise Refused(404, f'pod "{pod}" does not exist')
+    await _stream(handler, found, find_log(found.pod, found.status, container, previous=query.previous), query)
+
+
+async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQuery) -> None:
+    directory = handler.state.agent.pod_logs_dir
+    metadata = found.pod.metadata
+
+    async def running() -> bool:
+        if handler.gone:
+            raise StreamClosedError
+        try:
+            now = await find_pod(handler, metadata.namespace, metadata.name)
+        except Refused:
+            return True  # the status manager is being replaced: the stream goes on
+        return now is not None and log.runs_in(now.status)
+
+    handler.state.actor.metrics.count("kubelet_http_container_logs_total")
+    try:
+        async for block in read_log(lambda: open_beneath(directory, log.path), query, running):
+            handler.write(block)
+            await handler.flush()
+        handler.finish()
+    except LogUnavailable as error:
+        raise Refused(404 if query.previous else 400, f"the log of {log.container} cannot be read: {error}") from None
+    except StreamClosedError:
+        return
+
+
+ENDPOINT = Endpoint(
+    paths=("/containerLogs/{namespace}/{pod}/{container}",),
+    answers={"GET": get},
+    disabled_is_said=True,
+    long_running=True,
+)

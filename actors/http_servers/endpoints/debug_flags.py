@@ -1,0 +1,26 @@
+"""PUT /debug/flags/v: sets the log verbosity of every actor."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.refused import Refused
+from actors.shared.config.fields.log_settings import set_logging
+from supervision.protocol import FORK_SERVER, Done
+
+_MOST = 100
+
+
+async def put(handler: Handler) -> None:
+    """The body is a whole number."""
+    text = handler.request.body.decode("utf-8", "replace").strip()
+    if not text.isascii() or not text.isdigit() or int(text) > _MOST:
+        raise Refused(400, f'failed to set logging.verbosity: "{text[:20]}" is no verbosity')
+    order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))
+    await handler.ask(FORK_SERVER, order, Done)
+    await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")
+
+
+ENDPOINT = Endpoint(paths=("/debug/flags/v",), answers={"PUT": put}, switch="enableDebugFlagsHandler")

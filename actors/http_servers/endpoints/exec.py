@@ -1,0 +1,31 @@
+"""/exec/{namespace}/{pod}[/{uid}]/{container}: a command in a container, with its streams."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.streaming.options import command, streams
+from actors.http_servers.streaming.stream import container_id, find_for_stream, query, serve
+from proto import cri_pb2 as cri
+
+
+async def answer(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
+    async def url() -> str:
+        found = await find_for_stream(handler, namespace, pod, uid)
+        asked = query(handler)
+        wanted, words = streams(asked), command(asked)
+        flags = msgspec.structs.asdict(wanted)
+        request = cri.ExecRequest(container_id=container_id(found, container), cmd=words, **flags)
+        return await handler.state.runtime.exec_url(request)
+
+    await serve(handler, url)
+
+
+ENDPOINT = Endpoint(
+    paths=("/exec/{namespace}/{pod}/{container}", "/exec/{namespace}/{pod}/{uid}/{container}"),
+    answers={"GET": answer, "POST": answer},
+    disabled_is_said=True,
+    long_running=True,
+)

@@ -1,0 +1,31 @@
+"""/healthz: all checks, or the one that the path names."""
+
+from __future__ import annotations
+
+from actors.http_servers.exposition.scrape import find_tree
+from actors.http_servers.serving import health_checks
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.refused import Refused
+
+
+async def get(handler: Handler, check: str = "") -> None:
+    tree = await find_tree(handler.state.actor)
+    results = health_checks.results(tree, handler.state.sync_loop)
+    if check and check not in results:
+        raise Refused(404, "404 page not found")
+    chosen = {check: results[check]} if check else results
+    excluded = handler.get_query_arguments("exclude")
+    verbose = "verbose" in str(handler.request.query).replace("=", "&").split("&")
+    well, text = health_checks.report(chosen, excluded, verbose=verbose)
+    handler.set_status(200 if well else 500)
+    handler.finish(text)
+
+
+ENDPOINT = Endpoint(
+    paths=("/healthz", "/healthz/{check}"),
+    answers={"GET": get},
+    subresources=("healthz", "proxy"),
+    on_read_only_server=True,
+    open_standalone=True,
+)

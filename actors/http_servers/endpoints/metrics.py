@@ -1,0 +1,31 @@
+"""/metrics: the metrics of all actors, and how full the volumes of claims are."""
+
+from __future__ import annotations
+
+from actors.http_servers.exposition.actor_metrics import text
+from actors.http_servers.exposition.scrape import scrape
+from actors.http_servers.exposition.text_format import CONTENT_TYPE
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.usage.sample import KEPT_SECONDS, take_sample
+from actors.shared.stats.disk import has_claims
+
+
+async def get(handler: Handler) -> None:
+    samples = await scrape(handler.state.actor, handler.state.actor_metrics)
+    handler.set_header("Content-Type", CONTENT_TYPE)
+    handler.write(text(samples))
+    await handler.finish(await _volumes(handler))
+
+
+async def _volumes(handler: Handler) -> str:
+    """Where no pod has a claim, the runtime is not asked and nothing is loaded."""
+    if not has_claims(handler.state.agent.pods_dir):
+        return ""
+    from actors.http_servers.usage import volume_metrics
+
+    sample = await take_sample(handler, KEPT_SECONDS, disks=True)
+    return volume_metrics.text(sample) if sample is not None else ""
+
+
+ENDPOINT = Endpoint(paths=("/metrics",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True)

@@ -1,0 +1,28 @@
+"""/metrics/cadvisor: container_* and machine_* metrics."""
+
+from __future__ import annotations
+
+from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.usage.sample import KEPT_SECONDS, take_sample
+
+
+async def get(handler: Handler) -> None:
+    from actors.http_servers.usage import cadvisor_metrics
+    from actors.shared.stats import host
+
+    sample = await take_sample(handler, KEPT_SECONDS, disks=True)
+    handler.set_header("Content-Type", CONTENT_TYPE)
+    if sample is not None:
+        for chunk in cadvisor_metrics.chunks(sample, host.machine()):
+            handler.write(chunk)
+            await handler.flush()
+    failed: list[Row] = [({}, int(sample is None))]
+    handler.write(simple("container_scrape_error", "gauge", "1 when the figures could not be had", failed))
+    await handler.finish(simple("machine_scrape_error", "gauge", "1 when they could not be had", [({}, 0)]))
+
+
+ENDPOINT = Endpoint(
+    paths=("/metrics/cadvisor",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True
+)

@@ -1,0 +1,14 @@
+"""/pods: each pod of this node as its source gave it, with its status."""
+
+from __future__ import annotations
+
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+
+
+async def get(handler: Handler) -> None:
+    handler.finish_json((await handler.ask(STATUS_MANAGER, GetPods(), Pods)).data)
+
+
+ENDPOINT = Endpoint(paths=("/pods",), answers={"GET": get}, subresources=("pods", "proxy"), on_read_only_server=True)

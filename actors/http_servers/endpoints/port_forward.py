@@ -1,0 +1,33 @@
+"""/portForward/{namespace}/{pod}[/{uid}]: connections to ports of a pod."""
+
+from __future__ import annotations
+
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.refused import Refused
+from actors.http_servers.streaming.options import ports
+from actors.http_servers.streaming.stream import find_for_stream, query, serve
+from actors.shared.kube.names import POD_UID_LABEL
+
+
+async def answer(handler: Handler, namespace: str, pod: str, uid: str = "") -> None:
+    async def url() -> str:
+        found = await find_for_stream(handler, namespace, pod, uid)
+        websocket = handler.request.headers.get("Upgrade", "").lower() == "websocket"
+        wanted = ports(query(handler), websocket=websocket)
+        runtime, metadata = handler.state.runtime, found.pod.metadata
+        sandboxes = await runtime.list_pod_sandboxes({POD_UID_LABEL: metadata.uid})
+        ready = [sandbox for sandbox in sandboxes if sandbox.ready]
+        if not ready:
+            raise Refused(404, f'pod not found ("{metadata.name}_{metadata.namespace}")')
+        return await runtime.port_forward_url(max(ready, key=lambda one: one.created_ns).id, wanted)
+
+    await serve(handler, url)
+
+
+ENDPOINT = Endpoint(
+    paths=("/portForward/{namespace}/{pod}", "/portForward/{namespace}/{pod}/{uid}"),
+    answers={"GET": answer, "POST": answer},
+    disabled_is_said=True,
+    long_running=True,
+)

@@ -1,0 +1,35 @@
+"""/run/{namespace}/{pod}[/{uid}]/{container}: a command's output, once it has ended."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.refused import Refused
+from actors.http_servers.streaming.stream import container_id, find_for_stream
+from actors.shared.cri.errors import CriError, DeadlineExceeded
+
+RUN_SECONDS: Final = 120
+
+
+async def post(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
+    words = handler.get_query_argument("cmd", "").split(" ")
+    found = await find_for_stream(handler, namespace, pod, uid)
+    try:
+        ran = await handler.state.runtime.exec_sync(container_id(found, container), words, RUN_SECONDS)
+    except DeadlineExceeded:
+        raise Refused(500, f"{shlex.join(words)}: not done within {RUN_SECONDS} s") from None
+    except CriError as error:
+        raise Refused(500, str(error)) from None
+    if ran.exit_code:
+        handler.set_status(500)
+    handler.finish(ran.stdout + ran.stderr)
+
+
+ENDPOINT = Endpoint(
+    paths=("/run/{namespace}/{pod}/{container}", "/run/{namespace}/{pod}/{uid}/{container}"),
+    answers={"POST": post},
+    disabled_is_said=True,
+)

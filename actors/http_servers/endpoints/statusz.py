@@ -1,0 +1,29 @@
+"""/statusz: version, uptime and paths (KEP-4827)."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
+from actors.http_servers.exposition.scrape import find_tree
+from actors.http_servers.serving.endpoint import Endpoint
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.z_page import page
+
+
+async def get(handler: Handler) -> None:
+    found = await handler.ask(CONFIG_CONTROLLER, GetFlagz(), Flagz)
+    tree = await find_tree(handler.state.actor)
+    seconds = int(tree.uptime) if tree is not None else 0
+    started = datetime.fromtimestamp(time.time() - seconds, UTC).strftime("%a %b %d %H:%M:%S UTC %Y")
+    lines = [
+        f"Started: {started}",
+        f"Up: {seconds // 3600} hr {seconds % 3600 // 60:02d} min {seconds % 60:02d} sec",
+        f"Binary version: {found.version}",
+        "Paths: /configz /debug/pprof /flagz /healthz /metrics /pods /stats/summary",
+    ]
+    await handler.finish(page("kubelet statusz", lines))
+
+
+ENDPOINT = Endpoint(paths=("/statusz",), answers={"GET": get}, subresources=("statusz",), gate="ComponentStatusz")

@@ -1,0 +1,45 @@
+"""Asks the actors for their metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from supervision.actor import Actor, AskError
+from supervision.addresses import ActorName
+from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricsSnapshot, Sample, Tree
+
+from .actor_metrics import ActorMetrics, tree_samples
+
+SCRAPE_SECONDS: Final = 1.0
+
+
+async def find_tree(actor: Actor) -> Tree | None:
+    """None: the fork server does not answer in time."""
+    try:
+        return await actor.ask(FORK_SERVER, GetTree(), Tree, timeout=SCRAPE_SECONDS)
+    except AskError:
+        return None
+
+
+async def scrape(actor: Actor, metrics: ActorMetrics) -> list[Sample]:
+    """The metrics of every actor and of the tree; of an actor that does not answer in time, its last ones."""
+    tree = await find_tree(actor)
+    if tree is None:
+        return list(metrics.samples())
+    names = [
+        ActorName(state.name)
+        for state in tree.actors
+        if state.state == "running" and state.kind != "program" and state.name != actor.name
+    ]
+    await asyncio.gather(*(scrape_actor(actor, name, metrics) for name in names))
+    metrics.take(actor.metrics.snapshot(actor.name, actor.incarnation))
+    return [*metrics.samples(), *tree_samples(tree)]
+
+
+async def scrape_actor(actor: Actor, name: ActorName, metrics: ActorMetrics) -> None:
+    """Ask one; a failure is counted."""
+    try:
+        metrics.take(await actor.ask(name, GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
+    except AskError:
+        actor.metrics.count("troupelet_scrape_failures_total", actor=name)

@@ -1,0 +1,37 @@
+"""The routes of a server, derived from the endpoints and the configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from tornado.web import Application
+
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+from .endpoint import Availability, Endpoint, availability, pattern
+from .handler import DisabledHandler, EndpointHandler, NotFoundHandler
+from .server_state import ServerState
+
+
+def application(state: ServerState, endpoints: Iterable[Endpoint], config: KubeletConfiguration) -> Application:
+    """What tornado serves."""
+    given = {"state": state}
+    routes: list[tuple[str, Any, dict[str, Any]]] = []
+    known = list(endpoints)
+    for endpoint in known:
+        available = availability(endpoint, config, read_only=state.read_only)
+        if available is Availability.SERVED:
+            routes += [(pattern(path), EndpointHandler, {**given, "endpoint": endpoint}) for path in endpoint.paths]
+        elif available is Availability.DISABLED:
+            routes.append((re.escape(endpoint.prefix) + "(?:/.*)?", DisabledHandler, given))
+        else:
+            continue
+        state.requests.add(endpoint.prefix, long_running=endpoint.long_running)
+    return Application(
+        routes,
+        default_handler_class=NotFoundHandler,
+        default_handler_args=given,
+        log_function=lambda handler: None,
+    )

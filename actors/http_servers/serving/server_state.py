@@ -1,0 +1,59 @@
+"""What the endpoints of one server share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from actors.http_servers.access.access import Access
+from actors.http_servers.exposition.actor_metrics import ActorMetrics
+from actors.shared.config.agent import Agent
+from actors.shared.tracing.tracer import OFF, Tracer
+from supervision.actor import Actor
+
+from .connections import BoundedServer
+from .request_metrics import RequestMetrics
+from .sync_loop import SyncLoop
+
+if TYPE_CHECKING:
+    from actors.shared.cri.client import CriClient
+    from actors.shared.stats.collector import Collector
+
+
+class ServerState:
+    """One for each server; what costs memory is made by its first user."""
+
+    def __init__(self, actor: Actor, access: Access, *, read_only: bool = False, tracer: Tracer = OFF) -> None:
+        self.actor, self.access, self.read_only, self.tracer = actor, access, read_only, tracer
+        self.requests = RequestMetrics(actor.metrics, read_only=read_only)
+        self.actor_metrics = ActorMetrics()
+        self.sync_loop = SyncLoop()
+        self.check_results: Counter[tuple[str, str]] = Counter()
+        """How often a health check ended so, as (check, success or error)."""
+        self.streams = 0
+        """exec, attach and port-forward that are open."""
+        self.connections: BoundedServer | None = None
+
+    @property
+    def agent(self) -> Agent:
+        return cast(Agent, self.actor.context)
+
+    @cached_property
+    def runtime(self) -> CriClient:
+        from actors.shared.cri.client import CriClient
+
+        seconds = self.agent.config.runtimeRequestTimeout
+        return CriClient(self.agent.runtime_endpoint, request_seconds=seconds, tracer=self.tracer)
+
+    @cached_property
+    def collector(self) -> Collector:
+        """Of usage figures."""
+        from actors.shared.stats.collector import Collector
+
+        disposable = self.actor.disposable
+        return Collector(
+            self.agent,
+            self.runtime,
+            lambda function, arguments, deadline: disposable(function, arguments, deadline=deadline),
+        )

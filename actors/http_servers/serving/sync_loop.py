@@ -1,0 +1,40 @@
+"""Whether pods are worked on: the health check `syncloop`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from actors.pod_workers.messages import is_pod_worker
+from supervision.protocol import Tree
+
+STALE_SECONDS: Final = 300.0
+"""As long as the reference waits for its loop. A pod worker that is replaced is back within a second, which is no
+reason for an alarm; one that does not come back is."""
+
+
+def stopped(tree: Tree | None) -> dict[str, float]:
+    """Who does not work on pods, with the seconds that this is known to be so. Pure. None: the tree is not known."""
+    if tree is None:
+        return {"fork server": 0.0}
+    workers = [actor for actor in tree.actors if is_pod_worker(actor.name)]
+    if not workers:
+        return {"pod_workers": 0.0}
+    silent = {actor.name: actor.heartbeat_age for actor in workers if actor.heartbeat_age > STALE_SECONDS}
+    return {actor.name: 0.0 for actor in workers if actor.state != "running"} | silent
+
+
+class SyncLoop:
+    """Remembers since when somebody has been seen stopped. `clock`: seconds, monotonic."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since: dict[str, float] = {}
+
+    def failure(self, tree: Tree | None) -> str:
+        """'' while pods are worked on, else who has been stopped for too long."""
+        now = self._clock()
+        self._since = {name: min(self._since.get(name, now), now - age) for name, age in stopped(tree).items()}
+        stale = [name for name, since in self._since.items() if now - since > STALE_SECONDS]
+        return f"not running: {', '.join(stale)}" if stale else ""

@@ -1,0 +1,83 @@
+"""A stream: find the container, ask the runtime for a URL, join the caller's connection to it.
+
+A stream needs the runtime and this server only: it goes on whichever other actor is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from tornado.iostream import StreamClosedError
+
+from actors.http_servers.serving.handler import Handler
+from actors.http_servers.serving.pods import FoundPod, find_pod, running_container
+from actors.http_servers.serving.refused import Refused
+from actors.shared.cri.errors import CriError, NotFound
+
+from .joined_streams import join
+from .options import BadOptions
+from .upstream import UpstreamError, open_upstream
+
+MOST_STREAMS: Final = 512
+_BAD: Final = 400
+
+
+async def find_for_stream(handler: Handler, namespace: str, name: str, uid: str) -> FoundPod:
+    """The pod, which has this UID if one is given. Raises Refused."""
+    found = await find_pod(handler, namespace, name)
+    if found is None or (uid and uid not in (found.uid, found.pod.metadata.uid)):
+        raise Refused(404, "pod does not exist")
+    return found
+
+
+def container_id(found: FoundPod, name: str) -> str:
+    """Of the container, which runs. Raises Refused."""
+    running = running_container(found.status, name)
+    if not running:
+        raise Refused(404, f'container not found ("{name}")')
+    return running
+
+
+def query(handler: Handler) -> dict[str, list[str]]:
+    return {key: handler.get_query_arguments(key, strip=False) for key in handler.request.query_arguments}
+
+
+async def serve(handler: Handler, find_url: Callable[[], Awaitable[str]]) -> None:
+    """Answer with a stream. `find_url` asks the runtime for the URL of its end. Raises Refused."""
+    headers = handler.request.headers
+    if "upgrade" not in headers.get("Connection", "").lower() or not headers.get("Upgrade"):
+        raise Refused(_BAD, "you must ask for an upgrade of the connection (SPDY/3.1 or websocket)")
+    try:
+        url = await find_url()
+        if handler.state.streams >= MOST_STREAMS:
+            raise Refused(429, f"there are {MOST_STREAMS} streams already")
+        handler.state.streams += 1
+        try:
+            await _join(handler, url)
+        finally:
+            handler.state.streams -= 1
+    except BadOptions as error:
+        raise Refused(_BAD, str(error)) from None
+    except (CriError, UpstreamError) as error:
+        raise Refused(404 if isinstance(error, NotFound) else 500, str(error)) from None
+
+
+async def _join(handler: Handler, url: str) -> None:
+    upstream, answer = await open_upstream(url, handler.request.method or "GET", handler.request.headers)
+    if answer.status != 101:
+        raise Refused(answer.status if answer.status >= _BAD else 500, answer.body or "the runtime refused")
+    if handler.gone:
+        upstream.close()
+        return
+    ours = handler.detach()
+    ours.set_nodelay(True)
+    handler.set_status(answer.status)  # for the log and the span: the answer itself is the runtime's
+    path = handler.request.path.split("/", 2)[1]
+    handler.state.actor.metrics.count("kubelet_http_streams_total", path=path)
+    try:
+        await ours.write(answer.head)
+    except StreamClosedError:
+        upstream.close()
+        return
+    await join(ours, upstream, handler.state.agent.config.streamingConnectionIdleTimeout)

@@ -1,0 +1,59 @@
+"""Who the other end of a TLS connection is, by its client certificate."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from .context import ServerContext
+from .deferred_certificate_check import passed
+
+
+class BadCertificate(Exception):
+    """The certificate that the other end showed does not pass, or no longer."""
+
+
+def identity_on(
+    connection: ssl.SSLSocket | ssl.SSLObject, now: Callable[[], float] = time.time
+) -> tuple[str, tuple[str, ...]] | None:
+    """As identity, of the other end of a connection to the server. Raises BadCertificate."""
+    context = connection.context
+    if not isinstance(context, ServerContext) or not connection.getpeercert(binary_form=True):
+        return None
+    if context.verify_mode is ssl.CERT_NONE or not context.still_trusts():
+        raise BadCertificate
+    if context.verdict_is_late and not passed(connection):
+        raise BadCertificate
+    return identity(connection.getpeercert(), now)
+
+
+def identity(
+    peer: Mapping[str, object] | None, now: Callable[[], float] = time.time
+) -> tuple[str, tuple[str, ...]] | None:
+    """User (CN) and groups (O) of a client certificate that passed; None when there is none, or it names nobody.
+
+    `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). Raises BadCertificate for one that
+    has ended since: connections last longer than certificates do.
+    """
+    if not peer:
+        return None
+    if _ended(peer.get("notAfter"), now):
+        raise BadCertificate
+    user, groups = "", []
+    for key, value in _attributes(peer.get("subject", ())):
+        if key == "commonName":
+            user = value
+        elif key == "organizationName":
+            groups.append(value)
+    return (user, tuple(groups)) if user else None
+
+
+def _attributes(subject: object) -> Iterable[tuple[str, str]]:
+    if isinstance(subject, tuple):
+        for relative in subject:
+            yield from relative
+
+
+def _ended(not_after: object, now: Callable[[], float]) -> bool:
+    return isinstance(not_after, str) and ssl.cert_time_to_seconds(not_after) < now()

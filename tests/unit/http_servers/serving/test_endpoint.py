@@ -1,0 +1,64 @@
+"""What is derived from the declarations of endpoints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from actors.http_servers import endpoints
+from actors.http_servers.endpoints import ENDPOINTS
+from actors.http_servers.serving.endpoint import Availability, availability, pattern
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+BY_PREFIX = {endpoint.prefix: endpoint for endpoint in ENDPOINTS}
+
+
+def test_every_module_of_an_endpoint_is_served():
+    modules = {path.stem for path in Path(endpoints.__file__).parent.glob("*.py")} - {"__init__"}
+    declared = {answer.__module__.rpartition(".")[2] for one in ENDPOINTS for answer in one.answers.values()}
+    assert declared == modules
+
+
+def test_no_two_endpoints_have_one_path():
+    paths = [path for endpoint in ENDPOINTS for path in endpoint.paths]
+    assert len(paths) == len(set(paths))
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "names"),
+    [
+        ("/pods", "/pods", {}),
+        ("/pods", "/pods/", {}),
+        ("/pods", "/podsx", None),
+        ("/exec/{pod}/{uid}", "/exec/a/b", {"pod": "a", "uid": "b"}),
+        ("/exec/{pod}/{uid}", "/exec/a/b/c", None),
+        ("/exec/{pod}/{uid}", "/exec/a/", None),
+        ("/logs/{path*}", "/logs/a/b", {"path": "a/b"}),
+        ("/logs/{path*}", "/logs/", {"path": ""}),
+    ],
+)
+def test_a_path_matches_what_it_says(path, asked, names):
+    match = re.fullmatch(pattern(path), asked)
+    assert (match.groupdict() if match else None) == names
+
+
+@pytest.mark.parametrize(
+    ("prefix", "fields", "read_only", "expected"),
+    [
+        ("/pods", {}, False, Availability.SERVED),
+        ("/pods", {}, True, Availability.SERVED),
+        ("/pods", {"enableDebuggingHandlers": False}, False, Availability.SERVED),
+        ("/configz", {}, True, Availability.ABSENT),
+        ("/exec", {}, False, Availability.SERVED),
+        ("/exec", {}, True, Availability.DISABLED),
+        ("/exec", {"enableDebuggingHandlers": False}, False, Availability.DISABLED),
+        ("/logs", {"enableSystemLogHandler": False}, False, Availability.DISABLED),
+        ("/debug/flags/v", {"enableDebuggingHandlers": False}, False, Availability.ABSENT),
+        ("/flagz", {"featureGates": {"ComponentFlagz": False}}, False, Availability.ABSENT),
+    ],
+)
+def test_an_endpoint_is_served_by_its_servers_gate_and_switch(prefix, fields, read_only, expected):
+    config = KubeletConfiguration(**fields)
+    assert availability(BY_PREFIX[prefix], config, read_only=read_only) is expected
