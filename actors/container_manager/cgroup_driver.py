@@ -1,4 +1,4 @@
-"""Which cgroup driver the pods' cgroups are made with."""
+"""The choice of the cgroup driver."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from typing import Final, cast
 from actors.config_controller.messages import CONFIG_CONTROLLER, CgroupDriverLearnt
 from actors.shared.config.agent import Agent
 from actors.shared.linux.systemd import managed_driver
-from supervision.actor import Actor, DisposableError
+from supervision.actor import Actor, AskError, DisposableError
 
 DRIVER_SECONDS: Final = 2.0
-"""The longest that the runtime is waited for, to say which cgroup driver it uses."""
+"""How long the runtime has to answer which cgroup driver it uses."""
 
 
-class DriverChoice:
-    """The runtime's where it tells (KEP-4033), else the configured one. A runtime that is started after the agent is
-    asked again before its first pod: with the other driver's names it would refuse every sandbox."""
+class CgroupDriverChoice:
+    """The runtime's driver where the runtime tells it (KEP-4033), else the configured one. A runtime that starts after
+    the agent is asked again before its first pod: it refuses every sandbox whose cgroup has the other driver's name."""
 
     def __init__(self, actor: Actor, agent: Agent, host: str = "") -> None:
         """`host`: the root directory of a made-up host."""
         self._actor, self._agent, self._host = actor, agent, host
         self._asked_at = 0.0
-        self.known = False
-        """Nothing that the runtime may say can change it any more."""
+        self._final = False
+        """The runtime cannot change the choice any more."""
 
     def due(self, since: float) -> bool:
         """Whether to choose again: the runtime has not answered, nor been asked since then (monotonic clock)."""
-        return not self.known and self._asked_at < since
+        return not self._final and self._asked_at < since
 
     async def choose(self) -> str:
         """`cgroupfs` or `systemd`."""
         configured = self._agent.config.cgroupDriver
         if self._agent.managed_runtime or not self._agent.config.cgroupsPerQOS:
-            self.known = True
+            self._final = True
             chosen = managed_driver(configured, self._host) if self._agent.managed_runtime else configured
             if chosen != configured:
                 self._actor.tell(CONFIG_CONTROLLER, CgroupDriverLearnt(chosen))
@@ -49,9 +49,9 @@ class DriverChoice:
         function = "actors.container_manager.runtime_cgroup_driver:ask"
         try:
             answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
-        except DisposableError as error:
-            self._actor.log.warning("the runtime was not asked for its cgroup driver: %s", error)
+        except (AskError, DisposableError) as error:
+            self._actor.log.warning("the runtime could not be asked for its cgroup driver: %s", error)
             answer = None
         self._asked_at = time.monotonic()
-        self.known = answer is not None
+        self._final = answer is not None
         return cast(str, answer or "")

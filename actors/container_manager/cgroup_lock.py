@@ -1,27 +1,30 @@
-"""Who cleans a cgroup tree. Two agents that were given the same cgroupRoot must not remove each other's pods."""
+"""The cgroup lock: which of two agents with the same cgroupRoot may remove cgroups that belong to none of its pods."""
 
 from __future__ import annotations
 
 import socket
 
 
-class Claim:
-    """Held by binding an abstract socket name, which the kernel frees when the holder dies."""
+class CgroupLock:
+    """Held by an abstract socket name, which the kernel frees when the holder dies."""
 
-    def __init__(self, cgroup: str) -> None:
-        self._name = f"\0troupelet/cgroups{cgroup}"
+    def __init__(self, host: str = "") -> None:
+        """`host`: the root directory of a made-up host."""
+        self._host, self._cgroup = host, ""
         self._socket: socket.socket | None = None
 
-    def held(self) -> bool:
-        """Whether the claim is ours; takes it when nobody else has it."""
-        if self._socket is None:
-            attempt = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            try:
-                attempt.bind(self._name)
-            except OSError:
-                attempt.close()
-                return False
-            self._socket = attempt
+    def acquire(self, cgroup: str) -> bool:
+        """Whether the lock of this cgroup tree is ours, taken now if nobody has it. That of another tree is let go."""
+        if self._socket is not None and cgroup == self._cgroup:
+            return True
+        self.release()
+        attempt = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            attempt.bind(f"\0troupelet/cgroups{self._host}{cgroup}")
+        except OSError:
+            attempt.close()
+            return False
+        self._socket, self._cgroup = attempt, cgroup
         return True
 
     def release(self) -> None:

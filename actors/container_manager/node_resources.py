@@ -1,4 +1,4 @@
-"""What the machine has, and what of it pods may use: capacity less reservations less hard eviction thresholds.
+"""The node's capacity, and its allocatable: capacity less reservations less hard eviction thresholds.
 
 cpu in thousandths of a core, everything else in bytes or units.
 """
@@ -10,6 +10,9 @@ import re
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
+from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Amount, thresholds
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.fields.resources import parse_cpu_list, parse_resource_list
@@ -20,6 +23,23 @@ STORAGE: Final = "ephemeral-storage"
 _HARD_SIGNALS: Final = {"memory.available": "memory", "nodefs.available": STORAGE}
 _HUGE_PAGES = re.compile(r"hugepages-([0-9]+)kB\Z", re.ASCII)
 _UNITS: Final = ((1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+
+
+class NodeResourceTotals(msgspec.Struct, frozen=True):
+    capacity: dict[str, int]
+    allocatable: dict[str, int]
+
+
+def measure(agent: Agent, root: str = "") -> NodeResourceTotals:
+    """The totals of this machine, or of the one whose root directory is `root`. Raises OSError."""
+    total = capacity(agent.config, agent.root_dir, root)
+    ignored = bool(agent.flags.get("experimental-allocatable-ignore-eviction"))
+    return NodeResourceTotals(total, allocatable(total, agent.config, with_thresholds=not ignored))
+
+
+def pods_memory(total: dict[str, int], config: KubeletConfiguration) -> int:
+    """Bytes of memory that all pods may have: capacity less reservations, before eviction thresholds."""
+    return max(0, total["memory"] - reserved(config).get("memory", 0))
 
 
 def capacity(config: KubeletConfiguration, root_dir: str, root: str = "") -> dict[str, int]:

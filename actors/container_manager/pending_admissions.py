@@ -1,4 +1,4 @@
-"""Admissions that are under way. Each may wait for long, and its pod be withdrawn meanwhile."""
+"""Admissions that are not answered yet. Their pod may be withdrawn while they wait. Pure."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Admission:
-    """One question about one pod."""
+class PendingAdmission:
+    """One admission of one pod."""
 
     def __init__(self, uid: str) -> None:
         self.uid, self.withdrawn = uid, False
 
 
-class Admissions:
-    """Of the container manager."""
+class PendingAdmissions:
+    """All of them, by pod."""
 
     def __init__(self) -> None:
-        self._under_way: dict[str, set[Admission]] = {}
+        self._pending: dict[str, set[PendingAdmission]] = {}
 
     @contextmanager
-    def begin(self, uid: str) -> Iterator[Admission]:
-        """Under way until the block is left."""
-        admission = Admission(uid)
-        self._under_way.setdefault(uid, set()).add(admission)
+    def begin(self, uid: str) -> Iterator[PendingAdmission]:
+        """Pending until the block is left."""
+        admission = PendingAdmission(uid)
+        self._pending.setdefault(uid, set()).add(admission)
         try:
             yield admission
         finally:
             self._end(admission)
 
-    def _end(self, admission: Admission) -> None:
-        there = self._under_way.get(admission.uid, set())
+    def _end(self, admission: PendingAdmission) -> None:
+        there = self._pending.get(admission.uid, set())
         there.discard(admission)
         if not there:
-            self._under_way.pop(admission.uid, None)
+            self._pending.pop(admission.uid, None)
 
     def withdraw(self, uid: str) -> None:
-        """What is under way for this pod comes to nothing; what begins after this stands."""
-        for admission in self._under_way.pop(uid, ()):
+        """Withdraw the pending admissions of this pod, not those that begin later."""
+        for admission in self._pending.pop(uid, ()):
             admission.withdrawn = True
 
-    def alone(self, admission: Admission) -> bool:
-        """Whether it stands, and no other that stands is under way for its pod."""
-        return self._under_way.get(admission.uid) == {admission}
+    def alone(self, admission: PendingAdmission) -> bool:
+        """Whether it is the only admission of its pod that is pending and not withdrawn."""
+        return self._pending.get(admission.uid) == {admission}

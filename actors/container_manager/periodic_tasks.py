@@ -1,29 +1,31 @@
-"""What is done on the host each minute, for whatever else runs there: no pod waits for it."""
+"""Tasks on the host that are repeated each minute: systemCgroups and the utility chains. No pod waits for them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.command import Runner
-from supervision.actor import Actor, DisposableError
+from supervision.actor import Actor, AskError, DisposableError
 from supervision.complaints import Complaints
 
 from .utility_chains import UtilityChains, families
 
 SECONDS: Final = 60.0
 FIRST_CHAINS_SECONDS: Final = 1.0
-"""Out of the way of the start; after a restart of this actor the chains are there."""
+"""Not during the start: after a restart of this actor the chains are there already."""
 _GATHER: Final = "actors.container_manager.system_cgroups:gather_host"
 
 
-class Chores:
-    """Of the container manager: `host` and `runner` are as there."""
+class PeriodicTasks:
+    """`host`: the root directory of a made-up host; `runner` runs iptables."""
 
-    def __init__(self, actor: Actor, agent: Agent, complaints: Complaints, host: str, runner: Runner) -> None:
-        self._actor, self._config, self._complaints, self._host = actor, agent.config, complaints, host
-        self._chains = UtilityChains(families(host) if agent.config.makeIPTablesUtilChains else [], runner)
+    def __init__(
+        self, actor: Actor, config: KubeletConfiguration, complaints: Complaints, host: str, runner: Runner
+    ) -> None:
+        self._actor, self._config, self._complaints, self._host = actor, config, complaints, host
+        self._chains = UtilityChains(families(host) if config.makeIPTablesUtilChains else [], runner)
 
     def begin(self) -> None:
         if self._config.systemCgroups:
@@ -33,19 +35,19 @@ class Chores:
             self._actor.every(SECONDS, self._keep_chains, jitter=0.1)
 
     async def _gather(self) -> None:
-        """Put the host's processes that are in no cgroup into systemCgroups."""
+        """Move the host's processes that are in no cgroup into systemCgroups."""
         cgroup = plain_path(self._config.systemCgroups)
         try:
             left = await self._actor.disposable(_GATHER, {"cgroup": cgroup, "host": self._host}, deadline=SECONDS / 2)
-        except DisposableError as error:
+        except (AskError, DisposableError) as error:
             left = [str(error)]
-        self._told("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): ", left[:5])
+        self._report("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): ", left[:5])
 
     async def _keep_chains(self) -> None:
-        """What programs beside us, and services of localhost, expect of the host's iptables."""
-        self._told("chains", "chains of iptables (tried each minute): ", await self._chains.keep())
+        """Keep the chains of iptables that other programs and services of localhost rely on."""
+        self._report("chains", "chains of iptables (tried each minute): ", await self._chains.keep())
 
-    def _told(self, key: str, what: str, problems: list[str]) -> None:
+    def _report(self, key: str, what: str, problems: list[str]) -> None:
         if problems:
             self._complaints.say(key, what + "; ".join(problems))
         else:

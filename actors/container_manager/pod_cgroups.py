@@ -1,5 +1,8 @@
-"""The cgroups of pods: kubepods, its QoS tiers, one for each pod. With systemd's driver a slice is asked for first, and
-the files are written all the same, as systemd rounds and leaves out."""
+"""The cgroups of pods: kubepods, its QoS tiers, one for each pod.
+
+With systemd's driver a slice is started first. The files are written all the same, as systemd rounds some values and
+leaves others out.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
-from actors.shared.linux.cgroup_names import CgroupName, join, path_of, unescaped
+from actors.shared.linux.cgroup_names import CgroupName, join, parse_root, path_of, unescaped
 from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.command import Runner, run
 
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED
 from .systemd_slices import Slices
@@ -26,12 +30,17 @@ _KILL_PAUSE: Final = 0.05
 class PodCgroups:
     """Makes, sets and removes them. Methods raise CgroupError and SliceError; all are idempotent."""
 
-    def __init__(self, tree: CgroupTree, root: CgroupName, slices: Slices | None = None) -> None:
-        """`slices`: given with systemd's driver."""
-        self._tree, self._slices = tree, slices
-        self.driver = "cgroupfs" if slices is None else "systemd"
-        self._top = join(root, PODS)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    def __init__(self, tree: CgroupTree, root: str, runner: Runner = run, driver: str = "cgroupfs") -> None:
+        """`root`: cgroupRoot; `runner` runs busctl."""
+        self._tree, self._root, self._runner = tree, root, runner
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.use(driver)
+
+    def use(self, driver: str) -> None:
+        """From now on make cgroups with this driver: cgroupfs or systemd."""
+        self.driver = driver
+        self._slices = Slices(self._tree.version, self._runner) if driver == "systemd" else None
+        self._top = join(parse_root(self._root, driver), PODS)
 
     @property
     def version(self) -> int:
@@ -51,14 +60,14 @@ class PodCgroups:
 
     # -- the tree ---------------------------------------------------------------------------------------------------
     async def ensure_tiers(self, limits: Limits) -> None:
-        """kubepods with its limits, and the tiers below it. Their own limits are set by set_tier."""
+        """Make kubepods with its limits, and the tiers below it. `set_tier` sets the tiers' own limits."""
         await self._ensure(self._top, limits)
         for tier in TIERS.values():
             if tier:
                 await self._ensure((*self._top, *tier), Limits())
 
     async def set_tier(self, qos: str, limits: Limits) -> None:
-        """A limit of memory is never set below what is in use: the kernel would refuse that (v1), or kill (v2)."""
+        """Set a tier's limits. Memory is not limited below its use: the kernel would refuse that (v1) or kill (v2)."""
         name = (*self._top, *TIERS[qos])
         most = limits.memory_bytes
         if most is not None and most != UNLIMITED:
@@ -76,15 +85,15 @@ class PodCgroups:
             return 0
 
     async def ensure_pod(self, uid: str, qos: str, limits: Limits) -> str:
-        """The pod's cgroup with its limits; its path."""
+        """Make the pod's cgroup with its limits. Returns its path."""
         name = self.name(uid, qos)
-        async with self._turn(uid):
+        async with self._lock(uid):
             await self._ensure(name, limits)
         return self.path(name)
 
-    def _turn(self, uid: str) -> asyncio.Lock:
-        """What is made for a pod that comes back must not be removed by what its last life had begun."""
-        return self._turns.setdefault(uid, asyncio.Lock())
+    def _lock(self, uid: str) -> asyncio.Lock:
+        """A pod that comes back gets its cgroup after the removal of the old one, not during it."""
+        return self._locks.setdefault(uid, asyncio.Lock())
 
     async def _ensure(self, name: CgroupName, limits: Limits) -> None:
         path = self.path(name)
@@ -95,7 +104,7 @@ class PodCgroups:
 
     # -- what is there ----------------------------------------------------------------------------------------------
     def present(self) -> dict[str, list[CgroupName]]:
-        """The cgroups of pods that are there in any hierarchy, by UID: usually one for each."""
+        """The cgroups of pods in any hierarchy, by UID: usually one for each."""
         found: dict[str, list[CgroupName]] = {}
         for uid, name in self._found():
             found.setdefault(uid, []).append(name)
@@ -112,10 +121,10 @@ class PodCgroups:
     async def remove(self, uid: str, back: Callable[[], bool]) -> str:
         """Kill what still runs in the pod's cgroups and remove them in every hierarchy. '' or what is left.
 
-        `back`: whether the pod has come back, which may be while this waits. From then on it is left alone.
+        `back`: whether the pod has come back meanwhile. From then on its cgroup is left alone.
         """
         left: list[str] = []
-        async with self._turn(uid):
+        async with self._lock(uid):
             for tier in TIERS.values():
                 name = join((*self._top, *tier), f"pod{uid}")
                 left += await self._remove(name, back)

@@ -1,4 +1,4 @@
-"""Who may not come because the node is shut down, or was while the pod was here."""
+"""Which pods may not run because the node shuts down, or because its last shutdown ended them."""
 
 from __future__ import annotations
 
@@ -11,42 +11,40 @@ from actors.shutdown_manager.messages import SHUTDOWN_MANAGER, NodeShutdown
 from supervision.actor import Actor
 from supervision.protocol import Hello
 
-from .ledger import Refusal
-
 HOLD_SECONDS: Final = 5.0
-"""The longest that a new pod waits for the shutdown manager to tell how things stand."""
-ACTIVE: Final = Refusal("NodeShutdown", "Pod was rejected as the node is shutting down.")
+"""The longest that a new pod waits for the shutdown manager to tell whether the node shuts down."""
 
 
-class Leaving:
-    """Of the container manager. Without a shutdown manager in the tree nobody is refused."""
+class ShutdownAdmission:
+    """What the shutdown manager has told. Without one in the tree no pod is refused."""
 
     def __init__(self, actor: Actor, agent: Agent) -> None:
         self._actor = actor
         self._expected = bool(windows(agent.config))
-        self._told = asyncio.Event()
+        self._known = asyncio.Event()
         self._shutdown = NodeShutdown(active=False)
 
     def begin(self) -> None:
         if self._expected:
             hello = Hello(self._actor.name, self._actor.incarnation)
             self._actor.tell(SHUTDOWN_MANAGER, hello, deadline=30.0)
-            self._actor.after(HOLD_SECONDS, self._told.set)
+            self._actor.after(HOLD_SECONDS, self._known.set)
 
-    def learn(self, message: NodeShutdown) -> None:
+    def update(self, message: NodeShutdown) -> None:
         self._shutdown = message
-        self._told.set()
+        self._known.set()
 
-    async def told(self) -> None:
-        """Wait until it is known how things stand, but not for long."""
+    async def known(self) -> None:
+        """Wait until the shutdown manager has told, for HOLD_SECONDS at most."""
         if self._expected:
-            await self._told.wait()
+            await self._known.wait()
 
-    def refuse(self) -> Refusal | None:
-        """Why no pod may come that is not on the node."""
-        return ACTIVE if self._shutdown.active else None
+    @property
+    def active(self) -> bool:
+        """The node is shutting down: no new pod may run."""
+        return self._shutdown.active
 
     def ends(self, uid: str, *, counted: bool) -> bool:
-        """Whether this pod, which does not run, is told to end by the shutdown manager now. `counted`: it was on the
-        node before; a worker that was replaced meanwhile asks again."""
+        """Whether the shutdown manager ends this pod, which does not run. `counted`: the pod was admitted before, and
+        asks again as its worker was restarted."""
         return uid in self._shutdown.ended or (counted and self._shutdown.active)

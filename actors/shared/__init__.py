@@ -2,6 +2,7 @@
 
 | package | what is in it |
 |---|---|
+| `admission` | the admission checks, one list |
 | `kube` | types of the Kubernetes API, quantities, selectors, names of labels |
 | `config` | KubeletConfiguration, flags, drop-ins, validation, the `Agent` that each actor is given |
 | `linux` | cgroups, mounts, files of other users, D-Bus and systemd |

@@ -5,6 +5,7 @@ import pytest
 
 from actors.api_clients.messages import RecordEvent
 from actors.config_controller.messages import CgroupDriverLearnt
+from actors.container_manager.cgroup_lock import CgroupLock
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -263,13 +264,12 @@ async def test_a_cgroup_of_no_pod_with_processes_is_left_alone(host, caplog):
 
 async def test_a_second_agent_with_the_same_cgroups_removes_nothing(host, caplog):
     (host.root / "sys/fs/cgroup/pids/kubepods/podlost").mkdir(parents=True)
-    async with host.start() as first:
-        await first.settle()
-        assert first.actor._claim.held()
-        async with host.start() as second:
-            await told(second)
-            await second.advance(200)
-        first.actor._claim.release()
+    lock = CgroupLock(str(host.root))
+    assert lock.acquire("/kubepods")
+    async with host.start() as second:
+        await told(second)
+        await second.advance(200)
+    lock.release()
 
     assert host.has("kubepods/podlost")
     assert any("cgroupRoot" in record.message for record in caplog.records)

@@ -50,7 +50,7 @@ async def test_a_look_that_fails_changes_nothing(host):
         await manager.advance(0.1)
         await manager.wait_sent(NodePressure, to=HEARTBEAT)
         manager.disposables[READ] = DisposableError("OSError", "a disk that hangs")
-        await manager.actor._shortage.look()
+        await manager.actor._pressure.observe()
         assert len(manager.sent(NodePressure)) == 1
         assert isinstance(await admit(manager, "u1", pod()), PodRejected)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from actors.container_manager import pod_cgroups
-from actors.container_manager.actor import HOLD_SECONDS, RETRY_SECONDS
+from actors.container_manager.cgroup_removal import RETRY_SECONDS
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -22,6 +22,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.container_manager.shutdown_admission import HOLD_SECONDS as SHUTDOWN_HOLD_SECONDS
+from actors.container_manager.startup_hold import HOLD_SECONDS
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree

@@ -1,20 +1,20 @@
-"""Admissions under way: a withdrawal strikes those before it, and none after it."""
+"""PendingAdmissions under way: a withdrawal strikes those before it, and none after it."""
 
 from __future__ import annotations
 
-from actors.container_manager.pending_admissions import Admissions
+from actors.container_manager.pending_admissions import PendingAdmissions
 
 
-def test_a_withdrawal_strikes_what_is_under_way_for_that_pod_and_nothing_else() -> None:
-    admissions = Admissions()
+def test_a_withdrawal_strikes_what_is_pending_for_that_pod_and_nothing_else() -> None:
+    admissions = PendingAdmissions()
     with admissions.begin("a") as one, admissions.begin("a") as two, admissions.begin("b") as other:
         admissions.withdraw("a")
         with admissions.begin("a") as later:
             assert [each.withdrawn for each in (one, two, other, later)] == [True, True, False, False]
 
 
-def test_one_is_alone_when_no_other_that_stands_is_under_way() -> None:
-    admissions = Admissions()
+def test_one_is_alone_when_no_other_that_stands_is_pending() -> None:
+    admissions = PendingAdmissions()
     with admissions.begin("a") as one:
         assert admissions.alone(one)
         with admissions.begin("a") as two:
@@ -28,9 +28,9 @@ def test_one_is_alone_when_no_other_that_stands_is_under_way() -> None:
 
 
 def test_what_is_over_is_not_kept() -> None:
-    admissions = Admissions()
+    admissions = PendingAdmissions()
     with admissions.begin("a"), admissions.begin("a"):
         admissions.withdraw("a")
         with admissions.begin("a"):
             pass
-    assert admissions._under_way == {}
+    assert admissions._pending == {}

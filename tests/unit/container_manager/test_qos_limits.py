@@ -4,19 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.ledger import Entry, Ledger
+from actors.container_manager.ledger import Ledger
 from actors.container_manager.qos_limits import tier_limits
+from actors.shared.admission.request import Demand
 from actors.shared.linux.cgroup_limits import UNLIMITED
 
 AMOUNTS = st.lists(st.integers(0, 1000), max_size=5)
 
 
 def ledger(guaranteed=(), burstable=(), best_effort=0):
-    found = Ledger({"pods": 110})
+    found = Ledger()
     for qos, requests in (("Guaranteed", guaranteed), ("Burstable", burstable), ("BestEffort", [0] * best_effort)):
         for number, memory in enumerate(requests):
             requested = {"memory": memory, "cpu": 100} if memory else {}
-            found.add(Entry(f"{qos}{number}", requested, frozenset(), qos))
+            found.add(Demand(f"{qos}{number}", requested, frozenset(), qos))
     return found
 
 

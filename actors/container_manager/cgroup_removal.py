@@ -1,0 +1,51 @@
+"""Removes the cgroups of pods, again and again where something still uses them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.linux.cgroup_tree import CgroupError
+from supervision.actor import Actor
+
+from .ledger import Ledger
+from .pod_cgroups import PodCgroups
+from .systemd_slices import SliceError
+
+RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+
+
+class CgroupRemoval:
+    """A pod that is in the ledger again keeps its cgroup."""
+
+    def __init__(self, actor: Actor, cgroups: PodCgroups, ledger: Ledger) -> None:
+        self._actor, self._cgroups, self._ledger = actor, cgroups, ledger
+        self._failures: dict[str, int] = {}
+
+    def pending(self, uid: str) -> bool:
+        """Whether a removal failed and is tried again."""
+        return uid in self._failures
+
+    def cancel(self, uid: str) -> None:
+        """The pod is back."""
+        self._failures.pop(uid, None)
+
+    async def remove(self, uid: str) -> str:
+        """'' or what is left; then it is tried again."""
+        try:
+            left = await self._cgroups.remove(uid, lambda: uid in self._ledger)
+        except (CgroupError, SliceError) as error:
+            left = str(error)
+        if left and uid not in self._ledger:
+            failures = self._failures[uid] = self._failures.get(uid, 0) + 1
+            pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
+            self._actor.after(pause, lambda: self._retry(uid))
+        else:
+            self._failures.pop(uid, None)
+        return left
+
+    async def _retry(self, uid: str) -> None:
+        if uid in self._failures and uid not in self._ledger:
+            left = await self.remove(uid)
+            if left and self._failures.get(uid) == len(RETRY_SECONDS):
+                text = "cgroups of pod %s are still in use (removal is tried each minute): %s"
+                self._actor.log.warning(text, uid, left)

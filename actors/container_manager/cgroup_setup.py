@@ -1,0 +1,57 @@
+"""Sets up the cgroups above those of pods, before the first pod: the driver is chosen, kubepods and its tiers made."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor
+
+from .cgroup_driver import CgroupDriverChoice
+from .node_allocatable import ENFORCE_SECONDS, NodeAllocatable
+from .pod_cgroups import PodCgroups
+from .startup_hold import StartupHold
+
+
+class CgroupSetup:
+    """A runtime that did not answer at the start is asked for its driver again, when a pod comes."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        agent: Agent,
+        cgroups: PodCgroups,
+        driver: CgroupDriverChoice,
+        allocatable: NodeAllocatable,
+        hold: StartupHold,
+    ) -> None:
+        self._actor, self._enabled, self._cgroups = actor, agent.config.cgroupsPerQOS, cgroups
+        self._driver, self._allocatable, self._hold = driver, allocatable, hold
+        self._done, self._choosing = asyncio.Event(), asyncio.Lock()
+
+    async def run(self) -> None:
+        await self._use(await self._driver.choose())
+        if self._enabled:
+            self._actor.every(ENFORCE_SECONDS, self._allocatable.enforce, jitter=0.1)
+        self._done.set()
+
+    async def done(self) -> None:
+        """Wait for the end of `run`."""
+        await self._done.wait()
+
+    async def renew(self) -> None:
+        """Wait for the end of `run`, and ask the runtime for its driver again if it has not told yet."""
+        await self.done()
+        asked_at = time.monotonic()
+        async with self._choosing:
+            if self._driver.due(asked_at):
+                driver = await self._driver.choose()
+                if driver != self._cgroups.driver:
+                    await self._use(driver)
+
+    async def _use(self, driver: str) -> None:
+        self._cgroups.use(driver)
+        if self._enabled:
+            await self._allocatable.enforce()
+        self._hold.begin(frozenset(self._cgroups.present()) if self._enabled else frozenset())

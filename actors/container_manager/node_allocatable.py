@@ -1,0 +1,73 @@
+"""Enforces node allocatable: holds all pods together, and the host's own processes, to their part of the node."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from actors.api_clients.messages import EVENT_CLIENT, node_event
+from actors.shared.config.agent import Agent
+from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
+from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree
+from supervision.actor import Actor
+from supervision.complaints import Complaints
+
+from .node_resources import NodeResourceTotals, enforced
+from .pod_cgroups import PodCgroups
+from .pod_limits import milli_to_shares, size_name
+from .qos_tiers import QosTiers
+from .reserved_cgroups import hold_reserved
+from .systemd_slices import SliceError
+
+ENFORCE_SECONDS: Final = 60.0
+
+
+class NodeAllocatable:
+    """Enforced at the start, and again each minute: somebody else may write to the cgroups."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        agent: Agent,
+        tree: CgroupTree,
+        cgroups: PodCgroups,
+        tiers: QosTiers,
+        totals: NodeResourceTotals,
+        complaints: Complaints,
+    ) -> None:
+        self._actor, self._agent, self._tree, self._cgroups, self._tiers = actor, agent, tree, cgroups, tiers
+        self._limits = kubepods_limits(enforced(totals.capacity, agent.config))
+        self._complaints = complaints
+        self._reported = False
+
+    async def enforce(self) -> None:
+        try:
+            await self._cgroups.ensure_tiers(self._limits)
+            await self._tiers.apply(again=True)
+        except (CgroupError, SliceError) as error:
+            self._complaints.say("enforce", f"the limits of all pods are not enforced (tried each minute): {error}")
+            text = f"Failed to update Node Allocatable Limits {self._cgroups.top!r}: {error}"
+            self._record("Warning", "FailedNodeAllocatableEnforcement", text)
+        else:
+            self._complaints.well("enforce")
+            self._report_enforced()
+        hold_reserved(self._agent.config, self._cgroups.driver, self._tree, self._complaints)
+
+    def _report_enforced(self) -> None:
+        """The node's event: once in a life of the agent, and only where the limits are those of the node."""
+        if self._actor.incarnation == 1 and not self._reported and "pods" in self._agent.config.enforceNodeAllocatable:
+            self._record("Normal", "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
+        self._reported = True
+
+    def _record(self, kind: Literal["Normal", "Warning"], reason: str, text: str) -> None:
+        if not self._agent.standalone:
+            event = node_event(self._agent.node_name, reason, text, kind)
+            self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+
+
+def kubepods_limits(amounts: dict[str, int]) -> Limits:
+    """The limits of the cgroup of all pods, from amounts in the units of `node_resources.capacity`. Pure."""
+    return Limits(
+        cpu_shares=milli_to_shares(amounts["cpu"]),
+        memory_bytes=amounts["memory"] if amounts["memory"] > 0 else UNLIMITED,
+        hugetlb={size_name(name): value for name, value in amounts.items() if name.startswith("hugepages-")},
+    )

@@ -1,0 +1,66 @@
+"""Orphaned cgroups: those of pods that no worker has. They are removed after a while."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from supervision.actor import Actor
+from supervision.complaints import Complaints
+
+from .cgroup_lock import CgroupLock
+from .cgroup_removal import CgroupRemoval
+from .ledger import Ledger
+from .pod_cgroups import PodCgroups
+from .pod_inventory import PodInventory
+
+ORPHAN_SECONDS: Final = 10.0
+"""How long a cgroup must belong to no pod."""
+
+
+class OrphanedCgroups:
+    """A cgroup with processes is left alone: it may be a pod of another agent."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        cgroups: PodCgroups,
+        ledger: Ledger,
+        inventory: PodInventory,
+        removal: CgroupRemoval,
+        lock: CgroupLock,
+        complaints: Complaints,
+    ) -> None:
+        self._actor, self._cgroups, self._ledger, self._inventory = actor, cgroups, ledger, inventory
+        self._removal, self._lock, self._complaints = removal, lock, complaints
+        self._suspected: set[str] = set()
+
+    def adopt(self, uid: str) -> None:
+        """The pod is admitted: its cgroup is no orphan."""
+        self._suspected.discard(uid)
+        self._removal.cancel(uid)
+
+    def look(self) -> None:
+        """Find orphans, which are removed if they are still orphans after ORPHAN_SECONDS."""
+        new = self._orphans() - self._suspected
+        if new:
+            self._suspected |= new
+            self._actor.after(ORPHAN_SECONDS, lambda: self._sweep(new))
+
+    def _orphans(self) -> set[str]:
+        if not self._inventory.complete:
+            return set()
+        return {uid for uid in self._cgroups.present() if uid not in self._inventory and uid not in self._ledger}
+
+    async def _sweep(self, found: set[str]) -> None:
+        still = self._orphans() & found & self._suspected
+        due = {uid for uid in still if not self._removal.pending(uid)}
+        self._suspected -= found
+        top = self._cgroups.top
+        if due and not self._lock.acquire(top):
+            self._complaints.say("lock", f"another agent uses the cgroups {top}: set cgroupRoot for one of them")
+            return
+        for uid in sorted(due):
+            if self._cgroups.busy(uid):
+                self._complaints.say(uid, f"cgroup of pod {uid}, which is not ours, has processes: left alone")
+            elif not await self._removal.remove(uid) and uid not in self._ledger:
+                self._actor.log.info("cgroup of pod %s, which no worker has, is removed", uid)

@@ -1,0 +1,159 @@
+"""Admits, resizes and releases pods: runs the admission checks, keeps the ledger, has cgroups made and removed."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from actors.shared.admission.checks import refusal
+from actors.shared.admission.request import Candidate, Demand, NodeState, demand_of
+from actors.shared.admission.resources import resize_refusal
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_tree import CgroupError
+from supervision.actor import Actor
+
+from .cgroup_removal import CgroupRemoval
+from .cgroup_setup import CgroupSetup
+from .ledger import Ledger
+from .messages import AdmissionFailed, AdmitPod, PodAdmitted, PodRejected, ResizePod
+from .node_resources import NodeResourceTotals
+from .orphaned_cgroups import OrphanedCgroups
+from .pending_admissions import PendingAdmission, PendingAdmissions
+from .pod_cgroups import PodCgroups
+from .pod_limits import larger, pod_limits, rules_of
+from .pressure_monitor import PressureMonitor
+from .qos_tiers import QosTiers
+from .shutdown_admission import ShutdownAdmission
+from .startup_hold import StartupHold
+from .systemd_slices import SliceError
+
+WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
+ENDED: Final = "the shutdown of the node ends it"
+_UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
+
+Answer = PodAdmitted | PodRejected | AdmissionFailed
+
+
+class PodAdmission:
+    """The ledger and the admissions that change it."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        config: KubeletConfiguration,
+        totals: NodeResourceTotals,
+        ledger: Ledger,
+        cgroups: PodCgroups,
+        setup: CgroupSetup,
+        tiers: QosTiers,
+        hold: StartupHold,
+        removal: CgroupRemoval,
+        orphans: OrphanedCgroups,
+        pressure: PressureMonitor,
+        shutdown: ShutdownAdmission,
+    ) -> None:
+        self._actor, self._config, self._totals, self._ledger = actor, config, totals, ledger
+        self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
+        self._removal, self._orphans, self._pressure, self._shutdown = removal, orphans, pressure, shutdown
+        self._pending = PendingAdmissions()
+
+    async def admit(self, message: AdmitPod) -> Answer:
+        with self._pending.begin(message.uid) as admission:
+            return await self._admit(message, admission)
+
+    async def _admit(self, message: AdmitPod, admission: PendingAdmission) -> Answer:
+        uid = message.uid
+        try:
+            pod = decode_pod(message.pod)
+            candidate = Candidate(pod, demand_of(uid, pod))
+            limits = pod_limits(pod, rules_of(self._config))
+        except (ObjectError, QuantityError) as error:
+            return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
+        if not _UID.match(uid):
+            return self._rejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
+        await self._setup.renew()
+        if not message.running:
+            await self._shutdown.known()
+            if self._shutdown.ends(uid, counted=uid in self._ledger):
+                return AdmissionFailed(uid, ENDED)
+        if message.over:
+            return PodAdmitted(uid, "")
+        new = not message.running and uid not in self._ledger
+        if new:
+            self._hold.update(not_running=uid)
+            await self._hold.wait()
+        if admission.withdrawn:
+            return AdmissionFailed(uid, WITHDRAWN)
+        refused = refusal(candidate, self._node()) if new else None
+        if refused is not None:
+            return self._rejected(uid, refused.reason, refused.message)
+        return await self._enter(candidate.demand, limits, admission, running=message.running)
+
+    def _node(self) -> NodeState:
+        return NodeState(
+            allocatable=self._totals.allocatable,
+            usage=self._ledger.usage(),
+            conditions=self._pressure.conditions,
+            shutting_down=self._shutdown.active,
+        )
+
+    async def resize(self, message: ResizePod) -> Answer:
+        uid, rules = message.uid, rules_of(self._config)
+        try:
+            pod, before = decode_pod(message.pod), decode_pod(message.before)
+            demand, limits = demand_of(uid, pod), larger(pod_limits(pod, rules), pod_limits(before, rules))
+        except (ObjectError, QuantityError) as error:
+            return PodRejected(uid, "Infeasible", f"the pod cannot be read: {error}")
+        with self._pending.begin(uid) as admission:
+            await self._setup.done()
+            if admission.withdrawn:
+                return AdmissionFailed(uid, WITHDRAWN)
+            refused = resize_refusal(self._ledger.get(uid) or demand, demand, self._node())
+            if refused is not None:
+                return PodRejected(uid, refused.reason, refused.message)
+            return await self._enter(demand, limits, admission, running=True)
+
+    async def _enter(
+        self, demand: Demand, limits: Limits, admission: PendingAdmission, *, running: bool
+    ) -> PodAdmitted | AdmissionFailed:
+        """Count the pod and make its cgroup; it may be withdrawn meanwhile."""
+        uid = demand.uid
+        self._ledger.add(demand)
+        self._orphans.adopt(uid)
+        self._hold.update()
+        if not self._config.cgroupsPerQOS:
+            return PodAdmitted(uid, "")
+        self._tiers.update()
+        try:
+            path = await self._cgroups.ensure_pod(uid, demand.qos, limits)
+        except (CgroupError, SliceError) as error:
+            if not running and self._pending.alone(admission):
+                self._ledger.drop(uid)
+            self._actor.log.warning("pod %s: its cgroup could not be made: %s", uid, error)
+            return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}")
+        if admission.withdrawn:
+            if uid not in self._ledger:  # else it is back already
+                await self._removal.remove(uid)
+            return AdmissionFailed(uid, WITHDRAWN)
+        return PodAdmitted(uid, path)
+
+    def _rejected(self, uid: str, reason: str, message: str) -> PodRejected:
+        self._actor.metrics.count("kubelet_admission_rejections_total", reason=reason)
+        return PodRejected(uid, reason, message)
+
+    def withdraw(self, uid: str) -> None:
+        """Stop counting the pod; admissions of it that are pending come to nothing."""
+        self._pending.withdraw(uid)
+        if self._ledger.drop(uid):
+            self._tiers.update()
+
+    async def release(self, uid: str) -> str:
+        """Withdraw the pod and remove its cgroup. '' or what is left, which is removed later."""
+        self.withdraw(uid)
+        if not self._config.cgroupsPerQOS or not _UID.match(uid):
+            return ""
+        await self._setup.done()
+        return await self._removal.remove(uid)

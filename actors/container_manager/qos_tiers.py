@@ -1,0 +1,59 @@
+"""Keeps the limits of the QoS tiers' cgroups in step with the pods that are counted."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.cgroup_tree import CgroupError
+from supervision.actor import Actor
+from supervision.complaints import Complaints
+
+from .ledger import Ledger
+from .pod_cgroups import PodCgroups
+from .qos_limits import tier_limits
+from .systemd_slices import SliceError
+
+SETTLE_SECONDS: Final = 0.02
+"""Pods that come together change the tiers' limits once."""
+
+
+class QosTiers:
+    """`memory`: bytes that all pods may have together."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        config: KubeletConfiguration,
+        cgroups: PodCgroups,
+        ledger: Ledger,
+        memory: int,
+        complaints: Complaints,
+    ) -> None:
+        self._actor, self._config, self._cgroups, self._ledger = actor, config, cgroups, ledger
+        self._memory, self._complaints = memory, complaints
+        self._applied: dict[str, Limits] = {}
+        self._scheduled = False
+
+    def update(self) -> None:
+        """The ledger has changed: the limits follow soon."""
+        if not self._scheduled and self._config.cgroupsPerQOS:
+            self._scheduled = True
+            self._actor.after(SETTLE_SECONDS, self._update)
+
+    async def _update(self) -> None:
+        self._scheduled = False
+        try:
+            await self.apply()
+        except (CgroupError, SliceError) as error:
+            self._complaints.say("tiers", f"the QoS tiers keep their old limits: {error}")
+        else:
+            self._complaints.well("tiers")
+
+    async def apply(self, *, again: bool = False) -> None:
+        """Set the limits that have changed; with `again` all. Raises CgroupError, SliceError."""
+        for qos, limits in tier_limits(self._ledger, self._memory, self._config.qosReserved).items():
+            if again or self._applied.get(qos) != limits:
+                await self._cgroups.set_tier(qos, limits)
+                self._applied[qos] = limits

@@ -1,0 +1,38 @@
+"""Whether the node's pressure conditions keep a pod away. Pure.
+
+Source: the reference's eviction manager. Critical pods are always admitted. MemoryPressure alone keeps away only
+BestEffort pods that do not tolerate its taint.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.kube.pod import Toleration
+from actors.shared.kube.pods import is_critical
+
+from .request import Candidate, NodeState, Refusal
+
+MEMORY_PRESSURE: Final = "MemoryPressure"
+DISK_PRESSURE: Final = "DiskPressure"
+PID_PRESSURE: Final = "PIDPressure"
+_ORDER: Final = (MEMORY_PRESSURE, DISK_PRESSURE, PID_PRESSURE)
+_TAINT: Final = "node.kubernetes.io/memory-pressure"
+
+
+def node_condition(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """Evicted, while a condition holds that the pod is not exempt from."""
+    if not node.conditions or is_critical(candidate.pod):
+        return None
+    tolerated = any(map(_tolerates, candidate.pod.spec.tolerations))
+    if node.conditions == {MEMORY_PRESSURE} and (candidate.demand.qos != "BestEffort" or tolerated):
+        return None
+    conditions = " ".join(name for name in _ORDER if name in node.conditions)
+    return Refusal("Evicted", f"The node had condition: [{conditions}]. ")
+
+
+def _tolerates(toleration: Toleration) -> bool:
+    return toleration.effect in ("", "NoSchedule") and (
+        (toleration.key == _TAINT and (toleration.operator == "Exists" or not toleration.value))
+        or (not toleration.key and toleration.operator == "Exists")
+    )

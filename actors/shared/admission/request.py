@@ -1,0 +1,71 @@
+"""What an admission check is given, a pod and the state of the node, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from actors.shared.kube.pod import HostPort, Pod
+from actors.shared.kube.pods import is_sidecar, pod_requests, qos_class
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a pod may not run. Reason and message are worded as the reference words them: people and tools match them."""
+
+    reason: str
+    message: str
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """What one pod takes of the node."""
+
+    uid: str
+    requests: dict[str, int]
+    """cpu in thousandths of a core, everything else in bytes or units."""
+    ports: frozenset[HostPort]
+    qos: str
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What the admitted pods take of the node together."""
+
+    pods: int = 0
+    requests: Mapping[str, int] = {}
+    """In the units of Demand."""
+    ports: frozenset[HostPort] = frozenset()
+
+
+class NodeState(msgspec.Struct, frozen=True, kw_only=True):
+    """The node at the moment of admission."""
+
+    allocatable: Mapping[str, int]
+    """In the units of Demand; `pods` is the largest number of pods."""
+    usage: Usage = Usage()
+    conditions: frozenset[str] = frozenset()
+    """Those of MemoryPressure, DiskPressure and PIDPressure that hold."""
+    shutting_down: bool = False
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A pod that asks for admission."""
+
+    pod: Pod
+    demand: Demand
+
+
+Check = Callable[[Candidate, NodeState], Refusal | None]
+"""None: the check has nothing against the pod."""
+
+
+def demand_of(uid: str, pod: Pod) -> Demand:
+    """Raises QuantityError."""
+    return Demand(uid, pod_requests(pod), host_ports(pod), qos_class(pod))
+
+
+def host_ports(pod: Pod) -> frozenset[HostPort]:
+    """The ports of the node that the pod's containers listen on. With the host's network every port is one."""
+    containers = [*filter(is_sidecar, pod.spec.initContainers), *pod.spec.containers]
+    ports = [port for container in containers for port in container.ports]
+    found = [(port, port.hostPort or (port.containerPort if pod.spec.hostNetwork else 0)) for port in ports]
+    return frozenset((port.hostIP, number, port.protocol) for port, number in found if number > 0)

@@ -1,0 +1,46 @@
+"""Whether a pod's requests fit on the node, when it is admitted and when it is resized. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from .request import Candidate, Demand, NodeState, Refusal
+
+_ALWAYS_CHECKED: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def insufficient_resource(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """OutOfpods, OutOfcpu, OutOfmemory, ...: the first resource that does not suffice."""
+    for name, requested, used, capacity in _amounts(candidate.demand, node):
+        if 0 < requested > capacity - used:
+            return Refusal(f"OutOf{name}", _insufficient(name, requested, used, capacity))
+    return None
+
+
+def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | None:
+    """Why an admitted pod, which is part of the usage, cannot have other requests: Infeasible or Deferred."""
+    for name in ("cpu", "memory"):
+        requested, own = after.requests.get(name, 0), before.requests.get(name, 0)
+        capacity, used = node.allocatable.get(name, 0), node.usage.requests.get(name, 0) - own
+        if requested <= own:
+            continue
+        if requested > capacity:
+            text = f"Node didn't have enough capacity: {name}, requested: {requested}, capacity: {capacity}"
+            return Refusal("Infeasible", text)
+        if requested > capacity - used:
+            return Refusal("Deferred", _insufficient(name, requested, used, capacity))
+    return None
+
+
+def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, int]]:
+    """(resource, requested, used, capacity) in the reference's order. Extended resources that the node does not list
+    are not checked."""
+    yield "pods", 1, node.usage.pods, node.allocatable["pods"]
+    others = sorted(name for name in demand.requests if name not in _ALWAYS_CHECKED and name in node.allocatable)
+    for name in (*_ALWAYS_CHECKED, *others):
+        yield name, demand.requests.get(name, 0), node.usage.requests.get(name, 0), node.allocatable.get(name, 0)
+
+
+def _insufficient(name: str, requested: int, used: int, capacity: int) -> str:
+    return f"Node didn't have enough resource: {name}, requested: {requested}, used: {used}, capacity: {capacity}"

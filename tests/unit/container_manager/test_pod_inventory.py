@@ -1,0 +1,25 @@
+"""The pod inventory: complete once every worker has told, and what no worker has any more is named."""
+
+from __future__ import annotations
+
+from actors.container_manager.pod_inventory import PodInventory
+
+
+def test_it_is_complete_once_every_worker_has_told() -> None:
+    inventory = PodInventory()
+    assert not inventory.complete
+    inventory.update("worker/0", 2, ["a"])
+    inventory.update("worker/0", 2, ["a"])
+    assert not inventory.complete
+    inventory.update("worker/1", 2, [])
+    assert inventory.complete
+    assert ("a" in inventory, "b" in inventory) == (True, False)
+
+
+def test_a_pod_is_gone_when_no_worker_has_it_any_more() -> None:
+    inventory = PodInventory()
+    inventory.update("worker/0", 2, ["a", "b", "c"])
+    inventory.update("worker/1", 2, ["b"])
+    assert inventory.update("worker/0", 2, ["c"]) == {"a"}
+    assert inventory.update("worker/1", 2, []) == {"b"}
+    assert inventory.update("worker/1", 2, []) == frozenset()

@@ -1,0 +1,56 @@
+"""Which requests fit, at admission and at a resize."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, Usage
+from actors.shared.admission.resources import insufficient_resource, resize_refusal
+from actors.shared.kube.pod import Pod
+
+NODE = {"cpu": 1000, "memory": 1000, "ephemeral-storage": 1000, "pods": 3, "hugepages-2Mi": 4}
+
+
+def check(requests: dict[str, int], used: dict[str, int], pods: int = 0) -> Refusal | None:
+    demand = Demand("u", requests, frozenset(), "Burstable")
+    return insufficient_resource(Candidate(Pod(), demand), NodeState(allocatable=NODE, usage=Usage(pods, used)))
+
+
+def reason(found: Refusal | None) -> str:
+    return found.reason if found is not None else ""
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", "ephemeral-storage", "hugepages-2Mi"])
+def test_each_resource_runs_out_by_its_own_name(resource: str) -> None:
+    text = f"Node didn't have enough resource: {resource}, requested: 998, used: 3, capacity: {NODE[resource]}"
+    assert check({resource: 998}, {resource: 3}) == Refusal(f"OutOf{resource}", text)
+
+
+def test_what_exactly_fits_is_admitted() -> None:
+    assert check({"cpu": 600}, {"cpu": 400}) is None
+    assert reason(check({"cpu": 601}, {"cpu": 400})) == "OutOfcpu"
+
+
+def test_the_number_of_pods_is_checked_first() -> None:
+    assert reason(check({"cpu": 2000}, {}, pods=2)) == "OutOfcpu"
+    assert reason(check({"cpu": 2000}, {}, pods=3)) == "OutOfpods"
+
+
+def test_a_pod_that_requests_nothing_fits_on_an_overcommitted_node() -> None:
+    assert check({}, {"cpu": 5000}) is None
+    assert reason(check({"cpu": 1}, {"cpu": 5000})) == "OutOfcpu"
+
+
+def test_an_extended_resource_that_the_node_does_not_list_is_not_checked() -> None:
+    assert check({"example.com/gpu": 1}, {}) is None
+
+
+def test_a_resize_is_checked_without_what_the_pod_has_itself() -> None:
+    def resize(other: int, **requests: int) -> str:
+        node = NodeState(allocatable={"cpu": 1000, "memory": 1000}, usage=Usage(2, {"cpu": 400 + other}))
+        before = Demand("a", {"cpu": 400}, frozenset(), "Burstable")
+        return reason(resize_refusal(before, Demand("a", requests, frozenset(), "Burstable"), node))
+
+    assert [resize(400, cpu=600), resize(400, cpu=601), resize(400, cpu=1001)] == ["", "Deferred", "Infeasible"]
+    assert [resize(400, cpu=400, memory=1000), resize(400, memory=1001)] == ["", "Infeasible"]
+    assert resize(900, cpu=300) == "", "less always fits"
