@@ -1,16 +1,13 @@
-"""Keeps the API status of every pod, computed from what the workers observe and what the prober finds.
+"""Keeps the API status of every pod, computed from what the workers report and what the prober finds.
 
-Crash-only: on start it says Hello to the workers and the prober, which send all they know again; only what the probes
-said of each container is in a file, so that a restart of the whole agent changes no readiness. Joined to a cluster, it
-goes on from the status that the API server has, and has `Writer` bring that up to date.
+Crash-only: on start it says Hello to the workers and the prober, which send their current state again; only the
+readiness of probed containers is in a file, so that a restart of the whole agent changes none. In a cluster a status
+continues the one that the API server has, and `ApiSync` writes it there.
 """
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -19,21 +16,15 @@ from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods, pod_workers, worker_of
 from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
-from actors.shared.cri.model import Container as Runtime
 from actors.shared.kube import codec
-from actors.shared.kube.container import Container
 from actors.shared.kube.node_addresses import host_ips, host_ips_without_node
-from actors.shared.kube.pod import PodStatus
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, Address, AskError, on
 from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
 
 from .api_pods import ApiPod
-from .container_status import Readiness
-from .joined import UPKEEP_SECONDS, Joined
-from .known import Known, PodTable
+from .api_sync import UPKEEP_SECONDS, ApiSync
 from .live_pods import live_pods
-from .memory import ProbeMemory
 from .messages import (
     GetLivePods,
     GetPods,
@@ -44,273 +35,215 @@ from .messages import (
     PodStatusFound,
     ProbeResult,
 )
-from .phase import TERMINAL
 from .pod_metrics import PodMetrics
-from .pod_status import ENDED, Node, Observation
-from .pod_status import compute as computed
+from .pod_status import Node, Observation, compute
+from .pod_table import PodTable
+from .readiness import ReadinessTable
+from .readiness_file import ReadinessFile
 from .start_latency import StartLatency
+from .times import Clocks
+from .tracked_pod import TrackedPod, last_status, reported, tracked, with_base
 
-OLD_NS = 10_000_000_000
-"""A container that started this long before the agent keeps its readiness until it is probed."""
-SAVE_SECONDS = 0.5
-NODE_SECONDS = 1.0
-STRANGER_SECONDS = 600.0
-"""After this long, what is remembered of pods that nobody told of is forgotten."""
+SAVE_SECONDS: Final = 0.5
+"""How long a change of readiness waits for others before the file is written."""
+NODE_SECONDS: Final = 1.0
+UNKNOWN_PODS_SECONDS: Final = 600.0
+"""After this time the file forgets the pods that no worker has reported."""
 
 
 class StatusManager(Actor):
-    """Answers what /pods shows."""
+    """Messages in and out; `pod_status.compute` decides what a status is, `steps.next_step` what is written."""
 
-    def __init__(
-        self,
-        clock_ns: Callable[[], int] = time.time_ns,
-        monotonic: Callable[[], float] = time.monotonic,
-        rng: random.Random | None = None,
-    ) -> None:
+    def __init__(self, clocks: Clocks | None = None) -> None:
         super().__init__()
-        self._clock_ns, self.monotonic = clock_ns, monotonic
-        self.rng = rng or random.Random()  # noqa: S311 - spreads load
-        self._born_ns = clock_ns()
+        self._clocks = clocks or Clocks()
+        self._began_ns = self._clocks.wall_ns()
         self.table = PodTable()
-        self.latency = StartLatency(self.metrics)
-        self._numbers = PodMetrics(self.metrics)
-        self._joined: Joined | None = None
-        """None: standalone."""
-        self._probes: dict[str, dict[tuple[str, str], ProbeResult]] = {}
-        """By pod UID, then container name and kind."""
+        self._latency = StartLatency(self.metrics)
+        self._pod_metrics = PodMetrics(self.metrics)
+        self._readiness = ReadinessTable(ReadinessFile(""), self._began_ns)
         self._node = Node([])
-        self._memory = ProbeMemory("")
-        self._saving = False
-        self._workers: dict[str, list[str]] = {}
-        """UIDs of the pods that each worker has told that it knows."""
+        self._api_sync: ApiSync | None = None
+        """None: standalone."""
+        self._save_due = False
+        self._worker_pods: dict[str, list[str]] = {}
+        """By worker: the UIDs of the pods that it has listed."""
 
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.context)
 
-    def now(self) -> float:
-        """Seconds since 1970."""
-        return self._clock_ns() / 1e9
-
     async def on_start(self) -> None:
         agent = self.agent
         runtime = "cri-o" if "crio" in agent.runtime_endpoint else "containerd"
         self._node = Node(host_ips_without_node(agent.node_ip, source_address) or ["127.0.0.1"], runtime)
-        self._memory = ProbeMemory(f"{agent.state_dir}/status_manager/probes.json")
-        self._memory.load()
-        if self._memory.problem:
-            self.log.warning("probe results of before: %s", self._memory.problem)
+        file = ReadinessFile(f"{agent.state_dir}/status_manager/probes.json")
+        file.load()
+        if file.problem:
+            self.log.warning("the readiness of before is lost: %s", file.problem)
+        self._readiness = ReadinessTable(file, self._began_ns)
         hello = Hello(self.name, self.incarnation)
         for feeder in (*pod_workers(agent.workers), PROBER):
             self.tell(feeder, hello)
-        self.after(STRANGER_SECONDS, self._forget_strangers)
+        self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
         if not agent.standalone:
-            self._joined = Joined(self, agent)
+            self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks)
             self.tell(KUBE_CLIENT, hello)
-            self.every(UPKEEP_SECONDS, self._joined.upkeep)
-            self.after(0.0, self._learn_addresses)
+            self.every(UPKEEP_SECONDS, self._api_sync.upkeep)
+            self.after(0.0, self._read_node_addresses)
 
-    async def _learn_addresses(self) -> None:
-        """Those of the node object count, once it has any: a pod's host is where its node is said to be."""
+    async def _read_node_addresses(self) -> None:
+        """The node object's addresses replace those of the configuration, once it has any."""
         question = GetObject(ObjectRef("Node", self.agent.node_name), wait=NODE_SECONDS)
         try:
             state = await self.ask(KUBE_CLIENT, question, ObjectState, timeout=2 * NODE_SECONDS)
         except AskError:
             state = ObjectState(question.ref)
         ips = host_ips(state.body)
-        self.after(UPKEEP_SECONDS if ips else NODE_SECONDS, self._learn_addresses)
+        self.after(UPKEEP_SECONDS if ips else NODE_SECONDS, self._read_node_addresses)
         if ips and ips != self._node.ips:
             self._node = msgspec.structs.replace(self._node, ips=ips)
-            for known in list(self.table.known.values()):
-                self.compute(known)
+            for uid in self.table.uids():
+                self._refresh(uid)
 
-    # -- what is told ---------------------------------------------------------------------------------------------
+    # -- reports of the workers and the prober --------------------------------------------------------------------
     @on(PodObserved)
     def on_pod_observed(self, message: PodObserved, sender: Address) -> None:
         if message.gone:
             self._forget(message.uid)
             return
-        known = self.table.known.get(message.uid)
-        if known is None and not message.pod:
-            # left over in the runtime, and no source has ever told of it: there is nothing to show
-            return
-        if known is None:
-            known = self.table.known[message.uid] = Known(message, codec.decode_pod(message.pod), self.now())
-        elif not self._take(known, message):
+        before = self.table.get(message.uid)
+        if before is None and not message.pod:
+            return  # left over in the runtime, and no source has it: there is nothing to show
+        after = reported(before, message) if before is not None else tracked(message, self._clocks.wall())
+        if after is None:
             self.metrics.count("status_manager_outdated_observations_total")
             return
-        if known.seen.runtime is not None:
-            self._memory.keep_containers(message.uid, {each.id for each in known.seen.runtime.containers})
-        self.compute(known)
-
-    @staticmethod
-    def _take(known: Known, message: PodObserved) -> bool:
-        """Take a newer observation; one of an older look at the runtime is not."""
-        before = known.seen
-        if not message.pod:
-            message = msgspec.structs.replace(message, pod=before.pod)
-        if message.runtime is None:
-            message = msgspec.structs.replace(message, runtime=before.runtime)
-        elif before.runtime is not None and message.runtime.at < before.runtime.at:
-            return False
-        if message.pod != before.pod:
-            known.pod = codec.decode_pod(message.pod)
-        known.seen = message
-        return True
+        self.table.put(after)
+        if after.observed.runtime is not None:
+            self._readiness.file.keep_containers(after.uid, {ran.id for ran in after.observed.runtime.containers})
+        self._refresh(after.uid)
 
     @on(ProbeResult)
     def on_probe_result(self, message: ProbeResult, sender: Address) -> None:
-        self._probes.setdefault(message.uid, {})[message.container, message.kind] = message
-        known = self.table.known.get(message.uid)
-        if known is not None:
-            self.compute(known)
+        self._readiness.found(message)
+        self._refresh(message.uid)
+
+    @on(KnownPods)
+    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
+        """A pod that its own worker does not list is gone: a worker that was killed could not say so. The list is newer
+        than every report of that worker before it."""
+        self._worker_pods[message.worker] = message.uids
+        if self._api_sync is not None:
+            self._api_sync.worker_listed(message.worker)
+        listed = set(message.uids)
+        for uid in self.table.uids():
+            if uid not in listed and worker_of(uid, message.workers) == message.worker:
+                self._forget(uid)
 
     def _forget(self, uid: str) -> None:
-        known = self.table.known.pop(uid, None)
-        self._probes.pop(uid, None)
-        self._memory.keep_containers(uid, ())
+        gone = self.table.forget(uid)
+        self._readiness.forget(uid)
         self._save_soon()
-        if known is not None and self._joined is not None:
-            self._joined.released(known)
+        if gone is not None and self._api_sync is not None:
+            self._api_sync.released(gone)
 
     # -- what the API server has ----------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
-        if self._joined is not None:
-            self._joined.listed(message)
+        if self._api_sync is not None:
+            self._look_again(self._api_sync.listed(message))
+            self._api_sync.writer.server_is_back()
 
     @on(SourcePod)
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
-        if self._joined is not None:
-            self._joined.changed(message)
+        if self._api_sync is not None:
+            self._look_again(self._api_sync.changed(message))
 
-    @on(KnownPods)
-    def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        """What its own worker does not have any more is gone: one that was killed could not say so, and the next one
-        never had the pod. A list that is made after a worker told of a pod has that pod."""
-        self._workers[message.worker] = message.uids
-        if self._joined is not None:
-            self._joined.worker_has_spoken(message.worker)
-        listed = set(message.uids)
-        for uid in [uid for uid in self.table.known if uid not in listed]:
-            if worker_of(uid, message.workers) == message.worker:
-                self._forget(uid)
+    def _look_again(self, keys: set[str]) -> None:
+        """The API copy has changed for these keys."""
+        for key in keys:
+            self._refresh(key)
 
     # -- status ---------------------------------------------------------------------------------------------------
-    def compute(self, known: Known) -> None:
-        self._base(known)
-        pod, before, theirs = known.pod, known.status, self.table.theirs(known)
-        if theirs is not None:
-            pod = msgspec.structs.replace(pod, status=theirs.status)
-            before = _ended_there(known, theirs)
-        observation = Observation(known.seen, pod, self._readiness(known), self._clock_ns())
-        status = computed(observation, self._node, before)
-        if status != known.status:
-            self._measure(known, status)
-        known.status = status
-        if self._joined is not None:
-            self._joined.writer.consider(known.uid)
+    def _refresh(self, uid: str) -> None:
+        """Compute the status of a pod, and have it written; of a key without a pod only the latter."""
+        pod = self.table.get(uid)
+        if pod is not None:
+            self.table.put(self._computed(pod))
+        if self._api_sync is not None:
+            self._api_sync.writer.consider(uid)
 
-    def _base(self, known: Known) -> None:
-        """Let the status go on from what the API server has, once that is known."""
-        if known.based or not self.table.api.synced:
-            return
-        theirs = self.table.theirs(known)
-        if theirs is None:
-            known.based = known.static
-            return
-        known.based = not (known.static and theirs.status.phase in TERMINAL and known.seen.worker_phase not in ENDED)
-        if known.based:
-            known.status = theirs.status
+    def _computed(self, before: TrackedPod) -> TrackedPod:
+        """The pod with the status of now."""
+        api_pod = self.table.api_pod(before)
+        based = with_base(before, api_pod) if self.table.api.synced else before
+        pod = based.pod if api_pod is None else msgspec.structs.replace(based.pod, status=api_pod.status)
+        observation = Observation(based.observed, pod, self._readiness.of(based), self._clocks.wall_ns())
+        status = compute(observation, self._node, last_status(based, api_pod))
+        after = msgspec.structs.replace(based, status=status)
+        if self._readiness.file.changed:
+            self._save_soon()
+        if status != based.status:
+            self._measure(based, after)
+        return after
 
-    def _measure(self, known: Known, status: PodStatus) -> None:
-        if known.status is None or known.status.phase != status.phase:
-            self.log.debug("pod %s: %s", known.full_name, status.phase)
-        if status.phase == "Running" and known.status is not None and known.status.phase == "Pending":
-            self.latency.first_running(known, self.now())
-        self._numbers.changed(known, known.status, status)
+    def _measure(self, before: TrackedPod, after: TrackedPod) -> None:
+        old, new = before.status, after.status
+        if new is not None and (old is None or old.phase != new.phase):
+            self.log.debug("pod %s: %s", after.full_name, new.phase)
+            if old is not None and (old.phase, new.phase) == ("Pending", "Running"):
+                self._latency.first_running(after, self._clocks.wall())
+        self._pod_metrics.changed(before, after)
 
-    def _readiness(self, known: Known) -> Callable[[Container, Runtime], Readiness]:
-        uid, results = known.uid, self._probes.get(known.uid, {})
-
-        def of(container: Container, runtime: Runtime) -> Readiness:
-            before = self._memory.get(uid, runtime.id) or known.readiness(container.name, runtime.id)
-            if before is None:
-                old = 0 < runtime.started_ns < self._born_ns - OLD_NS
-                before = Readiness(old, old)
-            started = container.startupProbe is None or _result(results, container, runtime, "startup", before.started)
-            ready = container.readinessProbe is None or _result(results, container, runtime, "readiness", before.ready)
-            found = Readiness(started, started and ready)
-            if container.startupProbe is not None or container.readinessProbe is not None:
-                self._memory.put(uid, runtime.id, found)
-                self._save_soon()
-            return found
-
-        return of
-
-    def _forget_strangers(self) -> None:
-        """By now every worker has told its pods."""
-        self._memory.keep_pods(self.table.known)
+    # -- the readiness file ---------------------------------------------------------------------------------------
+    def _forget_unknown_pods(self) -> None:
+        """By now every worker has reported its pods."""
+        self._readiness.file.keep_pods(self.table.uids())
         self._save_soon()
 
     def _save_soon(self) -> None:
-        if not self._saving:
-            self._saving = True
+        if not self._save_due:
+            self._save_due = True
             self.after(SAVE_SECONDS, self._save)
 
     def _save(self) -> None:
-        self._saving = False
-        problem = self._memory.problem
-        self._memory.save()
-        if self._memory.problem and self._memory.problem != problem:
-            self.log.warning("probe results cannot be kept: %s", self._memory.problem)
+        self._save_due = False
+        file = self._readiness.file
+        before = file.problem
+        file.save()
+        if file.problem and file.problem != before:
+            self.log.warning("the readiness of containers cannot be kept: %s", file.problem)
 
-    # -- what is asked --------------------------------------------------------------------------------------------
+    # -- questions ------------------------------------------------------------------------------------------------
     @on(GetPods)
     def on_get_pods(self, message: GetPods, sender: Address) -> Pods:
-        items = [_with_status(known, self.table.api.get(known.uid)) for known in self.table.sorted()]
-        listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
-        return Pods(codec.encode(listed))
+        items = [_with_status(each, self.table.api.get(each.uid)) for each in self.table.all()]
+        return Pods(codec.encode({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}))
 
     @on(GetLivePods)
     def on_get_live_pods(self, message: GetLivePods, sender: Address) -> LivePods:
-        known = [uid for uids in self._workers.values() for uid in uids]
-        found = live_pods(self.table, known, standalone=self.agent.standalone)
-        return LivePods(found, complete=len(self._workers) >= self.agent.workers)
+        listed = [uid for uids in self._worker_pods.values() for uid in uids]
+        found = live_pods(self.table, listed, standalone=self.agent.standalone)
+        return LivePods(found, complete=len(self._worker_pods) >= self.agent.workers)
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
-        self._numbers.gauges(self.table)
+        self._pod_metrics.gauges(self.table)
         return self.metrics.snapshot(self.name, self.incarnation)
 
     @on(GetPodStatus)
     def on_get_pod_status(self, message: GetPodStatus, sender: Address) -> PodStatusFound:
-        known = self.table.find(message.uid, message.namespace, message.name)
-        if known is None:
+        found = self.table.find(message.uid, message.namespace, message.name)
+        if found is None:
             return PodStatusFound(message.uid, b"", b"")
-        return PodStatusFound(known.seen.uid, known.seen.pod, codec.encode(known.status))
+        return PodStatusFound(found.uid, found.observed.pod, codec.encode(found.status))
 
 
-def _ended_there(known: Known, theirs: ApiPod) -> PodStatus | None:
-    """The status of before, ended if somebody else has ended the pod at the API server: that is final."""
-    if known.static or known.status is None or known.status.phase in TERMINAL or theirs.status.phase not in TERMINAL:
-        return known.status
-    ended = theirs.status
-    return msgspec.structs.replace(known.status, phase=ended.phase, reason=ended.reason, message=ended.message)
-
-
-def _result(
-    results: dict[tuple[str, str], ProbeResult], container: Container, runtime: Runtime, kind: str, before: bool
-) -> bool:
-    """What the probe found of this very container; without any result what was known before."""
-    found = results.get((container.name, kind))
-    return found.success if found is not None and found.container_id == runtime.id else before
-
-
-def _with_status(known: Known, theirs: ApiPod | None) -> dict[str, Any]:
+def _with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:
     """The pod as its source gave it, with the status of now."""
-    raw: dict[str, Any] = msgspec.json.decode(known.seen.pod)
-    if theirs is not None:
-        raw["metadata"]["resourceVersion"] = theirs.metadata.resourceVersion
-    raw["status"] = known.status
+    raw: dict[str, Any] = msgspec.json.decode(pod.observed.pod)
+    if api_pod is not None:
+        raw["metadata"]["resourceVersion"] = api_pod.metadata.resourceVersion
+    raw["status"] = pod.status
     return raw

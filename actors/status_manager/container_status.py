@@ -27,10 +27,10 @@ from actors.shared.kube.pod import (
 )
 from actors.shared.kube.pods import is_sidecar
 
+from .lost_containers import lost_end
 from .messages import Waiting
-from .resizing import resources_of
+from .resize_conditions import resources_of
 from .times import rfc3339
-from .unknown_ends import unknown_end
 
 MESSAGE_BYTES: Final = 12 << 10
 """Of termination messages in one pod."""
@@ -144,7 +144,7 @@ def _lost(
         return state, last, 0
     if before.state.running is not None:
         text = "The container could not be located when the pod was deleted.  The container used to be Running"
-        return state, unknown_end(text), 0 if view.deleting or view.ended else 1
+        return state, lost_end(text), 0 if view.deleting or view.ended else 1
     if before.state.terminated is not None:
         return (before.state, before.lastState, 0) if view.ended else (state, before.state, 0)
     return state, before.lastState, 0

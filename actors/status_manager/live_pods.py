@@ -1,4 +1,4 @@
-"""The pods as somebody sees them who is to end them. Pure."""
+"""The pods as the shutdown manager needs them: what it has to end, in which order, and what is done. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from actors.shared.kube.names import SYSTEM_CRITICAL_PRIORITY
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
 
-from .known import Known, PodTable
 from .messages import LivePod
+from .pod_table import PodTable
+from .steps import next_step
+from .tracked_pod import TrackedPod
 
 DEFAULT_GRACE_SECONDS: Final = 30
 HIGHEST_PRIORITY: Final = 2**31 - 1
@@ -22,15 +24,15 @@ CLASSES: Final = {
 """The priority classes that every cluster has; the API server resolves them, but not those of a file's pods."""
 
 
-def live_pods(table: PodTable, known_by_workers: Iterable[str], *, standalone: bool) -> list[LivePod]:
-    """`known_by_workers`: UIDs. A pod that is being admitted, or adopted after a restart of the agent, has told nothing
-    of itself yet."""
-    unseen = [uid for uid in known_by_workers if uid not in table.known]
-    return [*map(_unseen, unseen), *_seen(table, standalone)]
+def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: bool) -> list[LivePod]:
+    """`listed_by_workers`: UIDs. Of a pod that is being admitted, or adopted after a restart of the agent, there is no
+    report yet."""
+    unreported = [uid for uid in listed_by_workers if table.get(uid) is None]
+    return [*map(_unreported, unreported), *(_reported(table, each, standalone) for each in table.all())]
 
 
-def _unseen(uid: str) -> LivePod:
-    """Of the highest priority, so that nobody ends it before its turn: soon it is seen."""
+def _unreported(uid: str) -> LivePod:
+    """Of the highest priority, so that it is not ended before its turn: its report comes soon."""
     return LivePod(
         uid=uid,
         full_name="",
@@ -43,30 +45,29 @@ def _unseen(uid: str) -> LivePod:
     )
 
 
-def _seen(table: PodTable, standalone: bool) -> list[LivePod]:
-    return [
-        LivePod(
-            uid=known.uid,
-            full_name=known.full_name,
-            static=known.static,
-            priority=priority_of(known.pod),
-            grace_seconds=grace_period(known.pod),
-            finished=known.seen.finished or known.seen.worker_phase == "rejected",
-            status_written=standalone or is_told(table, known),
-            started=started(known),
-        )
-        for known in table.sorted()
-    ]
+def _reported(table: PodTable, tracked: TrackedPod, standalone: bool) -> LivePod:
+    return LivePod(
+        uid=tracked.uid,
+        full_name=tracked.full_name,
+        static=tracked.static,
+        priority=priority_of(tracked.pod),
+        grace_seconds=grace_period(tracked.pod),
+        finished=tracked.observed.finished or tracked.observed.worker_phase == "rejected",
+        status_written=standalone or is_written(table, tracked),
+        started=started(tracked),
+    )
 
 
-def started(known: Known) -> float:
-    containers = known.seen.runtime.containers if known.seen.runtime is not None else []
+def started(tracked: TrackedPod) -> float:
+    """When the newest running container was started, seconds since 1970; 0.0 if none runs."""
+    runtime = tracked.observed.runtime
+    containers = runtime.containers if runtime is not None else []
     return max((ran.started_ns for ran in containers if ran.state is ContainerState.RUNNING), default=0) / 1e9
 
 
-def is_told(table: PodTable, known: Known) -> bool:
-    """Whether there is nothing to write of it. Before the API server has said what it has, nobody knows."""
-    return table.api.synced and table.step(known.uid) is None
+def is_written(table: PodTable, tracked: TrackedPod) -> bool:
+    """The API server has the status of now. Before its first list nobody knows what it has."""
+    return table.api.synced and next_step(table, tracked.uid) is None
 
 
 def priority_of(pod: Pod) -> int:

@@ -15,7 +15,7 @@ from actors.shared.kube.pod import PodCondition, PodIP, PodStatus
 
 from .api_pods import ApiPod
 from .phase import TERMINAL
-from .resizing import CONDITIONS as RESIZE
+from .resize_conditions import CONDITIONS as RESIZE
 
 TEXTS: Final = ("phase", "reason", "message", "hostIP", "podIP")
 ADDRESSES: Final = ("hostIPs", "podIPs")

@@ -1,4 +1,4 @@
-"""Numbers of pods and containers, under the reference's names."""
+"""Numbers of pods and containers, under the kubelet's names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from actors.shared.kube.pod import ContainerStatus, PodStatus
 from supervision.metrics import Metrics
 
-from .known import Known, PodTable
-from .phase import TERMINAL
+from .pod_table import PodTable
+from .tracked_pod import TrackedPod
 
 TYPES: Final = {
     "initContainerStatuses": "init_container",
@@ -21,49 +21,52 @@ LIFECYCLES: Final = {"terminating": "terminating", "terminated": "terminated", "
 
 
 class PodMetrics:
+    """Counts on each change of a status, and gauges on demand."""
+
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._working: set[tuple[str, str, str]] = set()
-        """Labels that were there before, and go to 0."""
+        """Labels that were reported before: without a pod they go to 0."""
 
-    def changed(self, known: Known, before: PodStatus | None, now: PodStatus) -> None:
+    def changed(self, before: TrackedPod, after: TrackedPod) -> None:
         """A status has become another one."""
         self._metrics.count("status_manager_status_changes_total")
-        if known.seen.worker_phase == "rejected" and (before is None or before.phase not in TERMINAL):
-            self._metrics.count("kubelet_admission_rejections_total", reason=known.seen.reason)
-        if before is None:
+        if after.observed.worker_phase == "rejected" and not before.terminal:
+            self._metrics.count("kubelet_admission_rejections_total", reason=after.observed.reason)
+        if before.status is None or after.status is None:
             return
-        counted = {id_ for id_, _, _, _ in _ended(before)}
-        for id_, kind, code, reason in _ended(now):
-            if id_ not in counted:
+        counted = {container_id for container_id, _, _, _ in _ended(before.status)}
+        for container_id, kind, code, reason in _ended(after.status):
+            if container_id not in counted:
                 self._metrics.count(
                     "kubelet_terminated_containers_total", container_type=kind, exit_code=code, reason=reason
                 )
 
     def gauges(self, table: PodTable) -> None:
         """How many there are, as of now."""
-        known = list(table.known.values())
+        pods = table.all()
         for static in (True, False):
-            of_kind = [each for each in known if each.static == static and not each.seen.removed]
-            active = [each for each in of_kind if each.status is None or each.status.phase not in TERMINAL]
+            of_kind = [each for each in pods if each.static == static and not each.observed.removed]
             label = "true" if static else "false"
             self._metrics.gauge("kubelet_desired_pods", len(of_kind), static=label)
-            self._metrics.gauge("kubelet_active_pods", len(active), static=label)
+            self._metrics.gauge("kubelet_active_pods", sum(not each.terminal for each in of_kind), static=label)
         self._metrics.gauge("kubelet_mirror_pods", len(table.api.mirrors()))
-        counts = Counter(_working(each) for each in known)
+        counts = Counter(_working(each) for each in pods)
         self._working |= set(counts)
         for config, lifecycle, label in self._working:
             count = counts[config, lifecycle, label]
             self._metrics.gauge("kubelet_working_pods", count, config=config, lifecycle=lifecycle, static=label)
 
 
-def _working(known: Known) -> tuple[str, str, str]:
-    config = "orphan" if known.seen.removed else "desired"
-    return config, LIFECYCLES.get(known.seen.worker_phase, "sync"), "true" if known.static else "false"
+def _working(tracked: TrackedPod) -> tuple[str, str, str]:
+    """config, lifecycle, static."""
+    config = "orphan" if tracked.observed.removed else "desired"
+    lifecycle = LIFECYCLES.get(tracked.observed.worker_phase, "sync")
+    return config, lifecycle, "true" if tracked.static else "false"
 
 
 def _ended(status: PodStatus) -> Iterator[tuple[str, str, str, str]]:
-    """Container id, type, exit code and reason of those that have ended."""
+    """Container id, type, exit code and reason of each that has ended."""
     for field, kind in TYPES.items():
         each: ContainerStatus
         for each in getattr(status, field):

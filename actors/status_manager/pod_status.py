@@ -16,13 +16,13 @@ from actors.shared.kube.node_addresses import one_of_each_family
 from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 
-from . import resizing
+from . import resize_conditions
 from .conditions import OWNED, Facts, conditions, with_times
 from .container_status import Readiness, View, statuses
+from .lost_containers import failed, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase, restarts
 from .times import rfc3339
-from .unknown_ends import failed, with_unknown_ends
 
 ENDED: Final = ("terminated", "rejected")
 DISRUPTION: Final = "DisruptionTarget"
@@ -65,7 +65,7 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
     ephemeral = statuses(view, pod.spec.ephemeralContainers, known, init=False)
     if view.ended:
-        init, regular = with_unknown_ends(pod, init, regular)
+        init, regular = with_lost_ends(pod, init, regular)
         ephemeral = [failed(status) for status in ephemeral if status.containerID]
     by_name = {status.name: status for status in (*init, *regular)}
     if _came_back(pod, known, by_name):
@@ -77,8 +77,8 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
     owned = [] if rejected else conditions(facts)
     if phase not in TERMINAL:
-        owned += resizing.conditions(seen.resize)
-    times = {name: _since(name, observation, before, start) for name in (*OWNED, *resizing.CONDITIONS)}
+        owned += resize_conditions.conditions(seen.resize)
+    times = {name: _since(name, observation, before, start) for name in (*OWNED, *resize_conditions.CONDITIONS)}
     timed = with_times(owned, old.conditions, times, pod.metadata.generation)
     ips = _ips(observation, node, old)
     reason, message = _why(seen, phase, old)
@@ -129,7 +129,7 @@ def _foreign(observation: Observation, phase: str, old: PodStatus) -> list[PodCo
     """The conditions of others, as the API server has them; and, with the end of a pod that the node has ended for
     reasons of its own, DisruptionTarget (KEP-3329)."""
     seen, given = observation.seen, observation.pod.status.conditions
-    others = [condition for condition in given if condition.type not in (*OWNED, *resizing.CONDITIONS)]
+    others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
     if phase != "Failed" or seen.worker_phase == "rejected" or seen.reason not in DISRUPTIONS:
         return others
     before = (each for each in (*others, *old.conditions) if each.type == DISRUPTION and each.status == "True")

@@ -1,5 +1,7 @@
-"""How long pods take to start: as the reference's metrics have it (pod startup latency SLI of SIG Scalability: from
-creation until the API shows all containers started, without image pulls and init containers, for pods without state).
+"""How long pods take to start, as the kubelet measures it.
+
+The startup latency SLI of SIG Scalability: from the pod's creation until the API shows all its containers started,
+without image pulls and init containers, for pods without stateful volumes.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from actors.shared.kube.pod import Pod
 from supervision.metrics import Metrics
 
 from .api_pods import ApiPod
-from .known import Known
 from .times import seconds
+from .tracked_pod import TrackedPod
 
 BUCKETS: Final = (
     0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
@@ -24,37 +26,37 @@ Span = tuple[float, float]
 
 
 class StartLatency:
-    """Each pod is measured once; those that were begun before this agent was are not."""
+    """Each pod is measured once; one that had started before this agent is not measured."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._judged: dict[str, bool] = {}
-        """By UID: whether it is done with."""
+        self._measured: dict[str, bool] = {}
+        """By UID: whether it is measured, or never will be."""
         self._first = True
 
     def forget(self, uid: str) -> None:
-        self._judged.pop(uid, None)
+        self._measured.pop(uid, None)
 
-    def first_running(self, known: Known, now: float) -> None:
+    def first_running(self, tracked: TrackedPod, now: float) -> None:
         """It is Running for the first time; counted from when this node first saw it."""
-        began = seconds(known.pod.metadata.annotations.get(CONFIG_SEEN)) or known.since
+        began = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
         self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began), BUCKETS)
 
-    def watched(self, pod: ApiPod, known: Known | None, now: float) -> None:
-        """The watch shows the pod like that."""
-        done = self._judged.setdefault(pod.uid, pod.status.startTime is not None or pod.is_mirror)
+    def watched(self, pod: ApiPod, tracked: TrackedPod | None, now: float) -> None:
+        """The watch shows the pod in this state."""
+        done = self._measured.setdefault(pod.uid, pod.status.startTime is not None or pod.is_mirror)
         created = seconds(pod.metadata.creationTimestamp)
-        if done or known is None or not created or not _started(pod):
+        if done or tracked is None or not created or not _started(pod):
             return
-        self._judged[pod.uid] = True
+        self._measured[pod.uid] = True
         total = max(0.0, now - created)
         self._metrics.observe("kubelet_pod_start_total_duration_seconds", total, BUCKETS)
-        if not _stateless(known.pod):
+        if not _stateless(tracked.pod):
             return
-        spans = [*((begin, end) for begin, end in known.seen.pulls), *_init_spans(pod)]
+        spans = [*((begin, end) for begin, end in tracked.observed.pulls), *_init_spans(pod)]
         sli = max(0.0, total - union(span for span in spans if span[0] >= created))
         self._metrics.observe("kubelet_pod_start_sli_duration_seconds", sli, BUCKETS)
-        if self._first and not known.pod.spec.hostNetwork:
+        if self._first and not tracked.pod.spec.hostNetwork:
             self._first = False
             self._metrics.gauge("kubelet_first_network_pod_start_sli_duration_seconds", sli)
 

@@ -1,19 +1,39 @@
-"""Times as the API writes them (RFC 3339, in UTC, whole seconds)."""
+"""Clocks, and times as the API writes them (RFC 3339, in UTC, whole seconds)."""
 
 from __future__ import annotations
 
+import random
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
+
+import msgspec
+
+
+class Clocks(msgspec.Struct, frozen=True):
+    """Time and chance, so that a test can have its own."""
+
+    wall_ns: Callable[[], int] = time.time_ns
+    """Nanoseconds since 1970."""
+    monotonic: Callable[[], float] = time.monotonic
+    """Seconds."""
+    random: Callable[[], float] = random.random
+    """0.0 to 1.0, to spread load."""
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+        return self.wall_ns() / 1e9
 
 
 def rfc3339(nanoseconds: int) -> str | None:
-    """`2026-01-02T03:04:05Z`: whole seconds, as the API has them; None for never (0)."""
+    """`2026-01-02T03:04:05Z`; None for never (0)."""
     if nanoseconds <= 0:
         return None
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds(when: str | None) -> float:
-    """Since 1970; 0 for none, or for what is no time."""
+    """Seconds since 1970; 0 for None, or for what is not a time."""
     try:
         return datetime.fromisoformat(when).timestamp() if when else 0.0
     except ValueError:

@@ -10,7 +10,8 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import PodObserved
-from supervision.harness import Harness
+from actors.status_manager.times import Clocks
+from supervision.harness import Harness, VirtualClock
 from tests.support.pods_of_api import ApiPodStore
 
 S = 1_000_000_000
@@ -18,18 +19,16 @@ BORN = 1_700_000_000 * S
 BOUND = "2023-11-14T22:13:00Z"
 
 
-class NoChance:
-    @staticmethod
-    def random() -> float:
-        return 0.0
-
-
-def joined(tmp_path: Path, store: ApiPodStore, incarnation: int = 1) -> Harness:
+def joined(tmp_path: Path, store: ApiPodStore, incarnation: int = 1, *, later: int = 0) -> Harness:
+    """`later`: seconds after BORN at which this one begins."""
+    clock = VirtualClock()
+    wall_ns = lambda: BORN + round((later + clock() - 1000) * S)  # noqa: E731
+    clocks = Clocks(wall_ns, clock, lambda: 0.0)
     context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=1, standalone=False, node_name="node-1")
-    harness = Harness(StatusManager, name="status_manager", context=context, incarnation=incarnation)
-    harness.actor._clock_ns = lambda: BORN + round((harness.clock() - 1000) * S)
-    harness.actor._born_ns = BORN
-    harness.actor.monotonic, harness.actor.rng = harness.clock, NoChance()
+    arguments = {"clocks": clocks}
+    harness = Harness(
+        StatusManager, name="status_manager", context=context, arguments=arguments, incarnation=incarnation, clock=clock
+    )
     store.serve(harness)
     return harness
 

@@ -26,7 +26,7 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.feed import uid_of
 from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.shutdown_state import FILE, Journal
-from actors.status_manager.memory import ProbeMemory
+from actors.status_manager.readiness_file import ReadinessFile
 from actors.volume_manager.csi import records
 
 NO_TEXT = b'"\xff\xfe"'
@@ -67,7 +67,7 @@ def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: byte
 def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
     for name in (FILE, "probes.json", "session", allocation.FILE, records.DATA, "kept.json"):
         (tmp_path / name).write_bytes(data)
-    journal, memory = Journal(str(tmp_path)), ProbeMemory(str(tmp_path / "probes.json"))
+    journal, memory = Journal(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
     journal.load()
     memory.load()
     assert FILE in journal.problem

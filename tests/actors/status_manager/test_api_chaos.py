@@ -129,7 +129,7 @@ async def settle(world: World, harness: Harness) -> None:
     calls = len(world.store.calls)
     await harness.advance(90.0)
     assert len(world.store.calls) == calls, "at rest nothing is written"
-    assert len(harness.actor._joined.writer.backlog) == 0
+    assert len(harness.actor._api_sync.writer.backlog) == 0
 
 
 def judge(world: World) -> None:

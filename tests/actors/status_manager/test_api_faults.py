@@ -10,11 +10,11 @@ import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.status_manager.joined import UPKEEP_SECONDS
+from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPodStatus, ProbeResult
 from supervision.actor import AskError
 from supervision.harness import Harness
-from tests.support.api_joined import BORN, BOUND, S, begun, conditions, deleted, joined, pod, seen
+from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
 
 
@@ -66,7 +66,7 @@ async def test_a_server_that_is_away_for_hours_is_asked_rarely_and_then_told_eve
             await harness.deliver(seen(each))
         await harness.advance(7200)
         assert len(store.calls) < 1500
-        assert len(harness.actor._joined.writer.backlog) <= 50
+        assert len(harness.actor._api_sync.writer.backlog) <= 50
         store.calls.clear()
 
         async def slowly(call: ApiCall) -> ApiAnswer:
@@ -170,8 +170,7 @@ async def test_a_restart_changes_nothing_at_the_server(tmp_path, first):
     before = json.dumps(store.find("p"))
     if (tmp_path / "troupelet").exists():
         (tmp_path / "troupelet").rename(tmp_path / "lost")
-    async with joined(tmp_path, store, 2) as harness:
-        harness.actor._born_ns = BORN + 3600 * S
+    async with joined(tmp_path, store, 2, later=3600) as harness:
         if first == "server":
             await store.sync(harness)
         await harness.deliver(begun(bound))
@@ -323,7 +322,7 @@ async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_go
             await harness.deliver(SourcePod("api", f"u{number}"))
             await harness.deliver(seen(bound, worker_phase="terminated", finished=True, gone=True))
             await harness.settle()
-        writer = harness.actor._joined.writer
+        writer = harness.actor._api_sync.writer
         assert store.sent("PATCH"), "they were tried"
-        assert writer._complaints == {}
+        assert writer._last_errors == {}
         assert len(writer.backlog) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from actors.pod_config.messages import SourcePod
-from actors.status_manager.joined import UPKEEP_SECONDS
+from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods
 from supervision.protocol import Hello
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen

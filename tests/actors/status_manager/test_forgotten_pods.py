@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from actors.pod_workers.messages import KnownPods, worker_of
-from actors.status_manager.joined import UPKEEP_SECONDS
+from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetLivePods, GetPods
 from supervision.harness import Harness
 from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, static

@@ -9,6 +9,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
 from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult
+from actors.status_manager.times import Clocks
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
 
@@ -19,10 +20,9 @@ PROBE = {"httpGet": {"port": 80}}
 
 def started(tmp_path: Path, **agent: object) -> Harness:
     context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=2, **agent)
-    harness = Harness(StatusManager, name="status_manager", context=context, incarnation=3)
-    harness.actor._clock_ns = lambda: BORN + 60 * S
-    harness.actor._born_ns = BORN
-    return harness
+    began = iter([BORN])
+    clocks = Clocks(lambda: next(began, BORN + 60 * S))
+    return Harness(StatusManager, name="status_manager", context=context, arguments={"clocks": clocks}, incarnation=3)
 
 
 def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run: bool = True, **more: object):

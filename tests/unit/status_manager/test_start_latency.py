@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from actors.shared.kube import codec
 from actors.status_manager.api_pods import ApiPod
-from actors.status_manager.known import Known
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.start_latency import StartLatency, union
+from actors.status_manager.tracked_pod import TrackedPod
 from supervision.metrics import Metrics
 
 CREATED = 1_700_000_000.0
@@ -34,16 +34,16 @@ def api_pod(state: dict | None = None, **status: object) -> ApiPod:
     return codec.decode(json.dumps({"metadata": meta, "status": status}).encode(), ApiPod)
 
 
-def known(pulls: list[tuple[float, float]] | None = None, **spec: object) -> Known:
+def known(pulls: list[tuple[float, float]] | None = None, **spec: object) -> TrackedPod:
     pod = json.dumps({"metadata": {"uid": "u"}, "spec": {"containers": [{"name": "a"}], **spec}}).encode()
-    return Known(PodObserved("u", pod, "running", pulls=pulls or []), codec.decode_pod(pod), CREATED)
+    return TrackedPod(PodObserved("u", pod, "running", pulls=pulls or []), codec.decode_pod(pod), CREATED)
 
 
 def measured(metrics: Metrics) -> dict[str, float]:
     return {each.name.removeprefix("kubelet_"): each.value for each in metrics.snapshot("x", 1).samples}
 
 
-def started(of: Known, **status: object) -> dict[str, float]:
+def started(of: TrackedPod, **status: object) -> dict[str, float]:
     metrics = Metrics()
     latency = StartLatency(metrics)
     latency.watched(api_pod(), of, CREATED)

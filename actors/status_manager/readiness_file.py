@@ -1,4 +1,4 @@
-"""What the probes said last of each container, kept over a restart of the whole agent (k/k#100277).
+"""The readiness of probed containers in a file, so that a restart of the whole agent changes none (k/k#100277).
 
 Containers do not outlive the machine, so the file need not either: it is replaced by rename and never synced.
 """
@@ -25,14 +25,14 @@ class _File(msgspec.Struct):
     """By pod UID and container id."""
 
 
-class ProbeMemory:
-    """Readiness by pod UID and container id; only of containers that have probes."""
+class ReadinessFile:
+    """By pod UID and container id. Changes are kept in memory until `save`."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.changed = False
         self.problem = ""
-        """Why the file could not be read or written; the status goes on without it."""
+        """Why the file could not be read or written; statuses are computed without it."""
         self._pods: dict[str, dict[str, Readiness]] = {}
 
     def load(self) -> None:

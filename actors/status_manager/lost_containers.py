@@ -1,5 +1,4 @@
-"""The containers of a pod that is over, of whose end nothing is known: which are said to have failed, and which never
-began. Pure."""
+"""The containers of a finished pod whose end nobody has seen: which count as failed, and which never began. Pure."""
 
 from __future__ import annotations
 
@@ -15,15 +14,15 @@ LOST: Final = "ContainerStatusUnknown"
 _TEXT: Final = "The container could not be located when the pod was terminated"
 
 
-def unknown_end(text: str = _TEXT) -> ContainerState:
+def lost_end(text: str = _TEXT) -> ContainerState:
     return ContainerState(terminated=ContainerStateTerminated(exitCode=UNKNOWN_EXIT, reason=LOST, message=text))
 
 
-def with_unknown_ends(
+def with_lost_ends(
     pod: Pod, init: list[ContainerStatus], regular: list[ContainerStatus]
 ) -> tuple[list[ContainerStatus], list[ContainerStatus]]:
-    """As the reference has it: regular containers of a pod that was initialized, and init containers up to the last one
-    that began. The others wait for ever."""
+    """As the kubelet does: failed are the regular containers of an initialized pod, and the init containers up to the
+    last one that began. The others stay waiting."""
     begun = 1 + max((place for place, status in enumerate(init) if _began(status)), default=0)
     return (
         [*map(failed, init[:begun]), *init[begun:]],
@@ -32,10 +31,10 @@ def with_unknown_ends(
 
 
 def failed(status: ContainerStatus) -> ContainerStatus:
-    """The same, ended."""
+    """The same, ended as a lost container."""
     if status.state.terminated is not None:
         return status
-    return msgspec.structs.replace(status, state=unknown_end(), ready=False, started=False)
+    return msgspec.structs.replace(status, state=lost_end(), ready=False, started=False)
 
 
 def _began(status: ContainerStatus) -> bool:

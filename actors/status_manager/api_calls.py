@@ -1,0 +1,172 @@
+"""Performs one step at the API server, and puts what the server answers into the API copy.
+
+A status is written without reading the pod first: the patch is made from the version that the watch has shown, and
+carries that version, so that the server refuses it when it has a newer one. Then the pod is read and the patch is made
+again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.shared.kube import codec
+from actors.shared.kube.codec import ObjectError
+from actors.shared.kube.pod import PodStatus
+from supervision.actor import Actor, AskError
+
+from . import api_pods, patch
+from .api_pods import ApiPod
+from .mirror import is_mirror_of, mirror_pod
+from .pod_table import PodTable
+from .steps import DeletePod, PatchStatus, Step, next_step
+from .tracked_pod import TrackedPod
+
+CALL_SECONDS: Final = 10.0
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+CONFLICT: Final = 409
+NOT_FOUND: Final = 404
+NODE_MISSING: Final = "NodeMissing"
+"""Reason of an answer: a mirror pod waits for the node object, which owns it."""
+
+
+class ApiCalls:
+    """The calls of the status manager; how many at a time and how often is the writer's."""
+
+    def __init__(self, actor: Actor, table: PodTable, node_name: str) -> None:
+        self._actor, self._table, self._node_name = actor, table, node_name
+
+    async def perform(self, step: Step) -> ApiAnswer | None:
+        """One step; the answer that it failed with, None if it did not."""
+        if isinstance(step, PatchStatus):
+            return await self._patch(step)
+        if isinstance(step, DeletePod):
+            return await self._delete(step.pod)
+        return await self._create(step.static)
+
+    async def _patch(self, step: PatchStatus) -> ApiAnswer | None:
+        tracked = self._table.tracked_of(step.pod)
+        if tracked is None or tracked.status is None:
+            return None
+        sent, before = tracked.status, self._table.api.get(step.pod.uid)
+        answer = await self._send(step, exact=True)
+        if answer.status == CONFLICT:
+            failure = await self._read(step.pod)
+            again, newest = next_step(self._table, tracked.uid), self._table.get(tracked.uid)
+            if failure is not None or not isinstance(again, PatchStatus) or newest is None or newest.status is None:
+                return failure
+            step, sent, before = again, newest.status, self._table.api.get(again.pod.uid)
+            answer = await self._send(step, exact=False)
+        if answer.ok:
+            self._written(tracked, sent, answer, before)
+        return self._unless_gone(step.pod, answer)
+
+    async def _send(self, step: PatchStatus, *, exact: bool) -> ApiAnswer:
+        content = patch.body(step.pod, step.fields, exact=exact)
+        path = f"{_path(step.pod)}/status"
+        answer = await self._call(ApiCall(method="PATCH", path=path, body=content, content_type=STRATEGIC))
+        self._actor.metrics.count("status_manager_status_writes_total", code=str(answer.status))
+        return answer
+
+    def _written(self, tracked: TrackedPod, sent: PodStatus, answer: ApiAnswer, before: ApiPod | None) -> None:
+        stored = self._take(answer, before)
+        if stored is None:
+            return
+        altered = patch.status_patch(sent, stored.status)
+        self._table.server_altered(tracked.uid, altered)
+        if altered:
+            self._actor.log.info("pod %s: the API server has changed %s", tracked.full_name, sorted(altered))
+
+    async def _delete(self, pod: ApiPod) -> ApiAnswer | None:
+        before = self._table.api.get(pod.uid)
+        answer = await self._call(ApiCall(method="DELETE", path=_path(pod), body=_delete_options(pod)))
+        if answer.status == CONFLICT:
+            return await self._read(pod)
+        if answer.ok:
+            self._actor.log.info("pod %s (%s): deleted from the API server", pod.full_name, pod.uid)
+            self._table.accept_deletion(pod, self._take(answer, before))
+        return self._unless_gone(pod, answer)
+
+    async def _create(self, static: TrackedPod) -> ApiAnswer | None:
+        node = await self._node_uid()
+        if isinstance(node, ApiAnswer):
+            return node
+        body = mirror_pod(static.observed.pod, self._node_name, node)
+        meta = static.pod.metadata
+        path = f"/api/v1/namespaces/{quote(meta.namespace, safe='')}/pods"
+        answer = await self._call(ApiCall(method="POST", path=path, body=body))
+        if answer.status == CONFLICT:
+            answer = await self._call(ApiCall(method="GET", path=f"{path}/{quote(meta.name, safe='')}"))
+        if not answer.ok:
+            return answer
+        found = self._take(answer, None, new=True)
+        if found is not None and found.is_mirror and is_mirror_of(found, static.pod):
+            self._actor.log.info("pod %s: its mirror pod is %s", static.full_name, found.uid)
+            return None
+        taken = "another pod has the name of this static pod at the API server"
+        return ApiAnswer(status=CONFLICT, reason="AlreadyExists", message=taken)
+
+    async def _node_uid(self) -> str | ApiAnswer:
+        """UID of the node object, which owns a mirror pod; an answer that says why there is none."""
+        question = GetObject(ObjectRef("Node", self._node_name), wait=0.0)
+        try:
+            state = await self._actor.ask(KUBE_CLIENT, question, ObjectState, timeout=CALL_SECONDS)
+        except AskError as error:
+            return ApiAnswer(status=0, reason="NoClient", message=str(error))
+        if not state.body:
+            status = 404 if state.reason in ("NotFound", "") else 0
+            return ApiAnswer(status=status, reason=NODE_MISSING, message=f"{state.reason} {state.message}".strip())
+        node = api_pods.read(state.body).metadata
+        if node.deletionTimestamp is not None:
+            return ApiAnswer(status=404, reason=NODE_MISSING, message="the node is being deleted")
+        return node.uid
+
+    async def _read(self, pod: ApiPod) -> ApiAnswer | None:
+        """Read the pod into the API copy; the answer if that failed."""
+        before = self._table.api.get(pod.uid)
+        answer = await self._call(ApiCall(method="GET", path=_path(pod)))
+        if answer.ok:
+            found = self._take(answer, before, new=True)
+            if found is not None and found.uid != pod.uid:
+                self._table.api.drop(pod.uid)
+            return None
+        return self._unless_gone(pod, answer)
+
+    async def _call(self, question: ApiCall) -> ApiAnswer:
+        try:
+            return await self._actor.ask(KUBE_CLIENT, question, ApiAnswer, timeout=question.timeout + 1.0)
+        except AskError as error:
+            return ApiAnswer(status=0, reason="NoClient", message=str(error))
+
+    def _take(self, answer: ApiAnswer, before: ApiPod | None, *, new: bool = False) -> ApiPod | None:
+        """The pod of the answer, put into the API copy if it is newer than what that has. `before`: what the copy had
+        when the question was asked. A pod that the watch does not show (any more) is taken only if it is `new`."""
+        try:
+            pod = api_pods.read(answer.body)
+        except ObjectError as error:
+            self._actor.log.warning("the API server's answer cannot be read: %s", error)
+            return None
+        if not pod.uid or not (new or self._table.api.get(pod.uid)):
+            return None
+        self._table.api.put(pod, before)
+        return pod
+
+    def _unless_gone(self, pod: ApiPod, answer: ApiAnswer) -> ApiAnswer | None:
+        """The answer if it is a failure; a pod that the server does not have needs nothing more."""
+        if answer.status == NOT_FOUND:
+            self._table.api.drop(pod.uid)
+        return None if answer.ok or answer.status == NOT_FOUND else answer
+
+
+def _path(pod: ApiPod) -> str:
+    namespace, name = quote(pod.metadata.namespace, safe=""), quote(pod.metadata.name, safe="")
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+
+
+def _delete_options(pod: ApiPod) -> bytes:
+    """At once, and no other pod of that name."""
+    preconditions = {"uid": pod.uid}
+    return codec.encode(
+        {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": preconditions}
+    )

@@ -1,0 +1,79 @@
+"""Whether each container is started and ready: what its probes found, and before that what was known of it before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.kube.container import Container
+
+from .container_status import Readiness
+from .messages import ProbeResult
+from .readiness_file import ReadinessFile
+from .tracked_pod import TrackedPod
+
+OLD_NS: Final = 10_000_000_000
+"""A container that started this long before the agent keeps its readiness until it is probed."""
+Results = Mapping[tuple[str, str], ProbeResult]
+"""By container name and kind of probe."""
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """What is known of one container."""
+
+    results: Results
+    """Of its pod, since this agent began."""
+    before: Readiness | None
+    """What was known last, by this agent or the one before."""
+    agent_began_ns: int
+    """Nanoseconds since 1970."""
+
+
+def readiness(container: Container, ran: Runtime, sources: Sources) -> Readiness:
+    """A container without a probe is started and ready; one with a probe is what the probe found of it."""
+    before = sources.before
+    if before is None:
+        old = 0 < ran.started_ns < sources.agent_began_ns - OLD_NS
+        before = Readiness(old, old)
+    started = container.startupProbe is None or _found(sources.results, ran, "startup", before.started)
+    ready = container.readinessProbe is None or _found(sources.results, ran, "readiness", before.ready)
+    return Readiness(started, started and ready)
+
+
+def _found(results: Results, ran: Runtime, kind: str, before: bool) -> bool:
+    """The result for this very container; without one what was known before."""
+    result = results.get((ran.name, kind))
+    return result.success if result is not None and result.container_id == ran.id else before
+
+
+class ReadinessTable:
+    """All containers: the results of their probes, and the file that outlives the agent."""
+
+    def __init__(self, file: ReadinessFile, agent_began_ns: int) -> None:
+        self.file = file
+        self._agent_began_ns = agent_began_ns
+        self._results: dict[str, dict[tuple[str, str], ProbeResult]] = {}
+        """By pod UID."""
+
+    def found(self, result: ProbeResult) -> None:
+        self._results.setdefault(result.uid, {})[result.container, result.kind] = result
+
+    def forget(self, uid: str) -> None:
+        self._results.pop(uid, None)
+        self.file.keep_containers(uid, ())
+
+    def of(self, tracked: TrackedPod) -> Callable[[Container, Runtime], Readiness]:
+        """The readiness of this pod's containers; what is found of those with probes goes into the file."""
+        uid, results = tracked.uid, self._results.get(tracked.uid, {})
+
+        def found(container: Container, ran: Runtime) -> Readiness:
+            before = self.file.get(uid, ran.id) or tracked.readiness(container.name, ran.id)
+            now = readiness(container, ran, Sources(results, before, self._agent_began_ns))
+            if container.startupProbe is not None or container.readinessProbe is not None:
+                self.file.put(uid, ran.id, now)
+            return now
+
+        return found

@@ -1,0 +1,103 @@
+"""One pod as the status manager tracks it: an immutable value, replaced whole when anything about it changes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.shared.kube import codec
+from actors.shared.kube.pod import Pod, PodStatus
+from actors.shared.kube.pods import full_name, is_static
+
+from .api_pods import ApiPod
+from .container_status import Readiness
+from .messages import PodObserved
+from .patch import Fields
+from .phase import TERMINAL
+from .pod_status import ENDED
+
+
+class TrackedPod(msgspec.Struct, frozen=True):
+    """What a worker has reported of a pod, and the status that follows from it."""
+
+    observed: PodObserved
+    """The newest report of its worker; `pod` and `runtime` of an earlier one where the newest has none."""
+    pod: Pod
+    """`observed.pod`, decoded."""
+    first_seen: float = 0.0
+    """When a worker reported it first, seconds since 1970."""
+    status: PodStatus | None = None
+    based: bool = False
+    """The status continues its base: the status that the API server had when this agent began."""
+    altered_by_server: Fields = {}
+    """What the server stored differently than it was written (a quantity in another notation): not written again."""
+
+    @property
+    def uid(self) -> str:
+        return self.observed.uid
+
+    @property
+    def full_name(self) -> str:
+        return full_name(self.pod)
+
+    @property
+    def static(self) -> bool:
+        return is_static(self.pod)
+
+    @property
+    def terminal(self) -> bool:
+        return self.status is not None and self.status.phase in TERMINAL
+
+    @property
+    def deletable(self) -> bool:
+        """Nothing of it is left on the node, and its status says how it ended."""
+        return self.observed.finished and self.terminal
+
+    def readiness(self, name: str, container_id: str) -> Readiness | None:
+        """Of a running container, as the status reports it; None: the status does not know this container."""
+        status = self.status
+        for each in (*status.containerStatuses, *status.initContainerStatuses) if status is not None else ():
+            if each.name == name and each.state.running and each.containerID.endswith(f"://{container_id}"):
+                return Readiness(bool(each.started), each.ready)
+        return None
+
+
+def tracked(report: PodObserved, now: float) -> TrackedPod:
+    """A pod that is reported for the first time."""
+    return TrackedPod(report, codec.decode_pod(report.pod), now)
+
+
+def reported(before: TrackedPod, report: PodObserved) -> TrackedPod | None:
+    """The pod after one more report; None: the report is made from an older look at the runtime."""
+    known = before.observed
+    if not report.pod:
+        report = msgspec.structs.replace(report, pod=known.pod)
+    if report.runtime is None:
+        report = msgspec.structs.replace(report, runtime=known.runtime)
+    elif known.runtime is not None and report.runtime.at < known.runtime.at:
+        return None
+    pod = before.pod if report.pod == known.pod else codec.decode_pod(report.pod)
+    return msgspec.structs.replace(before, observed=report, pod=pod)
+
+
+def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
+    """The pod with its status taken from the API server, once: `api_pod` is what the synced API copy has of it."""
+    if tracked.based:
+        return tracked
+    if api_pod is None:
+        return msgspec.structs.replace(tracked, based=tracked.static)
+    # a static pod that was over may run again: its old mirror is no base
+    over = api_pod.status.phase in TERMINAL and tracked.observed.worker_phase not in ENDED
+    if tracked.static and over:
+        return tracked
+    return msgspec.structs.replace(tracked, based=True, status=api_pod.status)
+
+
+def last_status(tracked: TrackedPod, api_pod: ApiPod | None) -> PodStatus | None:
+    """The status to continue: ended if somebody else has ended the pod at the API server, which is final."""
+    status = tracked.status
+    if api_pod is None or tracked.static or status is None or status.phase in TERMINAL:
+        return status
+    end = api_pod.status
+    if end.phase not in TERMINAL:
+        return status
+    return msgspec.structs.replace(status, phase=end.phase, reason=end.reason, message=end.message)
