@@ -7,23 +7,23 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from .context import ServerContext
-from .deferred_certificate_check import passed
+from .openssl import is_verified
 
 
 class BadCertificate(Exception):
-    """The certificate that the other end showed does not pass, or no longer."""
+    """The certificate that the other end showed is not valid, or no longer."""
 
 
 def identity_on(
     connection: ssl.SSLSocket | ssl.SSLObject, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
-    """As identity, of the other end of a connection to the server. Raises BadCertificate."""
+    """User and groups of the other end of a connection; None without a certificate. Raises BadCertificate."""
     context = connection.context
     if not isinstance(context, ServerContext) or not connection.getpeercert(binary_form=True):
         return None
     if context.verify_mode is ssl.CERT_NONE or not context.still_trusts():
         raise BadCertificate
-    if context.verdict_is_late and not passed(connection):
+    if context.verification_is_deferred and not is_verified(connection):
         raise BadCertificate
     return identity(connection.getpeercert(), now)
 
@@ -31,10 +31,10 @@ def identity_on(
 def identity(
     peer: Mapping[str, object] | None, now: Callable[[], float] = time.time
 ) -> tuple[str, tuple[str, ...]] | None:
-    """User (CN) and groups (O) of a client certificate that passed; None when there is none, or it names nobody.
+    """User (CN) and groups (O) of a client certificate that was valid in the handshake; None when it names nobody.
 
     `peer` is as SSLSocket.getpeercert gives it (API doc, X509 client certificates). Raises BadCertificate for one that
-    has ended since: connections last longer than certificates do.
+    has expired since: connections last longer than certificates.
     """
     if not peer:
         return None

@@ -10,7 +10,7 @@ from actors.cert_manager.messages import ServingCertificate
 from actors.shared.config.fields import tls as names
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .deferred_certificate_check import defer
+from . import openssl
 
 _VERSIONS: Final = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
@@ -24,17 +24,17 @@ _LOWERED: Final = "@SECLEVEL=0"
 
 
 class ServerContext(ssl.SSLContext):
-    """That of the connections that are made until there is a newer one; it knows that one, and its own roots."""
+    """The TLS context of the connections that are made until there is a newer certificate or client CA."""
 
     roots: frozenset[bytes] = frozenset()
     """DER of the client CAs."""
     successor: ServerContext | None = None
-    verdict_is_late: bool = False
-    """A certificate that does not pass has not ended the handshake."""
+    """The context that has replaced it."""
+    verification_is_deferred: bool = False
+    """A client certificate that is not valid does not end the handshake."""
 
     def still_trusts(self) -> bool:
-        """Whether all its roots are in the pool to this day: if not, who was let in by it may have been by one that
-        was taken out."""
+        """Whether all its roots are still client CAs: if not, a caller may be known by one that was taken out."""
         later = self.successor
         while later is not None:
             if not self.roots <= later.roots:
@@ -44,11 +44,11 @@ class ServerContext(ssl.SSLContext):
 
 
 def server_context(certificate: ServingCertificate, config: KubeletConfiguration) -> ServerContext:
-    """A fresh context: callers that have it keep it, new connections take the new one.
+    """A new context, for new connections.
 
-    A client certificate is asked for when there is a CA to judge it by, and checked (chain, validity, purpose). Who
-    shows none, or one that does not pass, is known by other credentials or not at all; where Python does not let us see
-    the verdict, one that does not pass ends the handshake.
+    A client certificate is asked for when there is a client CA, and verified (chain, time, purpose). A caller without
+    one, or with one that is not valid, needs another credential; where verification cannot be deferred, a certificate
+    that is not valid ends the handshake.
     Raises OSError or ssl.SSLError for files that do not fit, and for a configuration that leaves nothing to agree upon.
     """
     context = plain_context(config)
@@ -59,7 +59,7 @@ def server_context(certificate: ServingCertificate, config: KubeletConfiguration
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_mode = ssl.CERT_OPTIONAL
         context.roots = frozenset(context.get_ca_certs(binary_form=True))
-        context.verdict_is_late = defer(context)
+        context.verification_is_deferred = openssl.defer_verification(context)
     return context
 
 
@@ -72,9 +72,8 @@ def plain_context(config: KubeletConfiguration) -> ServerContext:
         context.minimum_version = _VERSIONS.get(config.tlsMinVersion, ssl.TLSVersion.TLSv1_2)
     context.set_ciphers(_ciphers(config))
     if config.tlsCurvePreferences:
-        from .key_exchange import set_groups
-
-        set_groups(context, [names.CURVES[number] for number in config.tlsCurvePreferences if number in names.CURVES])
+        wanted = [names.CURVES[number] for number in config.tlsCurvePreferences if number in names.CURVES]
+        openssl.set_groups(context, wanted)
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_RENEGOTIATION
     return context

@@ -66,7 +66,7 @@ class Connection:
         self.stream = self.socket = self
         self.context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.verify_mode = ssl.CERT_OPTIONAL
-        self.context.verdict_is_late = user == BAD
+        self.context.verification_is_deferred = user == BAD
         self._subject = ((("commonName", user),), (("organizationName", "group"),)) if user else ()
 
     def getpeercert(self, binary_form: bool = False) -> dict[str, Any] | bytes | None:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from actors.cert_manager.messages import ServingCertificate
-from actors.http_servers.tls import deferred_certificate_check
+from actors.http_servers.tls import openssl
 from actors.http_servers.tls.client_certificate import BadCertificate, identity_on
 from actors.http_servers.tls.context import server_context
 from actors.shared.config.fields import tls as names
@@ -243,9 +243,9 @@ def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
         return cluster.pair("alice")
 
     if not late:
-        monkeypatch.setattr(deferred_certificate_check, "_library", lambda: None)
+        monkeypatch.setattr(openssl, "_library", lambda: None)
     ends = server(serving["ECDSA"], cluster.ca)
-    assert ends.verdict_is_late == late
+    assert ends.verification_is_deferred == late
     if user == "bad" and not late:
         assert not agrees(ends, client(version, pair=made()))
         return
@@ -267,7 +267,7 @@ def test_a_verdict_that_cannot_be_seen_is_a_bad_one(cluster, serving, monkeypatc
     with pytest.raises(BadCertificate):
         identity_on(connection)
     monkeypatch.undo()
-    monkeypatch.setattr(deferred_certificate_check, "_library", lambda: None)
+    monkeypatch.setattr(openssl, "_library", lambda: None)
     with pytest.raises(BadCertificate):
         identity_on(connection)
 
@@ -377,3 +377,11 @@ def test_every_secure_suite_is_known_to_openssl_by_the_name_we_have(suite):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers(suite)
     assert suite in [one["name"] for one in context.get_ciphers()]
+
+
+def test_the_calls_of_openssl_can_be_switched_off(cluster, serving, monkeypatch):
+    monkeypatch.setenv(openssl.SWITCH, "0")
+    monkeypatch.setattr(openssl, "_library", openssl._library.__wrapped__)
+    assert not server(serving["ECDSA"], cluster.ca).verification_is_deferred
+    with pytest.raises(ssl.SSLError, match="one key exchange group only"):
+        openssl.set_groups(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ["X25519", "prime256v1"])
