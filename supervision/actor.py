@@ -207,10 +207,14 @@ class Actor(ThespianActor):
     async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:
         """Run `module:function(**arguments)` in a process of its own, for calls that may hang in the kernel.
 
-        Arguments and result are plain msgpack data. Raises DisposableError when it raised, DisposableTimeout when it
-        was still running after `deadline` seconds (it is killed; if it cannot be, it is abandoned and counted).
+        Arguments and result are plain msgpack data. Raises DisposableError when it raised or could not be run,
+        DisposableTimeout when it was still running after `deadline` seconds (it is killed; if it cannot be, it is
+        abandoned and counted).
         """
-        return await self.port.disposable(function, arguments, deadline)
+        try:
+            return await self.port.disposable(function, arguments, deadline)
+        except AskError as error:  # the fork server is busy or in trouble: for the caller one more way to fail
+            raise DisposableError("AskError", str(error)) from None
 
     # -- dispatch -------------------------------------------------------------------------------------------------
     def receiveMessage(self, message: Any, sender: ActorAddress) -> Any:

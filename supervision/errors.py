@@ -14,7 +14,10 @@ class AskError(Exception):
 
 
 class DisposableError(Exception):
-    """The function run in a disposable process raised: `kind` is the exception's class name, `errno` its errno or 0."""
+    """The function run in a disposable process raised, or the process could not be had (`kind` is AskError then).
+
+    `kind` is the exception's class name, `errno` its errno or 0.
+    """
 
     def __init__(self, kind: str, text: str, errno: int = 0) -> None:
         super().__init__(f"{kind}: {text}")

@@ -8,7 +8,7 @@ from typing import Final, cast
 from actors.config_controller.messages import CONFIG_CONTROLLER, CgroupDriverLearnt
 from actors.shared.config.agent import Agent
 from actors.shared.linux.systemd import managed_driver
-from supervision.actor import Actor, AskError, DisposableError
+from supervision.actor import Actor, DisposableError
 
 DRIVER_SECONDS: Final = 2.0
 """How long the runtime has to answer which cgroup driver it uses."""
@@ -49,7 +49,7 @@ class CgroupDriverChoice:
         function = "actors.container_manager.runtime_cgroup_driver:ask"
         try:
             answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)
-        except (AskError, DisposableError) as error:
+        except DisposableError as error:
             self._actor.log.warning("the runtime could not be asked for its cgroup driver: %s", error)
             answer = None
         self._asked_at = time.monotonic()

@@ -7,7 +7,7 @@ from typing import Final
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.command import Runner
-from supervision.actor import Actor, AskError, DisposableError
+from supervision.actor import Actor, DisposableError
 from supervision.complaints import Complaints
 
 from .utility_chains import UtilityChains, families
@@ -39,7 +39,7 @@ class PeriodicTasks:
         cgroup = plain_path(self._config.systemCgroups)
         try:
             left = await self._actor.disposable(_GATHER, {"cgroup": cgroup, "host": self._host}, deadline=SECONDS / 2)
-        except (AskError, DisposableError) as error:
+        except DisposableError as error:
             left = [str(error)]
         self._report("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): ", left[:5])
 

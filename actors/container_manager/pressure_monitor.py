@@ -39,7 +39,7 @@ class PressureMonitor:
         function = "actors.container_manager.eviction_signals:read"
         try:
             found = await self._actor.disposable(function, arguments, deadline=_READ_SECONDS)
-        except (AskError, DisposableError) as error:
+        except DisposableError as error:
             self._actor.log.warning("what the node has left is not known: %s", error)
             return
         observed = {signal: Observation(*amounts) for signal, amounts in found.items()}

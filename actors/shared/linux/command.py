@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Final, Protocol
 
 SECONDS: Final = 5.0
@@ -30,7 +31,8 @@ async def run(argv: list[str], given: bytes = b"") -> str:
     try:
         _, text = await asyncio.wait_for(process.communicate(given or None), SECONDS)
     except TimeoutError:
-        process.kill()
+        with suppress(ProcessLookupError):  # it has ended at this very moment
+            process.kill()
         await process.wait()
         return f"{argv[0]} did not end within {SECONDS:g} s"
     return text[:_OUTPUT_BYTES].decode("utf-8", "replace").strip() or "failed" if process.returncode else ""

@@ -17,7 +17,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.pod_workers.messages import KnownPods
-from supervision.actor import Address, DisposableError
+from supervision.actor import Address, AskError, DisposableError
 from supervision.protocol import Hello
 from tests.support.managed_host import CORES, admit, pod
 
@@ -299,7 +299,7 @@ async def test_the_runtimes_cgroup_driver_wins_and_is_passed_on(host):
     ]
 
 
-@pytest.mark.parametrize("answer", ["", DisposableError("Died", "x")])
+@pytest.mark.parametrize("answer", ["", DisposableError("Died", "x"), AskError("the fork server did not answer")])
 async def test_a_runtime_that_does_not_tell_leaves_the_configured_driver(host, answer):
     async with host.start(driver="systemd", answer=answer) as manager:
         assert (await admit(manager, "u1", pod())).cgroup_parent.endswith(".slice")
