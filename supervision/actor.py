@@ -163,7 +163,7 @@ class Actor(ThespianActor):
     def tell(self, name: ActorName | Address, message: Message, *, deadline: float = 10.0) -> None:
         """Send a message. Never blocks. If it cannot be handed over within `deadline` seconds: on_dead_letter.
 
-        Messages to one receiver keep their order, but that those under 64 KiB may overtake larger ones.
+        Messages to one receiver arrive in the order in which they were sent, whatever their size.
         """
         self.port.actor_send(Address(name) if isinstance(name, str) else name, message, deadline)
 

@@ -12,6 +12,9 @@ from .names import check_peer
 from .wire import Ack, Frame, Reader, WireError, Writer
 
 _HIGH_WATER = 256 * 1024
+WINDOW_BYTES = 1024 * 1024
+"""What a sender may have unacknowledged at one receiver before it waits; the last message may exceed it."""
+_ACK_MESSAGES, _ACK_BYTES = 64, WINDOW_BYTES // 4
 STUCK_BYTES = 128 * 1024 * 1024
 """What a peer that does not read may owe us in answers before it is disconnected."""
 
@@ -53,7 +56,9 @@ class ChannelOwner(Protocol):
     def opened(self, channel: Channel) -> bool:
         """Whether the peer is to be talked to; if not, the connection is closed."""
 
-    def received(self, channel: Channel, frames: list[Frame]) -> None: ...
+    def received(self, channel: Channel, frames: list[Frame]) -> None:
+        """Bytes have come, and with them these frames; none while a large one is on its way."""
+
     def acknowledged(self, channel: Channel, ack: Ack) -> None: ...
     def closed(self, channel: Channel, error: WireError | None) -> None: ...
 
@@ -67,7 +72,7 @@ class Channel(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._dirty = self._paused = False
         self._error: WireError | None = None
-        self._unacked = [0, 0]
+        self._unacked = self._unacked_bytes = 0
         self.is_open = False
 
     # -- asyncio's side -------------------------------------------------------------------------------------------
@@ -88,8 +93,7 @@ class Channel(asyncio.Protocol):
                     self._owner.acknowledged(self, item)
         except WireError as error:
             self.refuse(error)
-        if frames:
-            self._owner.received(self, frames)
+        self._owner.received(self, frames)
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -113,18 +117,23 @@ class Channel(asyncio.Protocol):
         self._writer.add(body)
         self._mark()
 
-    def handled(self, large: bool) -> int:
-        """Count a message as handled; returns how many of both lanes are not acknowledged yet."""
-        self._unacked[large] += 1
-        return self._unacked[0] + self._unacked[1]
+    def handled(self, size: int) -> bool:
+        """Count a message of so many bytes as handled; whether that is to be acknowledged now."""
+        self._unacked += 1
+        self._unacked_bytes += size
+        return self._unacked >= _ACK_MESSAGES or self._unacked_bytes >= _ACK_BYTES
 
     def acknowledge(self) -> None:
         """Tell the sender what was handled."""
-        for large in (False, True):
-            if self._unacked[large] and self.is_open:
-                self._writer.add_ack(self._unacked[large], large)
-                self._unacked[large] = 0
-                self._mark()
+        if self._unacked and self.is_open:
+            self._writer.add_ack(self._unacked)
+            self._unacked = self._unacked_bytes = 0
+            self._mark()
+
+    @property
+    def unfinished(self) -> int:
+        """Bytes of a large message whose end has not come yet."""
+        return self._reader.unfinished
 
     def flush(self) -> None:
         """Hand the system what it takes."""
@@ -139,10 +148,9 @@ class Channel(asyncio.Protocol):
             return False
         return bool(self._writer) or self._transport.get_write_buffer_size() > 0
 
-    def check_peer(self) -> None:
-        """Raises PeerRefused when the other end is not of our user."""
-        if self._transport is not None:
-            check_peer(self._transport.get_extra_info("socket"))
+    def check_peer(self) -> int:
+        """The pid of the other end. Raises PeerRefused when it is not of our user."""
+        return check_peer(self._transport.get_extra_info("socket")) if self._transport is not None else 0
 
     def refuse(self, error: WireError) -> None:
         """What came on it is not ours: drop the connection."""

@@ -11,11 +11,10 @@ from . import accepting
 from .actor import Address
 from .channel import Channel, Flusher
 from .names import BACKLOG, PeerRefused
-from .wire import Ack, Frame, WireError
+from .wire import MAX_BYTES, Ack, Frame, WireError
 
 SLICE_SECONDS = 0.005
 """So long messages are handled before timers, answers and new connections get their turn."""
-_ACK_EVERY = 64
 _ACK_SECONDS = 0.01
 
 
@@ -39,6 +38,24 @@ class InboxOwner(Protocol):
     def count_refused(self, error: Exception) -> None: ...
 
 
+class Sender:
+    """A process that sends to this one, with all its connections."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.channels: set[Channel] = set()
+
+    def holds_too_much(self) -> str:
+        """What is wrong with the memory that its unfinished messages take here, '' when nothing is.
+
+        A sender of ours has one large message on its way at a time; whoever begins several is cut off.
+        """
+        unfinished = sum(channel.unfinished for channel in self.channels)
+        if unfinished <= MAX_BYTES:
+            return ""
+        return f"pid {self.pid} has begun large messages of {unfinished} bytes in all, more than {MAX_BYTES}"
+
+
 class Inbox:
     """The mailbox. Nothing is handled before `open_up`; what comes earlier waits."""
 
@@ -46,8 +63,10 @@ class Inbox:
         self._owner = owner
         self._waiting: deque[tuple[Channel, Frame] | tuple[Any, Address]] = deque()
         self._to_acknowledge: set[Channel] = set()
-        self._channels: set[Channel] = set()
-        self._in_hand: tuple[Channel, bool] | None = None
+        self._channels: dict[Channel, Sender] = {}
+        self._senders: dict[int, Sender] = {}
+        """By pid."""
+        self._in_hand: tuple[Channel, int] | None = None
         self._is_open = self._draining = self._scheduled = False
         self.handled = 0
 
@@ -84,14 +103,21 @@ class Inbox:
     # -- what the channels tell -----------------------------------------------------------------------------------
     def opened(self, channel: Channel) -> bool:
         try:
-            channel.check_peer()
+            pid = channel.check_peer()
         except PeerRefused as error:
             self._owner.count_refused(error)
             return False
-        self._channels.add(channel)
+        sender = self._channels[channel] = self._senders.setdefault(pid, Sender(pid))
+        sender.channels.add(channel)
         return True
 
     def received(self, channel: Channel, frames: list[Frame]) -> None:
+        sender = self._channels.get(channel)
+        if sender is not None and (wrong := sender.holds_too_much()):
+            channel.refuse(WireError(wrong))
+            return
+        if not frames:
+            return
         self._waiting.extend((channel, frame) for frame in frames)
         if self._is_open and not self._draining and not self._scheduled:
             self._drain()
@@ -100,7 +126,11 @@ class Inbox:
         channel.refuse(WireError("an acknowledgement of what was never sent"))
 
     def closed(self, channel: Channel, error: WireError | None) -> None:
-        self._channels.discard(channel)
+        sender = self._channels.pop(channel, None)
+        if sender is not None:
+            sender.channels.discard(channel)
+            if not sender.channels:
+                del self._senders[sender.pid]
         self._to_acknowledge.discard(channel)
         if error is not None:
             self._owner.count_refused(error)
@@ -136,10 +166,10 @@ class Inbox:
         except WireError as error:
             channel.refuse(error)
             return
-        self._in_hand = channel, frame.large
+        self._in_hand = channel, frame.size
         self._owner.dispatch(message, Asker(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender))
         self._in_hand = None
-        if channel.handled(frame.large) >= _ACK_EVERY or frame.large:
+        if channel.handled(frame.size):
             channel.acknowledge()
         else:
             self._acknowledge_later(channel)

@@ -1,9 +1,10 @@
-"""The queue of messages for one receiver: bounded in number and bytes, coalescing, with a deadline on each. No I/O."""
+"""The queue of messages for one receiver: first in, first out, bounded in number and bytes, coalescing, with a deadline
+on each message. No I/O."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -24,22 +25,23 @@ class Entry:
     """When it is of no use any more, in seconds of the clock that the queue is asked with."""
     ask: int = 0
     key: Hashable | None = None
-    number: int = 0
-    """Of its link, in the order of sending."""
+    """A newer message with the same key makes this one superfluous; None: each one counts."""
 
 
 class Outbox:
-    """Messages that wait to be sent. A newer one with the same key takes the place of the older, where that stood."""
+    """Messages that wait to be sent.
+
+    A newer state withdraws the older one of its key and stands at the end of the queue, where it was sent. So what is
+    delivered is always in the order of sending, with some older states left out.
+    """
 
     def __init__(self, max_messages: int = MAX_MESSAGES, max_bytes: int = MAX_BYTES) -> None:
         self._max_messages, self._max_bytes = max_messages, max_bytes
-        self._entries: deque[Entry] = deque()
+        self._entries: OrderedDict[Entry, None] = OrderedDict()
         self._by_key: dict[Hashable, Entry] = {}
         self._bytes = 0
         self.earliest = math.inf
         """No entry's deadline is before this."""
-        self.ordered = 0
-        """So many of them keep their order."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -47,50 +49,43 @@ class Outbox:
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
 
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self._by_key
-
     def add(self, entry: Entry) -> bool:
-        """False when it is full. One message is always taken, however large."""
-        if entry.key is not None and (older := self._by_key.get(entry.key)) is not None:
-            self._bytes += len(entry.body) - len(older.body)
-            older.message, older.body, older.deadline = entry.message, entry.body, entry.deadline
-            self.earliest = min(self.earliest, entry.deadline)
-            return True
+        """False when it is full. One message is always taken, however large; so is one that replaces another."""
+        older = self._by_key.get(entry.key) if entry.key is not None else None
+        if older is not None:
+            self._remove(older)
         full = len(self._entries) >= self._max_messages or self._bytes + len(entry.body) > self._max_bytes
-        if self._entries and full:
+        if self._entries and full and older is None:
             return False
         self._put(entry)
-        self._entries.append(entry)
         return True
 
     @property
     def first(self) -> Entry:
-        """The oldest. Raises IndexError when there is none."""
-        return self._entries[0]
+        """The oldest. Raises StopIteration when there is none."""
+        return next(iter(self._entries))
 
     def pop(self) -> Entry:
-        """Take out the oldest. Raises IndexError when there is none."""
-        entry = self._entries.popleft()
+        """Take out the oldest. Raises KeyError when there is none."""
+        entry, _ = self._entries.popitem(last=False)
         self._forget(entry)
         return entry
 
     def put_back(self, entries: Iterable[Entry]) -> None:
-        """Those that were taken but did not arrive, oldest first: they go before the rest, unless a newer one waits."""
+        """Those that were taken but did not arrive, oldest first: they go before the rest, unless a newer state of
+        their key is there."""
         for entry in reversed(list(entries)):
             if entry.key is None or entry.key not in self._by_key:
                 self._put(entry)
-                self._entries.appendleft(entry)
+                self._entries.move_to_end(entry, last=False)
 
     def expire(self, now: float) -> list[Entry]:
         """Take out those whose deadline has passed."""
         if now < self.earliest:
             return []
         late = [entry for entry in self._entries if entry.deadline <= now]
-        if late:
-            self._entries = deque(entry for entry in self._entries if entry.deadline > now)
-            for entry in late:
-                self._forget(entry)
+        for entry in late:
+            self._remove(entry)
         self.earliest = min((entry.deadline for entry in self._entries), default=math.inf)
         return late
 
@@ -99,18 +94,21 @@ class Outbox:
         entries = list(self._entries)
         self._entries.clear()
         self._by_key.clear()
-        self._bytes, self.earliest, self.ordered = 0, math.inf, 0
+        self._bytes, self.earliest = 0, math.inf
         return entries
 
     def _put(self, entry: Entry) -> None:
+        self._entries[entry] = None
         self._bytes += len(entry.body)
         self.earliest = min(self.earliest, entry.deadline)
-        self.ordered += entry.message.ordered
         if entry.key is not None:
             self._by_key[entry.key] = entry
 
+    def _remove(self, entry: Entry) -> None:
+        del self._entries[entry]
+        self._forget(entry)
+
     def _forget(self, entry: Entry) -> None:
         self._bytes -= len(entry.body)
-        self.ordered -= entry.message.ordered
         if entry.key is not None:
             self._by_key.pop(entry.key, None)

@@ -21,7 +21,8 @@ class Message(msgspec.Struct, frozen=True):
     field a unit. Large objects are `bytes` fields holding the JSON they came in.
 
     `coalesce`: names of the fields that make the key of a state-like message. While one waits in a queue, a newer one
-    of the same type and key replaces it. `()` means one per type; None (the default) means each one counts.
+    of the same type and key replaces it, and takes its own place at the end of the queue. `()` means one per type; None
+    (the default) means each one counts.
     """
 
     coalesce: ClassVar[tuple[str, ...] | None] = None

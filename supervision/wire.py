@@ -1,14 +1,14 @@
 """Frames: what goes over a socket between two processes of the tree. No I/O here.
 
-A frame is a 4-byte big-endian header and a body. The two low flags of the header tell pieces and acknowledgements:
+A frame is a 4-byte big-endian header and a body. The high bits of the header mark pieces and acknowledgements:
 
     whole    length                    body: msgpack of (sender, type name, ask id, answer id, the message)
-    piece    PIECE [| LAST] | length   a part of the body of a large message; one large message at a time each way
-    ack      ACK [| LARGE] | count     so many messages of that lane were handled; no body
+    piece    PIECE [| LAST] | length   a part of the body of a large message
+    ack      ACK | count               so many messages were handled; no body
 
-Messages over LARGE_BYTES travel in pieces, between which whole frames pass. So the order of messages is kept among the
-small ones and among the large ones, and a small one may overtake a large one (but not where order matters, see
-`link.py`). Ask id 0: no question. Answer id 0: no answer.
+Messages over LARGE_BYTES travel in pieces, so that neither end is busy with one for long. Frames are read in the order
+in which they were written: a small message waits behind a large one that was sent before it (50 MB take some 50 ms).
+Only acknowledgements pass between pieces. Ask id 0: no question. Answer id 0: no answer.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import msgspec
 from .errors import UNREADABLE
 from .message import Message, known_types, registered, type_name
 
-PIECE, LAST, ACK, LARGE = 1 << 31, 1 << 30, 1 << 29, 1 << 28
+PIECE, LAST, ACK = 1 << 31, 1 << 30, 1 << 29
 _LENGTH = (1 << 28) - 1
 LARGE_BYTES = 64 * 1024
 MAX_BYTES = 64 * 1024 * 1024 + LARGE_BYTES
 """A message may have 64 MiB, and its envelope a little more."""
+TAKE_BYTES = 256 * 1024
+"""So much is joined for one write, or a little more."""
 
 _header = struct.Struct("!I")
 _encoder = msgspec.msgpack.Encoder()
@@ -48,7 +50,8 @@ class Frame(NamedTuple):
     ask: int
     answer: int
     raw: msgspec.Raw
-    large: bool
+    size: int
+    """Bytes of the body."""
 
     def message(self) -> Message:
         """Raises WireError when the fields are not those of the type."""
@@ -59,10 +62,9 @@ class Frame(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """So many messages of a lane were handled."""
+    """So many messages were handled."""
 
     handled: int
-    large: bool
 
 
 def encode(sender: str, message: Message, ask: int = 0, answer: int = 0) -> bytes:
@@ -75,19 +77,19 @@ def encode(sender: str, message: Message, ask: int = 0, answer: int = 0) -> byte
     return body
 
 
-def decode(body: bytes | bytearray | memoryview, large: bool = False) -> Frame:
+def decode(body: bytes | bytearray | memoryview) -> Frame:
     """Raises WireError when it is not one, or its message type is not registered."""
     try:
         sender, kind, ask, answer, raw = _envelope.decode(body)
     except UNREADABLE as error:
         raise WireError(f"bad frame: {error}") from error
     _decoder(kind)
-    return Frame(sender, kind, ask, answer, raw, large)
+    return Frame(sender, kind, ask, answer, raw, len(body))
 
 
-def ack(count: int, large: bool) -> bytes:
+def ack(count: int) -> bytes:
     """An acknowledgement, ready to be sent."""
-    return _header.pack(ACK | (LARGE if large else 0) | count)
+    return _header.pack(ACK | count)
 
 
 def prepare() -> None:
@@ -111,8 +113,12 @@ class Reader:
 
     def __init__(self) -> None:
         self._rest = b""
-        self._pieces: list[bytes] = []
-        self._pieces_bytes = 0
+        self._large = bytearray()
+
+    @property
+    def unfinished(self) -> int:
+        """Bytes of a large message whose end has not come yet."""
+        return len(self._large)
 
     def feed(self, data: bytes) -> Iterator[Frame | Ack]:
         """What is complete now. Raises WireError; nothing may be fed after that."""
@@ -123,7 +129,7 @@ class Reader:
             (header,) = _header.unpack_from(data, at)
             if header & ACK:
                 at += 4
-                yield Ack(header & _LENGTH, bool(header & LARGE))
+                yield Ack(header & _LENGTH)
                 continue
             length = header & _LENGTH
             if length > LARGE_BYTES:
@@ -132,64 +138,69 @@ class Reader:
                 break
             body = view[at + 4 : at + 4 + length]
             at += 4 + length
-            if not header & PIECE:
+            if header & PIECE:
+                if (whole := self._piece(body, bool(header & LAST))) is not None:
+                    yield decode(whole)
+            elif self._large:
+                raise WireError("a message within a large one")
+            else:
                 yield decode(body)
-            elif (whole := self._piece(body, bool(header & LAST))) is not None:
-                yield decode(whole, large=True)
         self._rest = bytes(view[at:]) if at < end else b""
 
-    def _piece(self, body: memoryview, last: bool) -> bytes | None:
-        self._pieces_bytes += len(body)
-        if self._pieces_bytes > MAX_BYTES:
+    def _piece(self, body: memoryview, last: bool) -> bytearray | None:
+        if len(self._large) + len(body) > MAX_BYTES:
             raise WireError("a large message has no end")
-        self._pieces.append(bytes(body))
+        self._large += body
         if not last:
             return None
-        whole, self._pieces, self._pieces_bytes = b"".join(self._pieces), [], 0
+        whole, self._large = self._large, bytearray()
         return whole
 
 
 class Writer:
-    """What is to be sent, in the order in which it may go: all that is small, then a piece of what is large."""
+    """What is to be sent, in order; acknowledgements go first."""
 
     def __init__(self) -> None:
-        self._small: list[bytes] = []
-        self._large: deque[memoryview] = deque()
+        self._acks: list[bytes] = []
+        self._bodies: deque[bytes | memoryview] = deque()
+        self._in_pieces = False
+        """Whether a part of the first body has been taken already."""
         self.waiting_bytes = 0
 
     def __bool__(self) -> bool:
-        return bool(self._small or self._large)
+        return bool(self._acks or self._bodies)
 
     def add(self, body: bytes) -> None:
         """Queue a frame's body."""
         self.waiting_bytes += len(body)
-        if len(body) <= LARGE_BYTES:
-            self._small += (_header.pack(len(body)), body)
-        else:
-            self._large.append(memoryview(body))
+        self._bodies.append(body)
 
-    def add_ack(self, count: int, large: bool) -> None:
-        self._small.append(ack(count, large))
+    def add_ack(self, count: int) -> None:
+        self._acks.append(ack(count))
 
     def take(self) -> bytes:
-        """The next bytes to send, at most one piece of a large message; empty when there is nothing."""
-        parts, self._small = self._small, []
-        if self._large:
-            parts += self._piece()
-        data = b"".join(parts)
-        self.waiting_bytes = sum(map(len, self._large))
-        return data
+        """The next bytes to send: small messages up to the next large one, or one piece of it; empty for nothing."""
+        parts: list[bytes | memoryview] = list(self._acks)
+        self._acks.clear()
+        size = 0
+        while self._bodies and not self._is_large and size < TAKE_BYTES:
+            body = self._bodies.popleft()
+            size += len(body)
+            parts += (_header.pack(len(body)), body)
+        if size == 0 and self._bodies:
+            size = len(piece := self._piece())
+            parts += (_header.pack(PIECE | (0 if self._in_pieces else LAST) | size), piece)
+        self.waiting_bytes -= size
+        return b"".join(parts)
 
-    def _piece(self) -> tuple[bytes, bytes]:
-        head = self._large[0]
+    @property
+    def _is_large(self) -> bool:
+        return self._in_pieces or len(self._bodies[0]) > LARGE_BYTES
+
+    def _piece(self) -> memoryview:
+        head = memoryview(self._bodies.popleft())
         piece, rest = head[:LARGE_BYTES], head[LARGE_BYTES:]
+        self._in_pieces = bool(rest)
         if rest:
-            self._large[0] = rest
-            return _header.pack(PIECE | len(piece)), bytes(piece)
-        self._large.popleft()
-        return _header.pack(PIECE | LAST | len(piece)), bytes(piece)
-
-
-def is_large(body: bytes) -> bool:
-    """Whether it travels in pieces."""
-    return len(body) > LARGE_BYTES
+            self._bodies.appendleft(rest)
+        return piece

@@ -1,5 +1,6 @@
 """Messages between real processes: flow control, deadlines, sizes, who may speak."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -70,19 +71,51 @@ def test_a_question_without_answer_fails_at_its_deadline(tmp_path: Path) -> None
         assert answer.text == "AskError listener was asked Say: no answer within 0.3 s"
 
 
-def test_large_messages_pass_and_small_ones_overtake_them(tmp_path: Path) -> None:
+def test_large_messages_pass_and_small_ones_wait_behind_them(tmp_path: Path) -> None:
     with fork_server_running(
         f"{HERE}:patient", tmp_path / "run"
     ) as fork_server:  # whose ceiling three copies of 64 MiB fit under
         data = os.urandom(8 * 1024 * 1024) * 8  # 64 MiB
         assert fork_server.ask(Say("large", data[:-1024]), Said, "echo", timeout=20).data == data[:-1024]
-        fork_server.kill("listener", signal.SIGSTOP)  # or all that is large may be there before the small ones are sent
+        fork_server.kill("listener", signal.SIGSTOP)
         fork_server.ask(Tell("listener", 3, size=20_000_000, deadline=60), Said, "echo", timeout=20)
         fork_server.ask(Tell("listener", 100, deadline=60), Said, "echo")
         fork_server.kill("listener", signal.SIGCONT)
         fork_server.wait(lambda: len(_seen(fork_server).numbers) == 103, "all arrive", 20)
-        numbers = _seen(fork_server).numbers
-        assert numbers.index(99) < 102  # the last small one came before the last large one
+        assert _seen(fork_server).numbers == [*range(3), *range(100)]
+
+
+def test_a_flood_of_unfinished_large_messages_does_not_cost_the_receiver_its_life(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pid = fork_server.pid("echo")
+        names = Names(tmp_path / "run" / "names")
+        writer = Writer()
+        writer.add(encode("x", Say("flood", bytes(59_000_000))))
+        unfinished = b"".join(writer.take() for _ in range(900))
+        socks = []
+        for _ in range(6):
+            sock, _ = names.connect("echo")
+            sock.setblocking(True)
+            sock.settimeout(10)
+            with contextlib.suppress(OSError):  # cut off on the way
+                sock.sendall(unfinished)
+            socks.append(sock)
+        cut_off = [sock for sock in socks if _is_closed(sock)]
+        assert len(cut_off) == 5
+        assert fork_server.ask(Say("still"), Said, "echo").pid == pid
+        for sock in socks:
+            sock.close()
+        os.close(names.fd)
+
+
+def _is_closed(sock: socket.socket) -> bool:
+    sock.settimeout(0.5)
+    try:
+        return sock.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
 
 
 def test_a_message_that_is_too_large_is_refused_where_it_is_sent(tmp_path: Path) -> None:

@@ -1,19 +1,21 @@
-"""From one actor to another: what is large travels in pieces, and nothing that must not overtake it does."""
+"""From one actor to another: messages arrive in the order in which they were sent, whatever their size."""
 
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from typing import Any, ClassVar
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from supervision.channel import WINDOW_BYTES
 from supervision.link import Link
 from supervision.mailbox import Entry
 from supervision.message import Message
-from supervision.wire import LARGE_BYTES, Ack, decode, encode, is_large
+from supervision.wire import LARGE_BYTES, Ack, Frame, Reader, Writer, encode
 
-BIG = LARGE_BYTES + 1000
+BIG = 3 * LARGE_BYTES + 1000
 
 
 class State(Message, frozen=True):
@@ -26,19 +28,11 @@ class State(Message, frozen=True):
 
 
 class Step(Message, frozen=True):
-    """Each counts, in its order."""
+    """Each counts."""
 
     number: int
     body: bytes = b""
     name: str = ""
-    ordered: ClassVar[bool] = True
-
-
-class Note(Message, frozen=True):
-    """Each counts, in any order."""
-
-    number: int
-    body: bytes = b""
 
 
 class Loop:
@@ -73,113 +67,115 @@ class Owner:
 
 
 class Receiver:
-    """One incarnation: what was written to it, and what it has handled of that, in its order."""
+    """One incarnation: what travels to it, what has come, and the numbers of what it has handled."""
 
     is_open = True
 
-    def __init__(self, link: Link, handled: list[Any]) -> None:
-        self.link, self.handled = link, handled
-        self.written: list[bytes] = []
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.handled: list[int] = []
+        self._writer, self._reader = Writer(), Reader()
+        self._come: deque[Frame] = deque()
+        self._unacknowledged = 0
         link.opened(self)  # type: ignore[arg-type]
 
     def write(self, body: bytes) -> None:
-        self.written.append(body)
+        self._writer.add(body)
 
-    def handle(self, *, small: bool = False) -> None:
-        """The next; or, with `small`, the first small one behind a large one that still comes."""
-        choices = [body for body in self.written if not is_large(body)] if small else []
-        if not (choices or self.written):
-            return
-        body = choices[0] if choices else self.written[0]
-        self.written.remove(body)
-        self.handled.append(decode(body).message())
-        self.link.acknowledged(self, Ack(1, is_large(body)))  # type: ignore[arg-type]
+    def carry(self) -> None:
+        """The next bytes arrive: a piece, or some small messages."""
+        for frame in self._reader.feed(self._writer.take()):
+            assert isinstance(frame, Frame)
+            self._come.append(frame)
+
+    def handle(self) -> None:
+        if self._come:
+            message = self._come.popleft().message()
+            assert isinstance(message, State | Step)
+            self.handled.append(message.number)
+            self._unacknowledged += 1
+
+    def acknowledge(self) -> None:
+        count, self._unacknowledged = self._unacknowledged, 0
+        self.link.acknowledged(self, Ack(count))  # type: ignore[arg-type]
 
     def die(self) -> None:
-        self.written.clear()
         self.is_open = False
         self.link.closed(self, None)  # type: ignore[arg-type]
 
-    def next(self) -> Receiver:
-        """Its next incarnation, which is told what this one has not handled."""
-        self.link._take_returned(same_process=False)
-        return Receiver(self.link, self.handled)
+    def finish(self) -> None:
+        while self._writer or self._come or self.link.waiting:
+            self.carry()
+            self.handle()
+            self.acknowledge()
 
 
 def send(link: Link, message: Message) -> None:
     link.send(Entry(message, encode("a", message), 1e9, 0, message.coalesce_key()))
 
 
-def linked() -> tuple[Link, Receiver]:
-    link = Link(Owner(), "b", window=4)  # type: ignore[arg-type]
-    return link, Receiver(link, [])
+def linked(window: int = 4) -> tuple[Link, Receiver]:
+    link = Link(Owner(), "b", window)  # type: ignore[arg-type]
+    return link, Receiver(link)
 
 
-def test_a_small_state_behind_a_large_one_of_its_kind_stops_nothing_after_it() -> None:
-    link, receiver = linked()
-    for number, size in enumerate((BIG, 1, BIG, 1)):
-        send(link, State(number, b"x" * size))
-    send(link, State(9, b"x" * BIG, "other"))
-    while receiver.written:
-        receiver.handle()
-    assert [message.number for message in receiver.handled] == [0, 3, 9]
-    assert link.waiting == 0
+def replaced(link: Link) -> Receiver:
+    """The next incarnation, which is sent what the last one has not acknowledged."""
+    link._take_returned(same_process=False)
+    return Receiver(link)
 
 
-def test_what_is_ordered_does_not_overtake_what_travels_in_pieces() -> None:
+def test_a_small_message_waits_behind_a_large_one() -> None:
     link, receiver = linked()
     send(link, Step(0, b"x" * BIG))
     send(link, Step(1))
-    send(link, State(2))
-    receiver.handle(small=True)
-    assert [message.number for message in receiver.handled] == [2]
-    receiver.handle(small=True)
-    receiver.handle(small=True)
-    assert [message.number for message in receiver.handled] == [2, 0, 1]
+    receiver.carry()
+    receiver.handle()
+    assert receiver.handled == [], "the large one has not come whole"
+    receiver.finish()
+    assert receiver.handled == [0, 1]
 
 
-def test_nothing_overtakes_what_the_last_incarnation_was_sent() -> None:
-    link, receiver = linked()
-    for kind in (Step, State):
-        send(link, kind(0, b"x" * BIG))
-    receiver.die()
-    for kind in (Step, State):
-        send(link, kind(1))
-    receiver = receiver.next()
-    while receiver.written:
-        receiver.handle()
-    handled = [(type(one), one.number) for one in receiver.handled]
-    assert [number for kind, number in handled if kind is Step] == [0, 1]
-    assert [number for kind, number in handled if kind is State][-1] == 1
-
-
-def test_a_large_one_comes_through_however_many_small_ones_follow_it() -> None:
+def test_a_large_message_comes_through_however_many_small_ones_follow_it() -> None:
     link, receiver = linked()
     for number in range(6):
-        send(link, Note(number))
-    send(link, Note(100, b"x" * BIG))
-    for number in range(200, 220):
-        send(link, Note(number))
-        receiver.handle()
-    assert 100 in [one.number for one in receiver.handled]
+        send(link, Step(number))
+    send(link, Step(6, b"x" * BIG))
+    for number in range(7, 27):
+        send(link, Step(number))
+    receiver.finish()
+    assert receiver.handled == list(range(27))
 
 
-SENDS = st.tuples(st.sampled_from([State, Step]), st.sampled_from([1, BIG]), st.sampled_from("xy"))
-ACTS = st.one_of(SENDS, st.sampled_from(["handle", "handle a small one", "die", "next"]))
+def test_a_newer_state_stands_where_it_was_sent() -> None:
+    link, receiver = linked(window=1)
+    send(link, Step(0))
+    for message in (State(1), Step(2), State(3), Step(4)):
+        send(link, message)
+    receiver.finish()
+    assert receiver.handled == [0, 2, 3, 4]
 
 
-@given(st.lists(ACTS, max_size=40))
-def test_whatever_comes_all_arrives_in_order_and_no_older_state_after_a_newer(acts: list[Any]) -> None:
+def test_a_sender_waits_once_the_receiver_has_a_window_of_bytes_to_handle() -> None:
+    link, receiver = linked(window=100)
+    for number in range(3):
+        send(link, Step(number, b"x" * WINDOW_BYTES))
+    assert link.waiting == 2
+    receiver.finish()
+    assert receiver.handled == [0, 1, 2]
+
+
+SENDS = st.tuples(st.sampled_from([State, Step]), st.sampled_from([1, LARGE_BYTES, BIG]), st.sampled_from("xy"))
+ACTS = st.one_of(SENDS, st.sampled_from(["carry", "handle", "acknowledge", "die", "replace"]))
+
+
+@given(st.lists(ACTS, max_size=60))
+def test_each_incarnation_handles_in_the_order_of_sending_and_nothing_is_lost(acts: list[Any]) -> None:
     link, receiver = linked()
+    incarnations = [receiver]
     numbers, steps, newest = itertools.count(), [], {}
     for act in acts:
-        if act == "die" and receiver.is_open:
-            receiver.die()
-        elif act in ("die", "next"):
-            receiver = receiver if receiver.is_open else receiver.next()
-        elif isinstance(act, str):
-            receiver.handle(small=act == "handle a small one")
-        else:
+        if isinstance(act, tuple):
             kind, size, name = act
             message = kind(next(numbers), b"x" * size, name)
             if kind is Step:
@@ -187,12 +183,17 @@ def test_whatever_comes_all_arrives_in_order_and_no_older_state_after_a_newer(ac
             else:
                 newest[name] = message.number
             send(link, message)
-    receiver = receiver if receiver.is_open else receiver.next()
-    while receiver.written:
-        receiver.handle()
-    assert link.waiting == 0
-    assert [one.number for one in receiver.handled if isinstance(one, Step)] == steps
-    for name, number in newest.items():
-        seen = [one.number for one in receiver.handled if isinstance(one, State) and one.name == name]
-        assert seen == sorted(seen)
-        assert seen[-1] == number
+        elif act == "replace":
+            if not receiver.is_open:
+                receiver = replaced(link)
+                incarnations.append(receiver)
+        elif receiver.is_open:
+            getattr(receiver, act)()
+    if not receiver.is_open:
+        receiver = replaced(link)
+        incarnations.append(receiver)
+    receiver.finish()
+    for each in incarnations:
+        assert each.handled == sorted(set(each.handled)), "in order, and each once"
+    handled = {number for each in incarnations for number in each.handled}
+    assert handled >= {*steps, *newest.values()}

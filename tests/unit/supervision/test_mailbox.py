@@ -22,11 +22,11 @@ def _numbers(box: Outbox) -> list[int]:
     return [entry.message.number for entry in box]  # type: ignore[attr-defined]
 
 
-def test_a_newer_message_takes_the_place_of_the_older_with_its_key() -> None:
+def test_a_newer_message_replaces_the_older_with_its_key_and_stands_where_it_was_sent() -> None:
     box = Outbox()
     for number, key in ((1, "a"), (2, None), (3, "a"), (4, "b")):
         assert box.add(_entry(number, key))
-    assert _numbers(box) == [3, 2, 4]
+    assert _numbers(box) == [2, 3, 4]
 
 
 def test_it_is_bounded_in_number_and_in_bytes() -> None:
@@ -35,6 +35,15 @@ def test_it_is_bounded_in_number_and_in_bytes() -> None:
     assert not box.add(_entry(2))
     box.pop()
     assert [box.add(_entry(n, size=4)) for n in range(3)] == [True, True, False]
+
+
+def test_a_newer_state_is_taken_in_place_of_the_older_even_when_it_is_full() -> None:
+    box = Outbox(max_messages=2)
+    assert box.add(_entry(1, "a"))
+    assert box.add(_entry(2))
+    assert box.add(_entry(3, "a"))
+    assert not box.add(_entry(4, "b"))
+    assert _numbers(box) == [2, 3]
 
 
 def test_those_whose_deadline_passed_are_taken_out() -> None:
@@ -58,7 +67,7 @@ def test_what_did_not_arrive_goes_before_the_rest_unless_a_newer_one_waits() -> 
 
 
 def test_nothing_is_left_to_pop_from_an_empty_one() -> None:
-    with pytest.raises(IndexError):
+    with pytest.raises(KeyError):
         Outbox().pop()
 
 
@@ -83,5 +92,5 @@ def test_its_bounds_and_keys_hold_whatever_happens(steps: list[tuple[str, str | 
         keys = [entry.key for entry in box if entry.key is not None]
         assert len(box) <= 4
         assert len(keys) == len(set(keys))
-        assert all(key in box for key in keys)
+        assert _numbers(box) == sorted(_numbers(box))
         assert all(entry.deadline >= box.earliest for entry in box)

@@ -1,0 +1,54 @@
+"""What a sender may make an actor keep in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from supervision.inbox import Inbox
+from supervision.wire import MAX_BYTES, WireError
+
+
+class FakeChannel:
+    def __init__(self, pid: int) -> None:
+        self.pid, self.unfinished = pid, 0
+        self.refused: WireError | None = None
+
+    def check_peer(self) -> int:
+        return self.pid
+
+    def refuse(self, error: WireError) -> None:
+        self.refused = error
+
+
+def _receive(inbox: Inbox, channel: Any, unfinished: int) -> None:
+    channel.unfinished = unfinished
+    inbox.received(channel, [])
+
+
+def _opened(inbox: Inbox, pid: int) -> Any:
+    channel: Any = FakeChannel(pid)
+    assert inbox.opened(channel)
+    return channel
+
+
+def test_a_sender_that_begins_several_large_messages_is_cut_off() -> None:
+    owner: Any = None
+    inbox = Inbox(owner)
+    first, second = _opened(inbox, 7), _opened(inbox, 7)
+    _receive(inbox, first, MAX_BYTES - 10)
+    _receive(inbox, second, 11)
+    assert first.refused is None
+    assert "pid 7 has begun large messages" in str(second.refused)
+
+
+def test_each_sender_may_have_one_large_message_on_its_way() -> None:
+    owner: Any = None
+    inbox = Inbox(owner)
+    first, second = _opened(inbox, 7), _opened(inbox, 8)
+    for channel in (first, second):
+        _receive(inbox, channel, MAX_BYTES)
+    assert first.refused is second.refused is None
+    inbox.closed(first, None)
+    third = _opened(inbox, 7)
+    _receive(inbox, third, MAX_BYTES)
+    assert third.refused is None, "what was closed does not count"
