@@ -19,7 +19,6 @@ MOST_ATTRIBUTES: Final = 15
 TOO_WIDE: Final[dict[str, int]] = {
     "actors/cert_manager/client_certificate.py:ClientCertificate": 19,
     "actors/cert_manager/certificate_request.py:Pursuit": 16,
-    "actors/pleg/actor.py:Pleg": 18,
     "actors/pod_workers/actor.py:Worker": 21,
     "actors/pod_workers/executor/pod_worker.py:PodDriver": 34,
     "supervision/port.py:ActorPort": 18,

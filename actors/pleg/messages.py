@@ -1,4 +1,4 @@
-"""What the PLEG is told and asked."""
+"""The messages of the PLEG."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from supervision.addresses import ActorName
 from supervision.message import Message
 
 PLEG: Final = ActorName("pleg")
-
-
-class RelistPod(Message, frozen=True):
-    """From a worker: look at this pod now, not at the next second."""
-
-    uid: str
-    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
 class PodNetwork(Message, frozen=True):

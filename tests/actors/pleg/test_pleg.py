@@ -9,8 +9,9 @@ import pytest
 
 from actors.api_clients.messages import RuntimeReport
 from actors.pleg import actor as module
+from actors.pleg import status_calls
 from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
-from actors.pleg.messages import GetRuntimePods, PodNetwork, RelistPod
+from actors.pleg.messages import GetRuntimePods, PodNetwork
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -24,9 +25,12 @@ Story = Callable[[Harness, FakeRuntime], Awaitable[None]]
 WORKERS = ["pod_workers/worker/0", "pod_workers/worker/1"]
 
 
+WITH_EVENTS = pytest.mark.parametrize("fake", ["2.1"], indirect=True)
+
+
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
-    runtime = FakeRuntime("1.6")
+def fake(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> FakeRuntime:
+    runtime = FakeRuntime(getattr(request, "param", "1.6"))
     monkeypatch.setattr(module, "CriClient", lambda *_, **__: runtime.client())
     return runtime
 
@@ -153,7 +157,7 @@ def test_one_pod_whose_status_hangs_holds_up_no_other(fake):
 
 def test_at_the_first_look_a_pod_whose_status_hangs_is_named_and_told_of_later(fake, monkeypatch):
     monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 0.3)
-    monkeypatch.setattr(module, "STATUS_DEADLINE_SECONDS", 0.6)
+    monkeypatch.setattr(status_calls, "DEADLINE_SECONDS", 0.6)
 
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods, count=2)
@@ -215,17 +219,20 @@ def test_a_pod_that_never_told_its_status_and_is_gone_is_told_as_gone(fake):
     tell(story, fake)
 
 
-def test_a_pod_that_is_found_gone_before_the_next_look_is_not_named_to_a_worker_that_starts(fake):
+@WITH_EVENTS
+def test_a_pod_that_an_event_finds_gone_before_the_next_look_is_not_named_to_a_worker_that_starts(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
-        fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", times=1))
+        fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN"))
         uid, box, _ = await pod(fake)
         await harness.advance(RELIST_SECONDS)
+        assert changed(harness) == []
+        fake.faults.clear()
         await fake.client().stop_pod_sandbox(box)
         await fake.client().remove_pod_sandbox(box)
-        await harness.deliver(RelistPod(uid))
         await harness.advance(RELIST_SECONDS)
-        assert [message.uid for _, message in changed(harness)] == [uid]
+        assert {message.uid for _, message in changed(harness)} == {uid}
+        assert changed(harness)[-1][1].runtime.sandboxes == []
         harness.clear()
         await harness.deliver(Hello(worker_of(uid, 2), 2))
         (told,) = harness.sent(RuntimePods)
@@ -249,13 +256,15 @@ def test_a_worker_that_starts_is_told_everything_of_its_own(fake):
     tell(story, fake)
 
 
-def test_a_worker_can_have_one_pod_looked_at_now(fake):
+@WITH_EVENTS
+def test_an_event_of_the_runtime_brings_the_look_at_its_pod_forward(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
-        uid, _, _ = await pod(fake)
-        await harness.deliver(RelistPod(uid))
-        await harness.settle()
-        assert [message.uid for _, message in changed(harness)] == [uid]
+        uid, _, container = await pod(fake)
+        await harness.wait(lambda: any(message.runtime.containers for _, message in changed(harness)))
+        assert {message.uid for _, message in changed(harness)} == {uid}
+        fake.finish(container, 3)
+        await harness.wait(lambda: changed(harness)[-1][1].runtime.containers[0].exit_code == 3)
 
     tell(story, fake)
 

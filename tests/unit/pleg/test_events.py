@@ -33,21 +33,21 @@ def test_a_change_of_state_is_an_event(old, new, expected):
     assert [event.type for event in events(one(old), one(new))] == expected
 
 
-worlds = st.dictionaries(
+listings = st.dictionaries(
     st.text("abc", min_size=1, max_size=2), st.builds(Listed, st.sampled_from("uv"), st.sampled_from(S))
 )
 
 
-@given(worlds, worlds)
+@given(listings, listings)
 def test_events_are_of_what_differs_and_of_nothing_else(old, new):
     named = {event.id for event in events(old, new)}
     states = {key: (old.get(key) and old[key].state, new.get(key) and new[key].state) for key in {*old, *new}}
     assert named == {key for key, (before, after) in states.items() if before != after}
 
 
-@given(worlds)
-def test_the_same_world_has_no_events(world):
-    assert events(world, world) == []
+@given(listings)
+def test_the_same_listing_has_no_events(listing):
+    assert events(listing, listing) == []
 
 
 def test_an_event_names_the_pod():

@@ -12,7 +12,7 @@ from supervision.status_page import StatusPage
 @pytest.mark.parametrize(
     ("label", "kind"),
     [
-        ("actors.pleg.messages.RelistPod", "RelistPod"),
+        ("actors.pleg.messages.PodNetwork", "PodNetwork"),
         ("Driver._renew", "_renew"),
         ("status of 0a1b-2c3d", "status"),
         ("probe default/web.example.com/main", "probe"),

@@ -1,0 +1,73 @@
+"""Whether the runtime and its network are ready, from its answers to Status and Version. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.api_clients.messages import RuntimeHandlerReport, RuntimeReport
+from actors.pod_workers.messages import RuntimeHealth
+from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+
+NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked yet")
+
+
+class RuntimeState(msgspec.Struct, frozen=True):
+    """What the runtime has said of itself."""
+
+    health: RuntimeHealth = NOT_ASKED
+    """For the pod workers."""
+    status: RuntimeStatus = RuntimeStatus()
+    """Its last answer."""
+    version: str = ""
+    """`containerd://1.7.2`; empty: not asked since it was silent."""
+    ready_at: float = 0.0
+    """When it was ready last, on the monotonic clock; 0.0: never."""
+
+
+def answered(state: RuntimeState, status: RuntimeStatus, now: float) -> RuntimeState:
+    """It has answered Status."""
+    health = RuntimeHealth(status.runtime_ready, status.network_ready, status.message)
+    ready_at = now if status.runtime_ready else state.ready_at
+    return msgspec.structs.replace(state, health=health, status=status, ready_at=ready_at)
+
+
+def unreachable(state: RuntimeState, error: str) -> RuntimeState:
+    """A call has failed."""
+    return msgspec.structs.replace(state, health=RuntimeHealth(False, False, error))
+
+
+def without_version(state: RuntimeState) -> RuntimeState:
+    """It does not answer Status: what comes back may be another version."""
+    return msgspec.structs.replace(state, version="")
+
+
+def with_version(state: RuntimeState, version: RuntimeVersion) -> RuntimeState:
+    return msgspec.structs.replace(state, version=f"{version.name}://{version.version}")
+
+
+def report(state: RuntimeState, relisted_at: float) -> RuntimeReport:
+    """For the node's Ready condition and its status. `relisted_at`: when the last relist that succeeded began."""
+    status = state.status
+    handlers = [
+        RuntimeHandlerReport(
+            name=handler.name,
+            recursive_read_only_mounts=handler.recursive_read_only_mounts,
+            user_namespaces=handler.user_namespaces,
+        )
+        for handler in status.handlers
+    ]
+    return RuntimeReport(
+        ready_at=state.ready_at,
+        relisted_at=relisted_at,
+        runtime_error=status.runtime_message,
+        network_error=status.network_message,
+        version=state.version,
+        handlers=handlers,
+        supplemental_groups_policy=status.supplemental_groups_policy,
+    )
+
+
+def same_readiness(one: RuntimeHealth, other: RuntimeHealth) -> bool:
+    return (one.ready, one.network_ready) == (other.ready, other.network_ready)

@@ -1,0 +1,81 @@
+"""The pods of the runtime as the PLEG has seen them: an immutable value, and how each look at the runtime changes it.
+
+Pure. A relist shows what exists; a status call shows all of one pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.shared.cri.model import PodRuntime
+
+from .events import Listing, events
+
+
+class RuntimeView(msgspec.Struct, frozen=True):
+    """What is known of the runtime's pods."""
+
+    listing: Listing | None = None
+    """Of the last relist; None before the first one. A pod whose status call failed is left out: the next relist sees
+    it as new, and asks again."""
+    uids: frozenset[str] = frozenset()
+    """All pods of the last relist."""
+    pods: Mapping[str, PodRuntime] = {}
+    """By UID: those of `uids` whose status is known."""
+    failed: frozenset[str] = frozenset()
+    """UIDs of the pods whose last status call failed."""
+    relisted_at: float = 0.0
+    """When the last complete relist began, on the monotonic clock; 0.0: none yet."""
+
+
+class Relist(msgspec.Struct, frozen=True):
+    """The outcome of one relist."""
+
+    view: RuntimeView
+    changed: frozenset[str]
+    """UIDs of the pods whose status is to be asked for."""
+    gone: frozenset[str]
+    """UIDs of the pods that the runtime has no more."""
+
+
+def relisted(view: RuntimeView, listing: Listing) -> Relist:
+    """The runtime has been listed."""
+    uids = frozenset(listed.uid for listed in listing.values())
+    touched = {event.uid for event in events(view.listing or {}, listing)}
+    # no event tells of a pod that was left out of the listing, and is gone now
+    touched |= view.failed - uids
+    after = msgspec.structs.replace(
+        view,
+        listing=listing,
+        uids=uids,
+        pods={uid: pod for uid, pod in view.pods.items() if uid in uids},
+        failed=view.failed & uids,
+    )
+    return Relist(after, changed=frozenset(touched & uids), gone=frozenset(touched - uids))
+
+
+def completed(view: RuntimeView, began: float) -> RuntimeView:
+    """The relist that began then is complete: `relisted`, and at first the status calls, have been taken in."""
+    return msgspec.structs.replace(view, relisted_at=began)
+
+
+def answered(view: RuntimeView, pod: PodRuntime) -> RuntimeView:
+    """A status call has shown all of this pod; nothing of it: it is gone."""
+    pods = {uid: each for uid, each in view.pods.items() if uid != pod.uid}
+    if pod.sandboxes or pod.containers:
+        pods[pod.uid] = pod
+    return msgspec.structs.replace(view, pods=pods, failed=view.failed - {pod.uid})
+
+
+def failed(view: RuntimeView, uid: str) -> RuntimeView:
+    """The status call for this pod has failed."""
+    listing = {key: listed for key, listed in (view.listing or {}).items() if listed.uid != uid}
+    return msgspec.structs.replace(view, listing=listing, failed=view.failed | {uid})
+
+
+def of_uids(view: RuntimeView, uids: frozenset[str]) -> tuple[list[PodRuntime], list[str]]:
+    """Those of these pods that the runtime has: the known ones, and the UIDs of those whose status is not known yet."""
+    present = sorted(uids & view.uids)
+    return [view.pods[uid] for uid in present if uid in view.pods], [uid for uid in present if uid not in view.pods]
