@@ -53,11 +53,11 @@ def _start(words: list[str], program: str) -> int:
 
 
 def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """`config check`, with what the configuration package cannot judge."""
-    from actors.agent.validation import judge
+    """`config check`, with what the configuration package cannot validate."""
+    from actors.agent.validation import validate
     from actors.shared.config.commands import check
 
-    return check(words, as_json, out, judge)
+    return check(words, as_json, out, validate)
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:
@@ -70,7 +70,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     subcommands.add_parser("start", help="run the node agent (takes the kubelet's flags)", add_help=False)
     subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
     register(subcommands, Surroundings(where=_where, tree_of=_tree, policy_file=_policy_file()))
-    subcommands.add_parser("config", help="judge, show, explain, roll back configurations", add_help=False)
+    subcommands.add_parser("config", help="validate, show, explain, roll back configurations", add_help=False)
     if not words or words[0] in ("demo", "-h", "--help"):
         from actors.agent.demo.command import register as register_demo
 

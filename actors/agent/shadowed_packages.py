@@ -20,7 +20,7 @@ def shadowed(
     find: Callable[[str], ModuleSpec | None] = PathFinder.find_spec, home: Path = Path(__file__).parents[2]
 ) -> str:
     """What is wrong and what to do, or nothing. `home`: the directory that holds our packages."""
-    wrong = [text for name in PACKAGES if (text := _judge(name, find(name), home / name))]
+    wrong = [text for name in PACKAGES if (text := _validate(name, find(name), home / name))]
     if not wrong:
         return ""
     return (
@@ -30,7 +30,7 @@ def shadowed(
     )
 
 
-def _judge(name: str, found: ModuleSpec | None, ours: Path) -> str:
+def _validate(name: str, found: ModuleSpec | None, ours: Path) -> str:
     if found is None:
         return f"package {name} is missing: it should be {ours}"
     origin = Path(found.origin) if found.origin else None

@@ -45,7 +45,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         found = policies(agent, wrong)
         for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):
             log.warning("%s", warning)
-        for warning in start_checks.doubts(agent):
+        for warning in start_checks.warnings(agent):
             log.warning("%s", warning)
         for warning in start_checks.enter_cgroup(agent):
             log.warning("%s", warning)

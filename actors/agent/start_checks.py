@@ -19,7 +19,7 @@ def problems(agent: Agent) -> Iterator[Problem]:
     yield from _reservations(agent)
 
 
-def doubts(agent: Agent) -> Iterator[str]:
+def warnings(agent: Agent) -> Iterator[str]:
     """What deserves a warning: nothing runs without a runtime, but one may well be started later."""
     if not agent.managed_runtime:
         from actors.container_runtime.presence import doubt

@@ -27,7 +27,7 @@ _SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",)
 """Stands for the one that is made later: to a policy only the name matters."""
 
 
-def judge(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     """Warnings and problems: a start is refused with the same, and may be with more, about the host."""
     try:
         agent = load_with_all(argv, recover=False)

@@ -14,7 +14,7 @@ from actors.shared.config.sources.documents import Document, read
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.layers import check_header, read_layers, resolve_paths
 from actors.shared.config.sources.policy_layer import apart, read_policy
-from actors.shared.config.start.host import look_around
+from actors.shared.config.start.host import host_facts
 from supervision.policy_file import PolicyError
 from supervision.protocol import FORK_SERVER, ROOT, ActorState, Tree
 from supervision.spec import ChildSpec, Policy
@@ -68,7 +68,9 @@ class Sources:
         except PolicyError as error:
             problems += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
         try:
-            config = effective(layers, self._agent.field_flags, look_around().situation).config
+            context = msgspec.structs.replace(host_facts().context, standalone=self._agent.standalone)
+            lenient = bool(self._agent.flags.get("lenient-config"))
+            config = effective(layers, self._agent.field_flags, context, lenient=lenient).config
         except ConfigErrors as error:
             raise ConfigErrors([*error.problems, *problems]) from None
         if problems:

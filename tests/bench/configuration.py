@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from actors.shared.config.loading import load
-from actors.shared.config.start.host import Surroundings
-from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.start.host import HostFacts
+from actors.shared.config.validation.rule_kinds import ValidationContext
 from tests.support.fork_server_process import ROOT_DIR
 
 from .report import Figure
@@ -18,7 +18,7 @@ from .report import Figure
 SAMPLE: Final = ROOT_DIR / "tests/unit/shared/config/samples/everything.yaml"
 DROP_IN: Final = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 50\n"
 TIMES: Final = 30
-AROUND: Final = Surroundings(hostname="n", directory="/", situation=Situation(cgroup_v2=True))
+HOST: Final = HostFacts(hostname="n", directory="/", context=ValidationContext(cgroup_v2=True))
 
 
 def figures() -> list[Figure]:
@@ -26,12 +26,12 @@ def figures() -> list[Figure]:
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "50-pods.conf").write_text(DROP_IN)
         argv = [f"--config={SAMPLE}", f"--config-dir={directory}", "--v=2", "--node-labels=a=b"]
-        load(argv, AROUND)
+        load(argv, HOST)
         measured = [_seconds(argv) for _ in range(TIMES)]
     return [Figure("config.load", "largest configuration read", statistics.median(measured), "s", count=TIMES)]
 
 
 def _seconds(argv: list[str]) -> float:
     began = time.perf_counter()
-    load(argv, AROUND)
+    load(argv, HOST)
     return time.perf_counter() - began

@@ -8,8 +8,8 @@ from actors.config_controller.actor import ConfigController
 from actors.config_controller.messages import Configz, GetConfigz
 from actors.shared.config.loading import load
 from actors.shared.config.sources.checkpoints import State, Store
-from actors.shared.config.start.host import Surroundings
-from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.start.host import HostFacts
+from actors.shared.config.validation.rule_kinds import ValidationContext
 from supervision.harness import Harness, VirtualClock
 from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, Renew, Tree
 
@@ -34,8 +34,8 @@ class Node:
         temporary.replace(path)
 
     def load(self):
-        around = Surroundings(hostname="n", directory=str(self.directory), situation=Situation())
-        return load(["--config=kubelet.yaml", "--config-dir=conf.d", "--root-dir=root", *self.flags], around)
+        host = HostFacts(hostname="n", directory=str(self.directory), context=ValidationContext())
+        return load(["--config=kubelet.yaml", "--config-dir=conf.d", "--root-dir=root", *self.flags], host)
 
     def renew(self, order):
         self.renewed.append(order.names)

@@ -191,12 +191,12 @@ def test_all_that_stands_against_it_on_this_host_comes_at_once_in_the_order_of_t
 
 
 def test_a_runtime_that_does_not_listen_is_a_warning_only(directory: Path) -> None:
-    from actors.agent.start_checks import doubts
+    from actors.agent.start_checks import warnings
     from actors.shared.config.loading import load
 
     path = directory / "runtime.sock"
     with socket.socket(socket.AF_UNIX) as sock:
         sock.bind(str(path))
-    (said,) = doubts(load([f"--container-runtime-endpoint=unix://{path}"]))
+    (said,) = warnings(load([f"--container-runtime-endpoint=unix://{path}"]))
     assert f"{path}: nothing answers there" in said
-    assert list(doubts(load(["--container-runtime-endpoint=managed"]))) == []
+    assert list(warnings(load(["--container-runtime-endpoint=managed"]))) == []

@@ -1,4 +1,4 @@
-"""`supervise config check|show|explain`: judge and show a configuration without starting anything.
+"""`supervise config check|show|explain`: validate and show a configuration without starting anything.
 
 `history` and `rollback`, which know about trials, are beside the config controller, and so is the registration.
 
@@ -17,7 +17,7 @@ import msgspec
 from .errors import MASKED, ConfigErrors, Problem, shown
 
 _ABOUT: Final = """\
-Usage: supervise config check [-o json] [flags of start]     judge flags, files and what they name, all at once
+Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
        supervise config show [-o json] [flags of start]      every effective value and where it comes from
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
        supervise config history [-o json] [--root-dir=DIR]   what became of configurations
@@ -65,7 +65,7 @@ def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
     return as_json or bool(joined), [word for word in rest if word not in joined]
 
 
-def _judge(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
+def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
     from .loading import load
 
     try:
@@ -74,9 +74,9 @@ def _judge(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
         return (), error.problems
 
 
-def check(words: Sequence[str], as_json: bool, out: TextIO, judge: Judge = _judge) -> int:
-    """Judge what `start` would be given. `judge`: who can judge more than flags and configuration."""
-    warnings, problems = judge(words)
+def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Judge = _validate) -> int:
+    """Judge what `start` would be given. `validate`: who can validate more than flags and configuration."""
+    warnings, problems = validate(words)
     if as_json:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}
         out.write(msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")

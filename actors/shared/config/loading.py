@@ -24,7 +24,7 @@ from .sources.documents import Document
 from .sources.effective import Effective, effective
 from .sources.layers import read_layers
 from .sources.policy_layer import apart, read_policy
-from .start.host import Surroundings, look_around
+from .start.host import HostFacts, host_facts
 from .validation import flag_checks
 
 _PATHS: Final = (
@@ -35,46 +35,52 @@ _PATHS: Final = (
 """Flags whose relative paths are meant from the working directory."""
 
 
-def load(argv: Sequence[str], around: Surroundings | None = None, *, recover: bool = True) -> Agent:
+def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True) -> Agent:
     """The agent that this command line describes. Raises ConfigErrors with every problem.
 
     `recover`: start with the last known good configuration when the one in the files was rolled back.
     """
-    around = around or look_around()
+    host = host or host_facts()
     parsed = parsing.parse(argv)
     problems = list(parsed.problems)
-    alone = standing_alone(parsed.values, around.directory)
+    alone = standing_alone(parsed.values, host.directory)
+    context = msgspec.structs.replace(host.context, standalone=not alone["kubeconfig"])
     problems += flag_checks.check(alone, parsed.values)
     if not problems:
         path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
         problems += credential_providers.check(path, bin_dir)
-    documents, said = _read(alone, recover, problems)
+    documents, said, unreadable = _read(alone, recover)
+    problems += unreadable
     layers, policy = apart(documents)
-    made = _configure(layers, parsed.values, around, problems)
-    name = (alone["hostname-override"] or around.hostname).strip().lower()
+    made = None
+    try:
+        made = effective(layers, parsed.values, context, lenient=alone["lenient-config"])
+    except ConfigErrors as error:
+        # without the files, only what is wrong with the flags is certain
+        problems += [one for one in error.problems if not unreadable or one.source.startswith("--")]
+    name = (alone["hostname-override"] or host.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
         problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))
     if problems or made is None:
         raise ConfigErrors(problems)
-    agent = _agent(made, alone, parsed, (name, around))
+    agent = _agent(made, alone, parsed, (name, host))
     warnings = (*agent.warnings, *said)
     return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
 
 
-def _read(alone: dict[str, Any], recover: bool, problems: list[Problem]) -> tuple[list[Document], list[str]]:
-    """The documents to start with, and what is to be said about the choice."""
+def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[Problem]]:
+    """The documents to start with, the warnings about the choice, and the problems of files that cannot be read."""
     documents, unreadable = read_all(alone["config"], alone["config-dir"], alone["policy"])
-    problems.extend(unreadable)
     if unreadable or not recover:
-        return documents, []
+        return documents, [], unreadable
     assigned = hash_of(documents)
     store = Store(checkpoint_dir(alone))
     other = instead_of(assigned, store.state())
     layers = store.layers(other) if other else None
     if layers is None:
-        return documents, []
+        return documents, [], []
     said = f"configuration {assigned} was rolled back: starting with {other}, the last known good"
-    return layers.documents(), [said]
+    return layers.documents(), [said], []
 
 
 def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document], list[Problem]]:
@@ -92,17 +98,6 @@ def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document],
     return documents, problems
 
 
-def _configure(
-    documents: list[Document], given: dict[str, Any], around: Surroundings, problems: list[Problem]
-) -> Effective | None:
-    """None when something is wrong. Files that cannot be read do not hide what is wrong with the flags."""
-    try:
-        return effective(documents, given, around.situation)
-    except ConfigErrors as error:
-        problems.extend(problem for problem in error.problems if documents or problem.source.startswith("--"))
-        return None
-
-
 def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     """Every flag without a field, given or default, in its own type; paths absolute."""
     found: dict[str, Any] = {}
@@ -118,11 +113,11 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     return found
 
 
-def _agent(made: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place: tuple[str, Surroundings]) -> Agent:
-    name, around = place
+def _agent(made: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place: tuple[str, HostFacts]) -> Agent:
+    name, host = place
     root = os.path.normpath(alone["root-dir"])
     run = alone["run-dir"] or run_dir_of(root)
-    runtime, image = endpoints(made, run, around.sockets)
+    runtime, image = endpoints(made, run, host.sockets)
     cert_dir = alone["cert-dir"] if "cert-dir" in parsed.values else f"{root}/pki"
     return Agent(
         config=made.config,

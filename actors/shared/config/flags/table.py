@@ -225,6 +225,8 @@ OWN_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("dynamic-config-dir", "string", group=OWN,
          text="Where configurations are checkpointed; absent: below --root-dir. With the gate DynamicKubeletConfig the "
          "configuration is also taken from a ConfigMap."),
+    Flag("lenient-config", "bool", default="false", group=OWN,
+         text="Ignore unknown fields of the configuration, with a warning for each; otherwise they forbid the start."),
     Flag("set-kernel-tunables", "bool", default="true", group=OWN,
          text="Set vm.overcommit_memory, kernel.panic and the like, unless protectKernelDefaults only compares them."),
     Flag("keep-terminated-pod-volumes", "bool", default="false", group=OWN, deprecated=True,

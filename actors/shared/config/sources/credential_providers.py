@@ -75,7 +75,7 @@ def load(path: str, bin_dir: str) -> list[Provider]:
         problems.append(_wrong(path, "providers", "at least one provider is required"))
     names: set[str] = set()
     for file, provider in found:
-        problems += _judge(provider, file, bin_dir)
+        problems += _validate(provider, file, bin_dir)
         if provider.name in names:
             problems.append(_wrong(file, "name", f"provider {provider.name!r} is there twice"))
         names.add(provider.name)
@@ -125,7 +125,7 @@ def _read(file: str, problems: list[Problem]) -> list[Provider]:
     return config.providers
 
 
-def _judge(provider: Provider, file: str, bin_dir: str) -> Iterator[Problem]:
+def _validate(provider: Provider, file: str, bin_dir: str) -> Iterator[Problem]:
     name = provider.name
     if not name or "/" in name or name in (".", "..") or re.search(r"\s", name):
         yield _wrong(file, "name", "is required, without '/' and spaces, and not '.' or '..'", name)

@@ -22,6 +22,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 Fail = Callable[[str, Any, str], None]
 """Takes path, offending value, rule."""
+Unknown = Callable[[str, str], None]
+"""Takes the path of an unknown field, rule."""
 
 _INT64: Final = frozenset({"maxOpenFiles", "podPidsLimit", "idsPerPod", "shutdownGracePeriodSeconds"})
 _NANOSECONDS: Final = frozenset({"logging.flushFrequency"})
@@ -34,17 +36,28 @@ _IGNORED: Final = {"logging.sanitization": "log sanitization was removed in 1.24
 
 
 def decode(
-    kind: type[S], data: Any, source_of: Callable[[str], str], problems: list[Problem], warnings: list[str]
+    kind: type[S],
+    data: Any,
+    source_of: Callable[[str], str],
+    problems: list[Problem],
+    warnings: list[str],
+    *,
+    lenient: bool = False,
 ) -> S:
-    """An object of the type. What is wrong is added to `problems`."""
+    """An object of the type. What is wrong is added to `problems`. `lenient`: an unknown field is a warning."""
 
     def fail(path: str, value: Any, rule: str) -> None:
         problems.append(Problem(path, "" if value is _BAD else shown_at(path, value), rule, source_of(path)))
 
-    def warn(path: str) -> None:
-        warnings.append(f"{path} is ignored: {_IGNORED[path]}")
+    def unknown(path: str, rule: str) -> None:
+        if path in _IGNORED:
+            warnings.append(f"{path} is ignored: {_IGNORED[path]}")
+        elif lenient:
+            warnings.append(f"{path} is ignored: {rule} ({source_of(path)})")
+        else:
+            fail(path, _BAD, rule)
 
-    return _struct(kind, data, "", fail, warn)
+    return _struct(kind, data, "", fail, unknown)
 
 
 @lru_cache
@@ -54,7 +67,7 @@ def fields_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return {name: hints[name] for name in kind.__struct_fields__}
 
 
-def _struct(kind: type[S], data: Any, path: str, fail: Fail, warn: Callable[[str], None]) -> S:
+def _struct(kind: type[S], data: Any, path: str, fail: Fail, unknown: Unknown) -> S:
     if not isinstance(data, dict):
         fail(path, data, "must be an object")
         return kind()
@@ -63,13 +76,11 @@ def _struct(kind: type[S], data: Any, path: str, fail: Fail, warn: Callable[[str
     for name, value in data.items():
         place = below(path, name)
         if name in fields:
-            decoded = _value(fields[name], value, place, fail, warn)
+            decoded = _value(fields[name], value, place, fail, unknown)
             if decoded is not _BAD:
                 found[name] = decoded
-        elif place in _IGNORED:
-            warn(place)
         else:
-            fail(place, _BAD, _unknown(name, fields))
+            unknown(place, _unknown(name, fields))
     return kind(**found)
 
 
@@ -80,39 +91,39 @@ def _unknown(name: str, fields: dict[str, Any]) -> str:
     return f"unknown field, did you mean {close[0]}?" if close else "unknown field"
 
 
-def _value(kind: Any, value: Any, path: str, fail: Fail, warn: Callable[[str], None]) -> Any:
+def _value(kind: Any, value: Any, path: str, fail: Fail, unknown: Unknown) -> Any:
     origin = get_origin(kind)
     if origin in {Union, types.UnionType}:
         options = [option for option in get_args(kind) if option is not type(None)]
         if value is None and len(options) < len(get_args(kind)):
             return None
         if len(options) == 1:
-            return _value(options[0], value, path, fail, warn)
+            return _value(options[0], value, path, fail, unknown)
         return _plain(options, value, path, fail)
     if origin is list:
-        return _list(get_args(kind)[0], value, path, fail, warn)
+        return _list(get_args(kind)[0], value, path, fail, unknown)
     if origin is dict:
-        return _dict(get_args(kind)[1], value, path, fail, warn)
+        return _dict(get_args(kind)[1], value, path, fail, unknown)
     if kind is Duration:
         return _duration(value, path, fail)
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return _struct(kind, value, path, fail, warn)
+        return _struct(kind, value, path, fail, unknown)
     return _plain([kind], value, path, fail)
 
 
-def _list(item: Any, value: Any, path: str, fail: Fail, warn: Callable[[str], None]) -> Any:
+def _list(item: Any, value: Any, path: str, fail: Fail, unknown: Unknown) -> Any:
     if not isinstance(value, list):
         fail(path, value, "must be a list")
         return _BAD
-    read = [_value(item, part, f"{path}[{index}]", fail, warn) for index, part in enumerate(value)]
+    read = [_value(item, part, f"{path}[{index}]", fail, unknown) for index, part in enumerate(value)]
     return [part for part in read if part is not _BAD]
 
 
-def _dict(item: Any, value: Any, path: str, fail: Fail, warn: Callable[[str], None]) -> Any:
+def _dict(item: Any, value: Any, path: str, fail: Fail, unknown: Unknown) -> Any:
     if not isinstance(value, dict):
         fail(path, value, "must be an object")
         return _BAD
-    read = {key: _value(item, part, below(path, key), fail, warn) for key, part in value.items()}
+    read = {key: _value(item, part, below(path, key), fail, unknown) for key, part in value.items()}
     return {key: part for key, part in read.items() if part is not _BAD}
 
 

@@ -11,7 +11,7 @@ from actors.shared.config.errors import ConfigErrors, Problem
 from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND, KubeletConfiguration
 from actors.shared.config.flags.table import FLAGS
 from actors.shared.config.validation import rules
-from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.shared.config.validation.unsupported import without_effect
 from supervision.errors import UNREADABLE
 
@@ -33,10 +33,12 @@ class Effective(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def effective(documents: Sequence[Document], flags: Mapping[str, Any], situation: Situation) -> Effective:
-    """Merge, decode and judge. `documents` is the file and its drop-ins; `flags` as flags.parse gives them.
+def effective(
+    documents: Sequence[Document], flags: Mapping[str, Any], context: ValidationContext, *, lenient: bool = False
+) -> Effective:
+    """Merge, decode and validate. `documents` is the file and its drop-ins; `flags` as flags.parse gives them.
 
-    Raises ConfigErrors with every problem.
+    `lenient`: unknown fields are warnings. Raises ConfigErrors with every problem.
     """
     sources: dict[str, str] = {}
     data = _merged(documents, sources)
@@ -49,12 +51,12 @@ def effective(documents: Sequence[Document], flags: Mapping[str, Any], situation
     def where(path: str) -> str:
         return lookup(sources, path)
 
-    config = decode(KubeletConfiguration, data, where, problems, warnings)
+    config = decode(KubeletConfiguration, data, where, problems, warnings, lenient=lenient)
     bad = {problem.path for problem in problems}
-    problems += [problem for problem in rules.judge(config, situation, where) if problem.path not in bad]
+    problems += [problem for problem in rules.validate(config, context, where) if problem.path not in bad]
     if problems:
         raise ConfigErrors(problems)
-    return Effective(config, sources, (*warnings, *rules.doubts(config), *without_effect(config)))
+    return Effective(config, sources, (*warnings, *rules.warnings(config), *without_effect(config, sources)))
 
 
 def lookup(sources: Mapping[str, str], path: str) -> str:

@@ -1,4 +1,4 @@
-"""The few facts about this machine that a configuration is judged and completed by."""
+"""The facts about this host that complete and validate a configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.fields.resources import parse_cpu_list
-from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.validation.rule_kinds import ValidationContext
 
 RUNTIME_SOCKETS: Final = (
     "/run/containerd/containerd.sock",
@@ -21,21 +21,23 @@ RUNTIME_SOCKETS: Final = (
 """Where runtimes are looked for when no endpoint is given, in this order."""
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     hostname: str
     directory: str
     """Working directory: what relative paths on the command line are meant from."""
-    situation: Situation = Situation()
+    context: ValidationContext = ValidationContext()
     sockets: tuple[str, ...] = ()
     """Those of RUNTIME_SOCKETS that are there."""
 
 
-def look_around() -> Surroundings:
-    """This machine, now."""
-    return Surroundings(
+def host_facts() -> HostFacts:
+    """Those of this host, now."""
+    return HostFacts(
         hostname=socket.gethostname(),
         directory=working_directory(),
-        situation=Situation(online_cpus=_online_cpus(), cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists()),
+        context=ValidationContext(
+            online_cpus=_online_cpus(), cgroup_v2=Path("/sys/fs/cgroup/cgroup.controllers").exists()
+        ),
         sockets=tuple(path for path in RUNTIME_SOCKETS if os.path.exists(path)),
     )
 

@@ -116,7 +116,7 @@ def lookup(config: KubeletConfiguration, field: str) -> object:
     return found
 
 
-def doubts(agent: Agent, host: Host) -> Iterator[str]:
+def warnings(agent: Agent, host: Host) -> Iterator[str]:
     """What deserves a warning."""
     if host.uid != 0:
         yield f"not run as root (uid {host.uid}): most of what a node agent does will be refused"
@@ -129,3 +129,5 @@ def doubts(agent: Agent, host: Host) -> Iterator[str]:
     authentication = agent.config.authentication
     if agent.standalone and not authentication.x509.clientCAFile and not authentication.anonymous.enabled:
         yield "no API server and no clientCAFile: the main server refuses every caller, except at /healthz"
+    if agent.standalone and authentication.x509.clientCAFile and agent.config.authorization.mode == "Webhook":
+        yield "authorization.mode: no API server to ask: every client certificate of clientCAFile is allowed everything"

@@ -40,7 +40,7 @@ def prepare(
         lock_file.acquire(agent.flags["lock-file"], say=say)
     layout.make(agent)
     tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
-    return [*agent.warnings, *preflight.doubts(agent, host), *limits(agent), *tunables]
+    return [*agent.warnings, *preflight.warnings(agent, host), *limits(agent), *tunables]
 
 
 def limits(agent: Agent) -> Iterator[str]:

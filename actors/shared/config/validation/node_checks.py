@@ -13,7 +13,7 @@ from actors.shared.config.fields.groups import Taint, VModule
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.quantity import parse
 
-from .rule_kinds import Finding, Situation, gate
+from .rule_kinds import Finding, ValidationContext, gate
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAMESPACED_SYSCTL: Final = re.compile(r"(kernel\.(shm|msg|sem)|fs\.mqueue\.|net\.)", re.ASCII)
@@ -53,6 +53,11 @@ def wrong_gate(config: KubeletConfiguration, name: str, value: bool) -> str:
     if known.locked and value != known.default:
         return f"this feature gate is locked to {str(known.default).lower()}"
     return ""
+
+
+def gate_dependencies(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
+    for name, off in feature_gates.broken_dependencies(config.featureGates):
+        yield f"featureGates.{name}", True, f"is on and needs {', '.join(off)}, off here: turn on or off both"
 
 
 def wrong_taint(config: KubeletConfiguration, index: str, taint: Taint) -> str:
@@ -95,7 +100,7 @@ def wrong_vmodule(config: KubeletConfiguration, index: str, item: VModule) -> st
     return ""
 
 
-def log_options(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+def log_options(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
     """Alpha options of the log formats need their gate; buffers are quantities."""
     from .resource_checks import is_quantity
 
@@ -111,7 +116,7 @@ def log_options(config: KubeletConfiguration, situation: Situation) -> Iterator[
             yield f"{path}.splitStream", True, "needs the feature gate LoggingAlphaOptions"
 
 
-def pull_verification(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+def pull_verification(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
     """imagePullCredentialsVerificationPolicy and its allow list."""
     policy, listed = config.imagePullCredentialsVerificationPolicy, config.preloadedImagesVerificationAllowlist
     if gate(config, "KubeletEnsureSecretPulledImages"):
@@ -124,7 +129,7 @@ def pull_verification(config: KubeletConfiguration, situation: Situation) -> Ite
         yield "preloadedImagesVerificationAllowlist", listed, "needs the policy NeverVerifyAllowlistedImages"
 
 
-def shutdown(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+def shutdown(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
     """The three ways to say how a node shuts down."""
     total, critical = config.shutdownGracePeriod, config.shutdownGracePeriodCriticalPods
     for name, value in (("shutdownGracePeriod", total), ("shutdownGracePeriodCriticalPods", critical)):

@@ -12,7 +12,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.config.fields.resources import parse_cpu_list, parse_percent, reserved_amount
 from actors.shared.kube import quantity
 
-from .rule_kinds import Finding, Situation, gate, refusal
+from .rule_kinds import Finding, ValidationContext, gate, refusal
 
 _CPU_OPTIONS: Final = {
     "full-pcpus-only": "",
@@ -133,7 +133,7 @@ def wrong_memory_reservation(config: KubeletConfiguration, index: str, item: Mem
     return ""
 
 
-def reserved_cpus(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+def reserved_cpus(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
     """reservedSystemCPUs: a CPU list, all of it online, without cgroups for the reservations."""
     text = config.reservedSystemCPUs
     if not text:
@@ -143,7 +143,7 @@ def reserved_cpus(config: KubeletConfiguration, situation: Situation) -> Iterato
     except ValueError as error:
         yield "reservedSystemCPUs", text, str(error)
         return
-    if situation.online_cpus is not None and not cpus <= situation.online_cpus:
+    if context.online_cpus is not None and not cpus <= context.online_cpus:
         yield "reservedSystemCPUs", text, "must name CPUs that are online"
     if config.systemReservedCgroup or config.kubeReservedCgroup:
         yield "reservedSystemCPUs", text, "cannot be combined with systemReservedCgroup or kubeReservedCgroup"

@@ -13,11 +13,13 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.config.sources.merge import below
 
 
-class Situation(msgspec.Struct, frozen=True):
-    """What a configuration is judged in. Unknown facts (None) break no rule."""
+class ValidationContext(msgspec.Struct, frozen=True):
+    """The facts that rules use. Unknown facts (None) break no rule."""
 
     online_cpus: frozenset[int] | None = None
     cgroup_v2: bool | None = None
+    standalone: bool | None = None
+    """There is no --kubeconfig."""
 
 
 Finding = tuple[str, Any, str]
@@ -28,7 +30,7 @@ class Rule(NamedTuple):
     field: str
     """Path of the field it judges; `explain` lists it there."""
     text: str
-    broken: Callable[[KubeletConfiguration, Situation], Iterable[Finding]]
+    broken: Callable[[KubeletConfiguration, ValidationContext], Iterable[Finding]]
 
 
 def value_at(config: KubeletConfiguration, path: str) -> Any:
@@ -44,7 +46,7 @@ def gate(config: KubeletConfiguration, name: str) -> bool:
 def holds(field: str, text: str, good: Callable[[Any], bool]) -> Rule:
     """A rule on one value; unset fields hold."""
 
-    def broken(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+    def broken(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
         value = value_at(config, field)
         if value is not None and not good(value):
             yield field, value, ""
@@ -69,11 +71,11 @@ def one_of(field: str, *choices: str) -> Rule:
     return holds(field, f"must be one of {names}", lambda value: value in choices)
 
 
-def across(field: str, text: str, good: Callable[[KubeletConfiguration, Situation], bool]) -> Rule:
+def across(field: str, text: str, good: Callable[[KubeletConfiguration, ValidationContext], bool]) -> Rule:
     """A rule on one field that depends on others."""
 
-    def broken(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
-        if not good(config, situation):
+    def broken(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
+        if not good(config, context):
             yield field, value_at(config, field), ""
 
     return Rule(field, text, broken)
@@ -82,7 +84,7 @@ def across(field: str, text: str, good: Callable[[KubeletConfiguration, Situatio
 def each(field: str, text: str, wrong: Callable[[KubeletConfiguration, str, Any], str]) -> Rule:
     """A rule on every entry of a list or map: `wrong(config, key, value)` says what must hold, '' when it does."""
 
-    def broken(config: KubeletConfiguration, situation: Situation) -> Iterator[Finding]:
+    def broken(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
         entries = value_at(config, field) or {}
         keyed = entries.items() if isinstance(entries, dict) else enumerate(entries)
         for key, value in keyed:

@@ -1,4 +1,4 @@
-"""Every rule that a configuration must obey: one table. `judge` applies it, `explain` prints it.
+"""Every rule that a configuration must obey: one table. `validate` applies it, `explain` prints it.
 
 The rules are those of the kubelet 1.36, with those that it checks later, while starting, and periods that would spin.
 """
@@ -15,7 +15,7 @@ from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND,
 from actors.shared.config.version import PREVIOUS_MINOR
 
 from . import node_checks, resource_checks
-from .rule_kinds import Rule, Situation, across, at_least, between, each, gate, holds, one_of, positive
+from .rule_kinds import Rule, ValidationContext, across, at_least, between, each, gate, holds, one_of, positive
 
 RULES: Final[tuple[Rule, ...]] = (
     one_of("apiVersion", API_VERSION),
@@ -35,6 +35,8 @@ RULES: Final[tuple[Rule, ...]] = (
            lambda c, _: not c.serverTLSBootstrap or gate(c, "RotateKubeletServerCertificate")),
     at_least("authentication.webhook.cacheTTL", 0),
     one_of("authorization.mode", "Webhook", "AlwaysAllow"),
+    across("authorization.mode", "must not be Webhook together with authentication.anonymous.enabled without "
+           "--kubeconfig: there is no API server to ask", lambda c, s: not s.standalone or not _nobody_to_ask(c)),
     at_least("authorization.webhook.cacheAuthorizedTTL", 0),
     at_least("authorization.webhook.cacheUnauthorizedTTL", 0),
     across("enableSystemLogQuery", "needs the feature gate NodeLogQuery and enableSystemLogHandler",
@@ -152,6 +154,7 @@ RULES: Final[tuple[Rule, ...]] = (
          node_checks.shutdown),
     # -- the agent itself
     each("featureGates", "must be feature gates of 1.36; locked ones cannot be changed", node_checks.wrong_gate),
+    Rule("featureGates", "a gate that is on needs the gates that it depends on", node_checks.gate_dependencies),
     one_of("logging.format", "text", "json"),
     positive("logging.flushFrequency", "s"),
     between("logging.verbosity", 0, 2147483647),
@@ -167,6 +170,10 @@ RULES: Final[tuple[Rule, ...]] = (
 )  # fmt: skip
 
 
+def _nobody_to_ask(config: KubeletConfiguration) -> bool:
+    return config.authorization.mode == "Webhook" and config.authentication.anonymous.enabled
+
+
 def _restart_period_holds(config: KubeletConfiguration) -> bool:
     period = config.crashLoopBackOff.maxContainerRestartPeriod
     if not gate(config, "KubeletCrashLoopBackOffMax"):
@@ -174,12 +181,12 @@ def _restart_period_holds(config: KubeletConfiguration) -> bool:
     return period is not None and 1 <= period <= 300
 
 
-def judge(
-    config: KubeletConfiguration, situation: Situation, source_of: Callable[[str], str] = lambda path: ""
+def validate(
+    config: KubeletConfiguration, context: ValidationContext, source_of: Callable[[str], str] = lambda path: ""
 ) -> Iterator[Problem]:
     """Every broken rule."""
     for rule in RULES:
-        for path, value, text in rule.broken(config, situation):
+        for path, value, text in rule.broken(config, context):
             yield Problem(path, shown_at(path, value), text or rule.text, source_of(path))
 
 
@@ -189,7 +196,7 @@ def rules_of(field: str) -> list[str]:
     return own + [f"{rule.field} {rule.text}" for rule in RULES if rule.field.startswith(f"{field}.")]
 
 
-def doubts(config: KubeletConfiguration) -> list[str]:
+def warnings(config: KubeletConfiguration) -> list[str]:
     """What is allowed but deserves a warning."""
     found = [
         f"clusterDNS: {address} is no IP address and is left out"

@@ -5,6 +5,7 @@ Who builds a part takes its fields out of the table; a test checks that nobody r
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -33,13 +34,25 @@ MISSING: Final[dict[str, str]] = {
 }
 """Top-level field to what does not exist."""
 
+ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
+"""Field to the only value that has an effect; its default in the kubelet may be another."""
+
 _DEFAULTS: Final = KubeletConfiguration()
 
 
-def without_effect(config: KubeletConfiguration) -> list[str]:
-    """The warning, as a list of one or none: the fields that are not at their default, with what does not exist."""
-    given = [field for field in MISSING if getattr(config, field) != getattr(_DEFAULTS, field)]
-    if not given:
-        return []
-    named = ", ".join(f"{field} (there is no {MISSING[field]} yet)" for field in sorted(given))
-    return [f"accepted without effect: {named}"]
+def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> list[str]:
+    """The warning, as a list of one or none: the fields that are not at their default, with what does not exist.
+
+    `given`: the fields that a file or a flag sets.
+    """
+    named = [
+        f"{field} (there is no {MISSING[field]} yet)"
+        for field in sorted(MISSING)
+        if getattr(config, field) != getattr(_DEFAULTS, field)
+    ]
+    named += [
+        f"{field} ({value} is what the agent uses)"
+        for field, value in ONLY.items()
+        if field in given and getattr(config, field) != value
+    ]
+    return [f"accepted without effect: {', '.join(named)}"] if named else []

@@ -1,16 +1,16 @@
 import pytest
 
-from actors.shared.config.start.host import Surroundings
-from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.start.host import HostFacts
+from actors.shared.config.validation.rule_kinds import ValidationContext
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
 
 @pytest.fixture
-def around(tmp_path):
+def host(tmp_path):
     """A machine of eight CPUs called Node-A, cgroup v2, without a runtime."""
-    situation = Situation(online_cpus=frozenset(range(8)), cgroup_v2=True)
-    return Surroundings(hostname="Node-A ", directory=str(tmp_path), situation=situation)
+    context = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=True)
+    return HostFacts(hostname="Node-A ", directory=str(tmp_path), context=context)
 
 
 @pytest.fixture

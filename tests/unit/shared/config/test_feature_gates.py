@@ -1,8 +1,9 @@
-from actors.shared.config.feature_gates import GATES, all_states, enabled
+from actors.shared.config.feature_gate_table import DEPENDENCIES, NODE_GATES, OTHER_GATES
+from actors.shared.config.feature_gates import GATES, all_states, broken_dependencies, enabled
 
 
 def test_the_gates_of_1_36_are_known_with_stage_default_and_lock():
-    assert len(GATES) == 129 + 1
+    assert len(NODE_GATES) == 129 + 1
     assert GATES["SidecarContainers"] == ("GA", True, True)
     assert GATES["EventedPLEG"] == ("Alpha", False, False)
     assert GATES["DynamicKubeletConfig"].default is False
@@ -20,3 +21,23 @@ def test_the_group_gates_switch_their_stage_but_not_what_is_named_or_locked():
 def test_the_state_of_every_gate_is_its_default_unless_told_otherwise():
     states = all_states({"PodsAPI": True})
     assert {name for name, gate in GATES.items() if states[name] != gate.default} == {"PodsAPI"}
+
+
+def test_gates_of_the_other_components_are_known_and_none_twice():
+    assert GATES["MutatingAdmissionPolicy"].default
+    assert not GATES["GangScheduling"].default
+    assert NODE_GATES.keys() & OTHER_GATES.keys() == set()
+
+
+def test_every_gate_of_a_dependency_is_known_and_the_defaults_break_none():
+    assert {name for names in DEPENDENCIES.items() for name in (names[0], *names[1])} <= GATES.keys()
+    assert list(broken_dependencies({})) == []
+
+
+def test_a_gate_that_is_on_needs_those_that_it_depends_on():
+    assert list(broken_dependencies({"GracefulNodeShutdown": False, "WindowsGracefulNodeShutdown": False})) == [
+        ("GracefulNodeShutdownBasedOnPodPriority", ("GracefulNodeShutdown",))
+    ]
+    off = {"GracefulNodeShutdown": False, "GracefulNodeShutdownBasedOnPodPriority": False}
+    assert list(broken_dependencies({**off, "WindowsGracefulNodeShutdown": False})) == []
+    assert list(broken_dependencies({"NoSuchGate": True})) == []

@@ -14,7 +14,7 @@ from actors.shared.config.flags.table import FLAGS
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.merge import put
-from actors.shared.config.validation.rule_kinds import Situation
+from actors.shared.config.validation.rule_kinds import ValidationContext
 
 PATHS = sorted({entry.path for entry in entries() if not set("[]<>") & set(entry.path)} - {"apiVersion", "kind"})
 SCALARS = (
@@ -28,7 +28,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-SITUATION = Situation(online_cpus=frozenset(range(4)), cgroup_v2=True)
+SITUATION = ValidationContext(online_cpus=frozenset(range(4)), cgroup_v2=True)
 
 
 def problems(documents: list[Document], flags: dict[str, Any]) -> tuple[Problem, ...]:

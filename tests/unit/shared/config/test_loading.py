@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 from actors.shared.config.agent import Agent, run_dir_of
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
-from actors.shared.config.start.host import look_around
+from actors.shared.config.start.host import host_facts
 
 SAMPLES = Path(__file__).parent / "samples"
 
 
-def problems_of(argv, around):
+def problems_of(argv, host):
     with pytest.raises(ConfigErrors) as caught:
-        load(argv, around)
+        load(argv, host)
     return [str(problem) for problem in caught.value.problems]
 
 
-def test_without_a_word_the_agent_is_standalone_and_secure(around):
-    agent = load([], around)
+def test_without_a_word_the_agent_is_standalone_and_secure(host):
+    agent = load([], host)
     assert (agent.standalone, agent.node_name, agent.root_dir) == (True, "node-a", "/var/lib/kubelet")
     config = agent.config
     assert (config.authentication.anonymous.enabled, config.authorization.mode, config.readOnlyPort) == (
@@ -34,35 +34,35 @@ def test_without_a_word_the_agent_is_standalone_and_secure(around):
 
 
 def test_this_machine_can_be_looked_at():
-    around = look_around()
-    assert around.hostname
-    assert around.situation.cgroup_v2 in {True, False}
+    host = host_facts()
+    assert host.hostname
+    assert host.context.cgroup_v2 in {True, False}
 
 
 @pytest.mark.parametrize("name", ["kubeadm-1.21.yaml", "kubeadm-1.36.yaml"])
-def test_the_configuration_of_a_real_cluster_is_accepted(name, around):
-    agent = load([f"--config={SAMPLES / name}"], around)
+def test_the_configuration_of_a_real_cluster_is_accepted(name, host):
+    agent = load([f"--config={SAMPLES / name}"], host)
     assert agent.config.clusterDNS == ["10.96.0.10"]
     assert agent.config.authentication.x509.clientCAFile == "/etc/kubernetes/pki/ca.crt"
     assert agent.config.syncFrequency == 60
     assert agent.config_sources["clusterDomain"] == f"{SAMPLES / name}:18"
 
 
-def test_the_flags_of_kubeadm_1_21_are_accepted_with_warnings(around):
+def test_the_flags_of_kubeadm_1_21_are_accepted_with_warnings(host):
     flags = (
         "--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf "
         f"--config={SAMPLES / 'kubeadm-1.21.yaml'} --network-plugin=cni "
         "--pod-infra-container-image=k8s.gcr.io/pause:3.4.1"
     )
-    agent = load(flags.split(), around)
+    agent = load(flags.split(), host)
     assert (agent.standalone, agent.kubeconfig) == (False, "/etc/kubernetes/kubelet.conf")
     assert [line.split()[0] for line in agent.warnings] == ["--network-plugin", "--pod-infra-container-image"]
 
 
-def test_reading_merging_and_judging_the_largest_sample_takes_less_than_30_ms(around):
+def test_reading_merging_and_judging_the_largest_sample_takes_less_than_30_ms(host):
     argv = [f"--config={SAMPLES / 'everything.yaml'}"]
-    load(argv, around)
-    best = min(_timed(lambda: load(argv, around)) for _ in range(5))
+    load(argv, host)
+    best = min(_timed(lambda: load(argv, host)) for _ in range(5))
     assert best < 0.03
 
 
@@ -72,23 +72,23 @@ def _timed(call):
     return time.perf_counter() - started
 
 
-def test_the_sample_with_everything_in_it_sets_every_field(around):
-    agent = load([f"--config={SAMPLES / 'everything.yaml'}"], around)
+def test_the_sample_with_everything_in_it_sets_every_field(host):
+    agent = load([f"--config={SAMPLES / 'everything.yaml'}"], host)
     named = {path.partition(".")[0].partition("[")[0] for path in agent.config_sources}
     assert set(agent.config.__struct_fields__) - named == set()
 
 
 @pytest.mark.parametrize(("cores", "workers"), [(None, 2), (1, 2), (4, 4), (8, 8), (256, 8)])
-def test_a_large_machine_has_no_more_workers_than_are_of_use(around, monkeypatch, cores, workers):
+def test_a_large_machine_has_no_more_workers_than_are_of_use(host, monkeypatch, cores, workers):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
 
-    assert load([], around).workers == workers
-    assert load(["--workers=20"], around).workers == 20
+    assert load([], host).workers == workers
+    assert load(["--workers=20"], host).workers == 20
 
 
-def test_relative_paths_of_flags_are_meant_from_the_working_directory(around, tmp_path):
+def test_relative_paths_of_flags_are_meant_from_the_working_directory(host, tmp_path):
     tmp_path.joinpath("p.yaml").write_text("version: 1\n")
-    agent = load(["--root-dir=root", "--lock-file=lock", "--policy=p.yaml"], around)
+    agent = load(["--root-dir=root", "--lock-file=lock", "--policy=p.yaml"], host)
     assert agent.policy == "version: 1\n"
     assert (agent.root_dir, agent.policy_file) == (str(tmp_path / "root"), str(tmp_path / "p.yaml"))
     assert agent.flags["lock-file"] == str(tmp_path / "lock")
@@ -102,16 +102,16 @@ def test_each_root_directory_has_its_own_and_short_directory_of_sockets(tmp_path
     assert run_dir_of("/var/lib/kubelet").endswith("/troupelet")
 
 
-def test_a_runtime_that_is_found_is_used_unless_one_is_named(around):
-    found = msgspec.structs.replace(around, sockets=("/var/run/crio/crio.sock",))
+def test_a_runtime_that_is_found_is_used_unless_one_is_named(host):
+    found = msgspec.structs.replace(host, sockets=("/var/run/crio/crio.sock",))
     assert load([], found).runtime_endpoint == "unix:///var/run/crio/crio.sock"
     named = load(["--container-runtime-endpoint=/run/x.sock"], found)
     assert (named.runtime_endpoint, named.image_endpoint) == ("unix:///run/x.sock", "unix:///run/x.sock")
-    assert load([], around).runtime_endpoint == "unix:///run/containerd/containerd.sock"
+    assert load([], host).runtime_endpoint == "unix:///run/containerd/containerd.sock"
 
 
-def test_a_managed_runtime_has_its_socket_beside_the_run_directory(around, tmp_path):
-    agent = load(["--container-runtime-endpoint=managed", f"--run-dir={tmp_path}/run"], around)
+def test_a_managed_runtime_has_its_socket_beside_the_run_directory(host, tmp_path):
+    agent = load(["--container-runtime-endpoint=managed", f"--run-dir={tmp_path}/run"], host)
     assert agent.managed_runtime
     assert agent.runtime_endpoint == f"unix://{tmp_path}/run-containerd/containerd.sock"
 
@@ -141,8 +141,8 @@ def test_a_managed_runtime_has_its_socket_beside_the_run_directory(around, tmp_p
         (["--reserved-cpus=0-99"], "online"),
     ],
 )
-def test_what_is_wrong_with_a_flag_is_said(argv, said, around):
-    (problem,) = problems_of(argv, around)
+def test_what_is_wrong_with_a_flag_is_said(argv, said, host):
+    (problem,) = problems_of(argv, host)
     assert said in problem
 
 
@@ -159,40 +159,40 @@ def test_what_is_wrong_with_a_flag_is_said(argv, said, around):
         ["--workers=3"],
     ],
 )
-def test_what_is_right_with_a_flag_is_taken(argv, around):
-    assert isinstance(load(argv, around), Agent)
+def test_what_is_right_with_a_flag_is_taken(argv, host):
+    assert isinstance(load(argv, host), Agent)
 
 
-def test_a_host_without_a_usable_name_needs_an_override(around):
-    odd = msgspec.structs.replace(around, hostname="my_host")
+def test_a_host_without_a_usable_name_needs_an_override(host):
+    odd = msgspec.structs.replace(host, hostname="my_host")
     assert "--hostname-override" in problems_of([], odd)[0]
     assert load(["--hostname-override=n1"], odd).node_name == "n1"
 
 
-def test_problems_of_flags_files_and_fields_come_together(around, write):
+def test_problems_of_flags_files_and_fields_come_together(host, write):
     base = write("maxPods: -1\nnope: 1\n")
-    said = problems_of([f"--config={base}", "--node-ip=x", "--port=0", "word"], around)
+    said = problems_of([f"--config={base}", "--node-ip=x", "--port=0", "word"], host)
     assert len(said) == 5
 
 
-def test_what_is_wrong_with_flags_is_said_also_when_the_file_cannot_be_read(around):
-    said = problems_of(["--config=/nowhere", "--max-pods=-1"], around)
+def test_what_is_wrong_with_flags_is_said_also_when_the_file_cannot_be_read(host):
+    said = problems_of(["--config=/nowhere", "--max-pods=-1"], host)
     assert ["cannot be read" in said[0], "--max-pods" in said[1], len(said)] == [True, True, 2]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(alphabet=" \n-:{}[]&*!'\"#,aA01.", max_size=40))
-def test_no_file_makes_loading_fail_otherwise_than_by_its_own_error(write, around, text):
+def test_no_file_makes_loading_fail_otherwise_than_by_its_own_error(write, host, text):
     path = write(f"maxPods: {text}\nlogging: {text}\n{text}")
     try:
-        assert load([f"--config={path}"], around).config
+        assert load([f"--config={path}"], host).config
     except ConfigErrors as error:
         said = str(error)
         assert path in said
 
 
-def test_gates_and_labels_are_asked_of_the_agent(around):
-    agent = load(["--feature-gates=EventedPLEG=true,AllAlpha=false,AllBeta=false", "--node-labels=a=b"], around)
+def test_gates_and_labels_are_asked_of_the_agent(host):
+    agent = load(["--feature-gates=EventedPLEG=true,AllAlpha=false,AllBeta=false", "--node-labels=a=b"], host)
     assert agent.gate("EventedPLEG")
     assert not agent.gate("ContainerCheckpoint")
     assert agent.gate("SidecarContainers")
@@ -202,7 +202,15 @@ def test_gates_and_labels_are_asked_of_the_agent(around):
         agent.gate("Nope")
 
 
-def test_the_sample_that_is_shipped_is_accepted_and_strict(around):
+def test_the_sample_that_is_shipped_is_accepted_and_strict(host):
     sample = Path(__file__).parents[4] / "etc/kubelet-config.yaml"
-    agent = load([f"--config={sample}"], around)
+    agent = load([f"--config={sample}"], host)
     assert (agent.config.seccompDefault, agent.config.podPidsLimit, agent.warnings) == (True, 4096, ())
+
+
+def test_a_standalone_agent_that_would_let_anybody_in_is_refused(host, write):
+    (problem,) = problems_of(["--anonymous-auth"], host)
+    assert problem.startswith("default: authorization.mode")
+    kubeconfig = write("", "kubeconfig")
+    assert load(["--anonymous-auth", f"--kubeconfig={kubeconfig}"], host)
+    assert load(["--anonymous-auth", "--authorization-mode=AlwaysAllow"], host)

@@ -23,13 +23,13 @@ GIVEN = {
 
 
 @pytest.fixture
-def agent(around):
+def agent(host):
     return load(
         [
             "--kube-reserved=memory=3Gi", "--memory-manager-policy=Static", "--manifest-url-header=a:secret",
             *(f"--{name}={text}" for name, text in GIVEN.items()),
         ],
-        around,
+        host,
     )  # fmt: skip
 
 
@@ -51,8 +51,8 @@ def test_what_is_shown_is_what_could_be_given(name, agent):
         assert parsed.values[name] == READERS[FLAGS[name].kind](text, None)
 
 
-def test_a_field_of_the_file_shows_in_the_flag_of_the_same_meaning(around, write):
-    agent = load([f"--config={write('maxPods: 33')}"], around)
+def test_a_field_of_the_file_shows_in_the_flag_of_the_same_meaning(host, write):
+    agent = load([f"--config={write('maxPods: 33')}"], host)
     assert flags_in_force(agent, agent.config)["max-pods"] == "33"
 
 

@@ -94,17 +94,17 @@ def test_a_request_is_taken_once(store):
     assert (store.take_request(), store.take_request()) == ("abc", None)
 
 
-def test_the_agent_starts_with_the_last_known_good_in_place_of_what_was_rolled_back(around, write, tmp_path):
+def test_the_agent_starts_with_the_last_known_good_in_place_of_what_was_rolled_back(host, write, tmp_path):
     good, bad = write("maxPods: 1", "good.yaml"), write("maxPods: 2", "bad.yaml")
     root = f"--root-dir={tmp_path}/root"
-    named = load([f"--config={bad}", root], around).config_hash
+    named = load([f"--config={bad}", root], host).config_hash
     store = Store(f"{tmp_path}/root/troupelet/config")
     from actors.shared.config.sources.layers import read_layers
 
     layers = read_layers(good, "")
     store.put(hash_of(layers), layers_of(layers))
     store.save(State(last_known_good=hash_of(layers), bad=(named,)))
-    agent = load([f"--config={bad}", root, "--port=10251"], around)
+    agent = load([f"--config={bad}", root, "--port=10251"], host)
     assert (agent.config.maxPods, agent.config.port, agent.config_hash) == (1, 10251, hash_of(layers))
     assert "was rolled back" in agent.warnings[-1]
-    assert load([f"--config={bad}", root], around, recover=False).config.maxPods == 2
+    assert load([f"--config={bad}", root], host, recover=False).config.maxPods == 2

@@ -11,13 +11,26 @@ from actors.shared.config.sources.defaults import ZERO_IS_UNSET
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective, from_json, lookup, to_json, to_plain
 from actors.shared.config.sources.merge import merge_patch, put
-from actors.shared.config.validation.rule_kinds import Situation, value_at
+from actors.shared.config.validation.rule_kinds import ValidationContext, value_at
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-10, 10) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def test_unknown_fields_are_refused_and_with_the_lenient_switch_ignored_with_a_warning_each():
+    document = Document("f", {"maxPods": 5, "maxPod": 6, "logging": {"verbose": 1}}, {"maxPod": 3})
+    with pytest.raises(ConfigErrors) as refused:
+        effective([document], {}, ValidationContext())
+    assert [problem.path for problem in refused.value.problems] == ["maxPod", "logging.verbose"]
+    found = effective([document], {}, ValidationContext(), lenient=True)
+    assert found.config.maxPods == 5
+    assert found.warnings[:2] == (
+        "maxPod is ignored: unknown field, did you mean maxPods? (f:3)",
+        "logging.verbose is ignored: unknown field, did you mean verbosity? (f)",
+    )
 
 
 def setting(path, value):
@@ -28,7 +41,7 @@ def setting(path, value):
 
 def made(*documents, flags=()):
     layers = [Document(f"layer{index}", data, {}) for index, data in enumerate(documents)]
-    return effective(layers, parse(list(flags)).values, Situation())
+    return effective(layers, parse(list(flags)).values, ValidationContext())
 
 
 @pytest.mark.parametrize(

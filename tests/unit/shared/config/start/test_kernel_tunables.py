@@ -35,8 +35,8 @@ def test_what_cannot_be_set_is_a_warning_and_what_the_kernel_lacks_is_passed_ove
     assert [line.partition(" ")[0] for line in set_all(str(proc))] == ["kernel.panic"]
 
 
-def test_a_kernel_that_differs_forbids_a_start_where_defaults_are_protected(around):
-    agent = load(["--protect-kernel-defaults"], around)
+def test_a_kernel_that_differs_forbids_a_start_where_defaults_are_protected(host):
+    agent = load(["--protect-kernel-defaults"], host)
     host = Host(uid=0, cgroup_v2=True, swaps=(), tunables={"vm.overcommit_memory": 0, "kernel.panic": None})
     said = [(problem.path, problem.rule) for problem in preflight.problems(agent, host)]
     assert said == [
@@ -45,8 +45,8 @@ def test_a_kernel_that_differs_forbids_a_start_where_defaults_are_protected(arou
     ]
 
 
-def test_the_kernel_is_looked_at_only_where_its_defaults_are_protected(around, monkeypatch):
+def test_the_kernel_is_looked_at_only_where_its_defaults_are_protected(host, monkeypatch):
     monkeypatch.setattr(kernel_tunables, "differing", lambda: {"vm.overcommit_memory": 0})
-    assert preflight.look_at_host(load([], around)).tunables == {}
-    protected = load(["--protect-kernel-defaults"], around)
+    assert preflight.look_at_host(load([], host)).tunables == {}
+    protected = load(["--protect-kernel-defaults"], host)
     assert preflight.look_at_host(protected).tunables == {"vm.overcommit_memory": 0}

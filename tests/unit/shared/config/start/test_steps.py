@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.fields.groups import MemorySwap
+from actors.shared.config.fields.groups import Authorization, MemorySwap
 from actors.shared.config.loading import load
 from actors.shared.config.start import layout, lock_file, preflight
 from actors.shared.config.start.preflight import Host
@@ -23,10 +23,12 @@ GOOD = Host(uid=0, cgroup_v2=True, swaps=())
 
 
 @pytest.fixture
-def agent(around, write, tmp_path):
-    path = write("podLogsDir: logs/pods\nauthentication: {x509: {clientCAFile: ca}}\n")
+def agent(host, write, tmp_path):
+    path = write(
+        "podLogsDir: logs/pods\nauthentication: {x509: {clientCAFile: ca}}\nauthorization: {mode: AlwaysAllow}\n"
+    )
     made = load(
-        [f"--config={path}", "--root-dir=root", f"--lock-file={tmp_path}/lock", "--set-kernel-tunables=false"], around
+        [f"--config={path}", "--root-dir=root", f"--lock-file={tmp_path}/lock", "--set-kernel-tunables=false"], host
     )
     return msgspec.structs.replace(made, container_logs_dir=str(tmp_path / "logs/containers"))
 
@@ -71,16 +73,18 @@ def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
     assert [problem.path for problem in preflight.problems(agent, bad)] == ["failSwapOn", "failCgroupV1"]
     allowed = configured(agent, failSwapOn=False, failCgroupV1=False)
     assert list(preflight.problems(allowed, bad)) == []
-    assert "cgroup v1" in next(preflight.doubts(allowed, bad))
-    assert list(preflight.problems(agent, GOOD)) == list(preflight.doubts(agent, GOOD)) == []
+    assert "cgroup v1" in next(preflight.warnings(allowed, bad))
+    assert list(preflight.problems(agent, GOOD)) == list(preflight.warnings(agent, GOOD)) == []
 
 
-def test_doubts_are_said_and_do_not_forbid(agent, around):
-    assert "not run as root" in next(preflight.doubts(agent, Host(uid=1000, cgroup_v2=True, swaps=())))
-    assert "refuses every caller" in next(preflight.doubts(load([], around), GOOD))
+def test_warnings_do_not_forbid_a_start(agent, host):
+    assert "not run as root" in next(preflight.warnings(agent, Host(uid=1000, cgroup_v2=True, swaps=())))
+    assert "refuses every caller" in next(preflight.warnings(load([], host), GOOD))
+    without_reviews = configured(agent, authorization=Authorization(mode="Webhook"))
+    assert "no API server to ask" in next(preflight.warnings(without_reviews, GOOD))
     swapping = configured(agent, failSwapOn=False, memorySwap=MemorySwap(swapBehavior="LimitedSwap"))
-    assert list(preflight.doubts(swapping, Host(uid=0, cgroup_v2=True, swaps=("/dev/sda2",)))) == []
-    (said,) = preflight.doubts(swapping, GOOD)
+    assert list(preflight.warnings(swapping, Host(uid=0, cgroup_v2=True, swaps=("/dev/sda2",)))) == []
+    (said,) = preflight.warnings(swapping, GOOD)
     assert "LimitedSwap has no effect, as this host has no swap" in said
 
 
@@ -146,7 +150,7 @@ def test_the_steps_of_a_start_are_done_and_refusals_are_warnings(agent, tmp_path
     assert (tmp_path / "root/pods").is_dir()
     assert (tmp_path / "lock").exists()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 4096
-    assert all(line.startswith(("maxOpenFiles", "oomScoreAdj")) for line in warnings)
+    assert all(line.startswith(("authorization.mode", "maxOpenFiles", "oomScoreAdj")) for line in warnings)
 
 
 def test_limits_that_are_not_granted_are_warnings(agent, keep_limits):
@@ -160,9 +164,9 @@ def test_a_bad_host_stops_before_anything_is_made(agent, tmp_path):
     assert not (tmp_path / "root").exists()
 
 
-def test_what_is_logged_first_has_version_flags_and_configuration_without_secrets(around, write):
+def test_what_is_logged_first_has_version_flags_and_configuration_without_secrets(host, write):
     path = write("staticPodURLHeader: {Authorization: [Bearer one]}\n")
-    agent = load([f"--config={path}", "--manifest-url-header=X:two", "--max-pods=5"], around)
+    agent = load([f"--config={path}", "--manifest-url-header=X:two", "--max-pods=5"], host)
     lines = list(announced(agent))
     assert lines[0][0] == 0
     assert "v1.36" in lines[0][1]

@@ -1,5 +1,6 @@
 """Every rule of the table: what just holds, and what just does not."""
 
+import msgspec
 import pytest
 
 from actors.shared.config.errors import ConfigErrors
@@ -7,20 +8,20 @@ from actors.shared.config.fields.kubelet_configuration import API_VERSION, KIND,
 from actors.shared.config.sources.documents import Document
 from actors.shared.config.sources.effective import effective
 from actors.shared.config.sources.merge import put
-from actors.shared.config.validation.rule_kinds import Situation
-from actors.shared.config.validation.rules import RULES, judge
+from actors.shared.config.validation.rule_kinds import ValidationContext
+from actors.shared.config.validation.rules import RULES, validate
 
-V1 = Situation(online_cpus=frozenset(range(8)), cgroup_v2=False)
-V2 = Situation(online_cpus=frozenset(range(8)), cgroup_v2=True)
+V1 = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=False)
+V2 = ValidationContext(online_cpus=frozenset(range(8)), cgroup_v2=True)
 
 
-def problems(fields, situation=V2):
+def problems(fields, context=V2):
     """The paths that are complained about; fields by path, set after zeros were dropped, as flags are."""
     data = {"apiVersion": API_VERSION, "kind": KIND}
     for path, value in fields.items():
         put(data, path, value)
     try:
-        effective([Document("f", data, {})], {}, situation)
+        effective([Document("f", data, {})], {}, context)
     except ConfigErrors as error:
         return [problem.path for problem in error.problems]
     return []
@@ -234,16 +235,36 @@ def test_every_rule_is_broken_by_some_case_above(field):
 def test_rules_on_cgroups_apply_to_the_version_that_the_host_has():
     assert problems({"singleProcessOOMKill": False}, V1) == ["singleProcessOOMKill"]
     assert problems({"memorySwap.swapBehavior": "LimitedSwap"}, V1) == ["memorySwap.swapBehavior"]
-    assert problems({"singleProcessOOMKill": False, "memorySwap.swapBehavior": "LimitedSwap"}, Situation()) == []
+    assert (
+        problems({"singleProcessOOMKill": False, "memorySwap.swapBehavior": "LimitedSwap"}, ValidationContext()) == []
+    )
 
 
 def test_the_memory_factor_is_needed_with_its_gate():
     config = KubeletConfiguration(memoryThrottlingFactor=None, featureGates={"MemoryQoS": True})
-    assert [problem.path for problem in judge(config, V2)] == ["memoryThrottlingFactor"]
+    assert [problem.path for problem in validate(config, V2)] == ["memoryThrottlingFactor"]
+
+
+def test_anonymous_callers_with_webhook_are_refused_without_an_api_server_to_ask():
+    fields = {"authentication.anonymous.enabled": True, "authorization.mode": "Webhook"}
+    standalone = msgspec.structs.replace(V2, standalone=True)
+    assert problems(fields, standalone) == ["authorization.mode"]
+    assert problems(fields, msgspec.structs.replace(V2, standalone=False)) == []
+    assert problems({**fields, "authorization.mode": "AlwaysAllow"}, standalone) == []
+    assert problems({**fields, "authentication.anonymous.enabled": False}, standalone) == []
+
+
+def test_a_gate_that_is_on_by_default_needs_the_gate_it_depends_on():
+    off = {GATES: {"GracefulNodeShutdown": False, "WindowsGracefulNodeShutdown": False}}
+    assert problems(off) == ["featureGates.GracefulNodeShutdownBasedOnPodPriority"]
+
+
+def test_gates_of_other_components_are_accepted():
+    assert problems({GATES: {"GangScheduling": True, "GenericWorkload": True, "MutatingAdmissionPolicy": False}}) == []
 
 
 def test_the_defaults_obey_every_rule():
-    assert list(judge(KubeletConfiguration(), V2)) == []
+    assert list(validate(KubeletConfiguration(), V2)) == []
 
 
 def test_all_problems_come_at_once_with_path_value_rule_and_source():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.validation.rules import doubts
+from actors.shared.config.validation.rules import warnings
 
 SECURE, INSECURE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_128_CBC_SHA"
 
@@ -22,6 +22,6 @@ SECURE, INSECURE = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_RSA_WITH_AES_12
     ],
 )
 def test_insecure_choices_and_those_without_effect_are_said(fields, said):
-    found = [line for line in doubts(KubeletConfiguration(**fields)) if line.startswith("tls")]
+    found = [line for line in warnings(KubeletConfiguration(**fields)) if line.startswith("tls")]
     assert len(found) == bool(said)
     assert all(line.startswith(said) for line in found)

@@ -54,6 +54,13 @@ def test_what_nobody_reads_is_said_to_be_missing() -> None:
     assert unread - set(MISSING) - set(WITHOUT_READERS) == set()
 
 
+def test_a_content_type_that_is_given_and_not_used_is_warned_about() -> None:
+    config = KubeletConfiguration()
+    assert without_effect(config) == []
+    (warning,) = without_effect(config, given={"contentType": "kubelet.yaml:3"})
+    assert "contentType (application/json is what the agent uses)" in warning
+
+
 def test_one_warning_names_all_that_has_no_effect() -> None:
     config = KubeletConfiguration(cpuManagerPolicy="static", volumePluginDir="/x", maxPods=5)
     (warning,) = without_effect(config)
