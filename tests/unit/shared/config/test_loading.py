@@ -210,7 +210,7 @@ def test_the_sample_that_is_shipped_is_accepted_and_strict(host):
 
 def test_a_standalone_agent_that_would_let_anybody_in_is_refused(host, write):
     (problem,) = problems_of(["--anonymous-auth"], host)
-    assert problem.startswith("default: authorization.mode")
+    assert problem.startswith("authorization.mode")
     kubeconfig = write("", "kubeconfig")
     assert load(["--anonymous-auth", f"--kubeconfig={kubeconfig}"], host)
     assert load(["--anonymous-auth", "--authorization-mode=AlwaysAllow"], host)
