@@ -26,8 +26,6 @@ class Message(msgspec.Struct, frozen=True):
     """
 
     coalesce: ClassVar[tuple[str, ...] | None] = None
-    ordered: ClassVar[bool] = False
-    """Keeps its place among the ordered ones to the same receiver, whatever their sizes (see link.py)."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

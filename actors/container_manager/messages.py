@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 from supervision.addresses import ActorName
 from supervision.message import Message
@@ -17,7 +17,6 @@ class AdmitPod(Message, frozen=True):
     it is not answered: so do the workers when a new container manager says Hello, before KnownPods.
     """
 
-    ordered: ClassVar[bool] = True
     uid: str
     pod: bytes
     running: bool = False
@@ -48,7 +47,6 @@ class ResizePod(Message, frozen=True):
     Answered with PodAdmitted, and then its cgroup has the larger of both limits until AdmitPod tells that containers
     have followed; or with PodRejected, whose reason is Deferred or Infeasible. Idempotent."""
 
-    ordered: ClassVar[bool] = True
     uid: str
     pod: bytes
     before: bytes
@@ -57,14 +55,12 @@ class ResizePod(Message, frozen=True):
 class StopCounting(Message, frozen=True):
     """From a worker: the pod's containers are gone; its resources and ports are free for others."""
 
-    ordered: ClassVar[bool] = True
     uid: str
 
 
 class ReleasePod(Message, frozen=True):
     """From a worker: remove the pod's cgroup in every hierarchy. Answered with PodReleased. Idempotent."""
 
-    ordered: ClassVar[bool] = True
     uid: str
 
 

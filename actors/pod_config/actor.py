@@ -228,14 +228,14 @@ class PodConfig(Actor):
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
         """All that the API server has for this node."""
-        for each in self._api.full(message.revision, message.pods):
+        for each in self._api.full(message.pods):
             self._cannot_be_read(each)
         self._update()
 
     @on(SourcePod)
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
         """One of them was added, changed or deleted; most changes are what this node itself wrote of it."""
-        news = self._api.change(message.revision, message.uid, message.pod)
+        news = self._api.change(message.uid, message.pod)
         if isinstance(news, Unreadable):
             self._cannot_be_read(news)
         elif news:

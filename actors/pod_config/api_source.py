@@ -11,7 +11,6 @@ from collections.abc import Callable
 import msgspec
 
 from actors.shared.kube import codec
-from actors.shared.kube.feed import FeedOrder
 from actors.shared.kube.names import SOURCE_API
 from actors.shared.kube.pods import is_mirror
 from supervision.errors import UNREADABLE
@@ -71,7 +70,6 @@ class ApiSource:
 
     def __init__(self, annotate: Callable[[str, bytes], bytes]) -> None:
         self._annotate = annotate
-        self._order = FeedOrder()
         self._known: dict[str, _Known] = {}
         self.unreadable: dict[str, tuple[bytes, Unreadable]] = {}
         """By UID: the pod as it came, and what is wrong."""
@@ -86,23 +84,18 @@ class ApiSource:
     def errors(self) -> list[str]:
         return [each.text for _, each in self.unreadable.values()]
 
-    def full(self, revision: int, pods: list[bytes]) -> list[Unreadable]:
+    def full(self, pods: list[bytes]) -> list[Unreadable]:
         """All that there is; what is newly unreadable."""
-        ordered = self._order.full(revision, pods)
-        if ordered is None:
-            return []
         self.synced = True
-        read = [(self._read(data), data) for data in ordered]
+        read = [(self._read(data), data) for data in pods]
         there = {parts.metadata.uid for parts, _ in read if parts is not None}
         for uid in (self._known.keys() | self.unreadable.keys()) - there:
             self._drop(uid)
         found = [self._put(parts, data) for parts, data in read if parts is not None]
         return [each for each in found if isinstance(each, Unreadable)]
 
-    def change(self, revision: int, uid: str, data: bytes) -> bool | Unreadable:
+    def change(self, uid: str, data: bytes) -> bool | Unreadable:
         """One pod, or (`data` empty) its end: whether it concerns those who run it, or what is newly wrong with it."""
-        if not self._order.change(revision, uid, data):
-            return False
         parts = self._read(data) if data else None
         if parts is None:
             return self._drop(uid) if not data else False

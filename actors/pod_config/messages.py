@@ -18,8 +18,6 @@ class SourcePods(Message, frozen=True):
 
     source: str
     pods: list[bytes]
-    revision: int = 0
-    """Counts up over both kinds of message, as a small one may overtake a large one: see actors.shared.kube.feed."""
     coalesce: ClassVar[tuple[str, ...]] = ("source",)
 
 
@@ -29,7 +27,6 @@ class SourcePod(Message, frozen=True):
     source: str
     uid: str
     pod: bytes = b""
-    revision: int = 0
     coalesce: ClassVar[tuple[str, ...]] = ("source", "uid")
 
 

@@ -40,7 +40,6 @@ def is_pod_worker(name: str) -> bool:
 class PodOperation(Message, frozen=True):
     """From pod_config: what is wanted of one pod now."""
 
-    ordered: ClassVar[bool] = True
     op: Literal["set", "remove"]
     """`set`: run (or, with deletionTimestamp, end) this pod. `remove`: no source has it: end it, forget it."""
     uid: str
@@ -60,7 +59,6 @@ class DesiredPods(Message, frozen=True):
     When `sources_ready`, a pod that the runtime has and this list has not is an orphan. Before that nothing is deleted.
     """
 
-    ordered: ClassVar[bool] = True
     pods: list[WantedPod]
     sources_ready: bool
     coalesce: ClassVar[tuple[str, ...]] = ()
@@ -129,7 +127,6 @@ class KnownPods(Message, frozen=True):
     anything on the node (cgroup, volumes, containers). Receivers may clean up what belongs to no known pod once every
     worker has said so."""
 
-    ordered: ClassVar[bool] = True
     worker: str
     workers: int
     uids: list[str]

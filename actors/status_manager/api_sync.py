@@ -14,7 +14,6 @@ from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import pod_workers
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import ObjectError
-from actors.shared.kube.feed import FeedOrder
 from supervision.actor import Actor
 
 from . import api_pods, stuck_pods
@@ -36,7 +35,6 @@ class ApiSync:
         self._actor, self._table, self._latency = actor, table, latency
         self._now: Callable[[], float] = clocks.wall
         self.writer = Writer(actor, table, agent.node_name, clocks)
-        self._order = FeedOrder(clocks.monotonic)
         self._silent = set(pod_workers(agent.workers))
         """Workers that have not listed their pods yet."""
         self._reported: Reported = {}
@@ -45,10 +43,7 @@ class ApiSync:
     # -- what kube_client sends -------------------------------------------------------------------------------------
     def listed(self, message: SourcePods) -> set[str]:
         """All pods that the API server has. Returns the keys of which something has changed."""
-        pods = self._order.full(message.revision, message.pods)
-        if pods is None:
-            return set()
-        first, found = not self._table.api.synced, [pod for data in pods if (pod := self._read(data))]
+        first, found = not self._table.api.synced, [pod for data in message.pods if (pod := self._read(data))]
         for pod in found:
             self._measure(pod)
         before = {pod.uid: self._table.keys(pod) for pod in self._table.api.all()}
@@ -59,8 +54,6 @@ class ApiSync:
 
     def changed(self, message: SourcePod) -> set[str]:
         """One pod is new, changed, or gone. Returns the keys of which something has changed."""
-        if not self._order.change(message.revision, message.uid, message.pod):
-            return set()
         keys = self._keys(message.uid)
         if not message.pod:
             self._table.api.drop(message.uid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
 
 import msgspec
 
@@ -15,7 +15,6 @@ VOLUME_MANAGER: Final = ActorName("volume_manager")
 class MountVolumes(Message, frozen=True):
     """From a worker: make all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
 
-    ordered: ClassVar[bool] = True
     uid: str
     pod: bytes
 
@@ -50,7 +49,6 @@ class SubPath(msgspec.Struct, frozen=True):
 class BindSubPaths(Message, frozen=True):
     """From a worker before a container is created. Answered with SubPathsBound or VolumesFailed."""
 
-    ordered: ClassVar[bool] = True
     uid: str
     container: str
     items: list[SubPath]
@@ -69,7 +67,6 @@ class SubPathsBound(Message, frozen=True):
 class UnmountVolumes(Message, frozen=True):
     """From a worker: the pod's containers are gone, undo all. Answered with VolumesUnmounted or VolumesFailed."""
 
-    ordered: ClassVar[bool] = True
     uid: str
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -43,7 +42,6 @@ class PodFeed:
         self._owner, self._tell, self._seen, self._gone = owner, tell, seen, gone
         self.pods: dict[str, Item] = {}
         self.synced = False
-        self._revision = time.monotonic_ns()
 
     # -- what the reflector tells -------------------------------------------------------------------------------------
     def replaced(self, items: list[Item]) -> None:
@@ -54,7 +52,6 @@ class PodFeed:
             if known is None or known.version != item.version:
                 self._seen(item)
         self._gone(set(self.pods))
-        self._revision += 1
         for name in CONSUMERS:
             self.tell_all(name)
 
@@ -82,9 +79,8 @@ class PodFeed:
         """The whole list, once there is one."""
         if self.synced:
             pods = [item.data for item in self.pods.values()]
-            self._tell(name, SourcePods(SOURCE_API, pods, self._revision))
+            self._tell(name, SourcePods(SOURCE_API, pods))
 
     def _tell_one(self, uid: str, data: bytes) -> None:
-        self._revision += 1
         for name in CONSUMERS:
-            self._tell(name, SourcePod(SOURCE_API, uid, data, self._revision))
+            self._tell(name, SourcePod(SOURCE_API, uid, data))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
-from actors.pod_config.messages import SourcePod, SourcePods
+from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPodStatus, ProbeResult
 from supervision.actor import AskError
@@ -292,20 +292,6 @@ async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_o
         await harness.advance(200.0)
         assert stuck(harness) == {"finalizers": 1}
         assert harness.sent(RecordEvent) == []
-
-
-async def test_a_full_list_that_was_overtaken_brings_nothing_back(tmp_path):
-    store = ApiPodStore()
-    bound = store.put(pod())
-    async with joined(tmp_path, store) as harness:
-        await harness.deliver(SourcePod("api", "u", b"", 5))
-        await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 4))
-        await harness.deliver(seen(bound))
-        await harness.advance(UPKEEP_SECONDS)
-        assert store.calls == []
-        await harness.deliver(SourcePods("api", [json.dumps(bound).encode()], 6))
-        await harness.settle()
-        assert store.find("p")["status"]["phase"] == "Running"
 
 
 async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_gone(tmp_path):

@@ -25,9 +25,9 @@ def source() -> ApiSource:
 
 def test_a_status_of_ours_does_not_concern_those_who_run_it() -> None:
     api = source()
-    assert api.change(0, "u", data(pod())) is True
+    assert api.change("u", data(pod())) is True
     running = pod(meta={"resourceVersion": "2", "managedFields": [1]}, status={"phase": "Running", "podIP": "1"})
-    assert api.change(0, "u", data(running)) is False
+    assert api.change("u", data(running)) is False
 
 
 @pytest.mark.parametrize(
@@ -44,69 +44,62 @@ def test_a_status_of_ours_does_not_concern_those_who_run_it() -> None:
 )
 def test_what_concerns_them_is_passed_on(changed: dict[str, Any]) -> None:
     api = source()
-    api.change(0, "u", data(pod()))
-    assert api.change(0, "u", data(changed)) is True
+    api.change("u", data(pod()))
+    assert api.change("u", data(changed)) is True
     assert api.candidates[0].data == data(changed)
 
 
 def test_mirrors_are_not_run() -> None:
     api = source()
     mirror = pod(meta={"annotations": {"kubernetes.io/config.mirror": "hash"}})
-    assert api.full(0, [data(mirror)]) == []
+    assert api.full([data(mirror)]) == []
     assert api.synced
     assert api.candidates == []
-    assert api.change(0, "u", data(mirror)) is False
+    assert api.change("u", data(mirror)) is False
 
 
 def test_a_list_is_all_there_is() -> None:
     api = source()
-    api.full(0, [data(pod("a", "x")), data(pod("b", "y"))])
-    api.full(0, [data(pod("b", "y"))])
+    api.full([data(pod("a", "x")), data(pod("b", "y"))])
+    api.full([data(pod("b", "y"))])
     assert [each.uid for each in api.candidates] == ["b"]
-    assert api.change(0, "b", b"") is True
-    assert api.change(0, "b", b"") is False
+    assert api.change("b", b"") is True
+    assert api.change("b", b"") is False
 
 
 def test_fields_we_do_not_know_are_no_reason_to_refuse() -> None:
     api = source()
     strange = pod(spec={"containers": [{"name": "c", "image": "i", "future": {"x": 1}}], "volumes": None, "more": []})
-    assert api.full(0, [data(strange)]) == []
+    assert api.full([data(strange)]) == []
     assert json.loads(api.candidates[0].data)["spec"]["containers"][0]["future"] == {"x": 1}
 
 
 def test_a_pod_that_cannot_be_read_is_said_once_and_stays_as_it_was() -> None:
     api = source()
-    api.change(0, "u", data(pod()))
+    api.change("u", data(pod()))
     bad = data(pod(spec={"containers": "none"}))
-    said = api.change(0, "u", bad)
+    said = api.change("u", bad)
     assert isinstance(said, Unreadable)
     assert "web_d" in said.text
     assert "containers" in said.text
-    assert api.change(0, "u", bad) is False
+    assert api.change("u", bad) is False
     assert api.candidates[0].data == data(pod())
     assert api.errors() == [said.text]
-    assert api.change(0, "u", data(pod(meta={"labels": {"a": "b"}}))) is True
+    assert api.change("u", data(pod(meta={"labels": {"a": "b"}}))) is True
     assert api.errors() == []
 
 
 def test_one_that_never_could_be_read_is_forgotten_with_its_end() -> None:
     api = source()
-    found = api.full(0, [data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])
+    found = api.full([data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])
     assert [each.uid for each in found] == ["u"]
     assert [each.uid for each in api.candidates] == ["b"]
-    api.full(0, [])
+    api.full([])
     assert api.errors() == []
-
-
-def test_what_was_overtaken_on_the_way_changes_nothing() -> None:
-    api = source()
-    assert api.change(5, "u", b"") is False
-    assert api.full(4, [data(pod()), data(pod("b", "y"))]) == []
-    assert [each.uid for each in api.candidates] == ["b"]
 
 
 def test_the_oldest_come_first() -> None:
     api = source()
     ages = {"a": "2026-03-01T00:00:00Z", "b": "2026-01-01T00:00:00Z", "c": "2026-02-01T00:00:00Z"}
-    api.full(0, [data(pod(uid, uid, meta={"creationTimestamp": when})) for uid, when in ages.items()])
+    api.full([data(pod(uid, uid, meta={"creationTimestamp": when})) for uid, when in ages.items()])
     assert [each.uid for each in api.candidates] == ["b", "c", "a"]
