@@ -1,14 +1,20 @@
-"""Keeps the libraries' fork hooks out of the children."""
+"""Keeps the fork hooks of libraries out of the children.
+
+The hooks make locks anew that another thread may have held. Only the fork server forks, and it has one thread. For each
+child they would write to some fifty pages that it shares with all others. The one hook that matters, the new seed of
+`random`, is in fork.py.
+
+Switch: `fork_hooks` (memory_switches.py).
+"""
 
 from __future__ import annotations
 
 import os
 
+from .memory_switches import is_on
+
 
 def drop_fork_hooks() -> None:
-    """Have no library run its hooks around each fork. To be called before the libraries are imported.
-
-    They make locks anew that another thread may have held. The fork server, which alone forks, has one thread; and for
-    each child they would write to some fifty pages that it shares with all others. What `random` does, fork.py does.
-    """
-    os.register_at_fork = lambda **hooks: None
+    """Have no library register its hooks. To be called before the libraries are imported."""
+    if is_on("fork_hooks"):
+        os.register_at_fork = lambda **hooks: None

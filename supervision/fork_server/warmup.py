@@ -1,23 +1,20 @@
-"""Does in the fork server, before the first fork, what every actor does as it begins: then the processes share more
-memory.
+"""Prefork warm-up: does in the fork server, before the first fork, what every actor does when it starts.
 
-What a process writes to it no longer shares, and an interpreter that counts references writes wherever it goes: into
-each function that it runs, each type it makes something of, into the caches of both. Much of that is written once only
-(attributes looked up, bytecode specialised), so it is done here, for all. What is left is brought together: the code of
-the functions that were run, which lie among hundreds that never are, is made anew in one go, and fills a few pages.
+A page that a process writes to is no longer shared, and an interpreter that counts references writes wherever it goes:
+to each function that it runs, each type of which it makes something, to the caches of both. Much of that is written
+once (attributes looked up, bytecode specialised), so it is written here, for all.
 
-Measured with 22 actors and 10 pods: 10 MB of the 157 of the whole tree, for some hundredths of a second at the start.
+Switch: `warm_up` (memory_switches.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import socket
 import sys
 from collections.abc import Callable, Iterable
-from types import CodeType, FrameType, FunctionType
+from types import FunctionType
 from typing import Any, Final, NoReturn
 
 from .. import wire
@@ -34,6 +31,8 @@ from ..running import Runner
 from ..status_page import StatusEntry, StatusPage
 from ..uplink import Uplink
 from ..wire import Frame
+from .code_layout import bring_together, functions, profiled
+from .memory_switches import is_on
 
 log = logging.getLogger("fork_server")
 NAME: Final = ActorName("rehearsal")
@@ -42,70 +41,34 @@ _ROUNDS: Final = 8
 _SECONDS: Final = 2.0
 
 
-def functions() -> list[FunctionType]:
-    """All that are there, but those that the garbage collector was told to leave alone."""
-    return [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
-
-
 def warm_up(
     names: Names,
     status_page: StatusPage,
     prepare: Iterable[Callable[[], None]] = (),
     loaded: Iterable[FunctionType] = (),
 ) -> None:
-    """Opens and closes a few sockets, and leaves nothing open. Without it everything works, with more memory.
+    """Run an actor's life, with nobody to see it. Leaves no socket open; a failure is logged and costs memory only.
 
-    `prepare`: what the application has done once for all its actors. `loaded`: functions besides those that the
-    garbage collector knows of.
-    """
+    `prepare`: what the application has done once for all its actors. `loaded`: functions that the garbage collector
+    does not know of, in addition to those that it does (for code_layout)."""
     wire.prepare()
     _forget_types()
     try:
-        for function in prepare:  # not watched: what ran for it will not run again, and would only take room
+        for function in prepare:  # not profiled: what ran for it will not run again, and would only take room
             function()
-        seen = _profiled(names, status_page)
-        _bring_together(seen, [*loaded, *functions()])
-        for _ in range(_ROUNDS):
+        if is_on("warm_up") and is_on("code_layout"):
+            ran = profiled(lambda: asyncio.run(_life(names, status_page)))
+            bring_together(ran, [*loaded, *functions()])
+        for _ in range(_ROUNDS if is_on("warm_up") else 0):
             asyncio.run(_life(names, status_page))
     except (OSError, NamingError, AskError, TimeoutError) as error:
-        log.warning("not rehearsed, the actors take more memory: %s", error)
+        log.warning("no prefork warm-up, the actors take more memory: %s", error)
 
 
 def _forget_types() -> None:
-    """Empty the cache of attributes, which is full of what imports looked up: each replacement writes to both names."""
+    """Empty the cache of attributes, full of what imports looked up: replacing an entry writes to two names."""
     forget = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
     forget()
-
-
-def _profiled(names: Names, status_page: StatusPage) -> dict[int, CodeType]:
-    """Live once; the code that ran, in the order of its first call."""
-    seen: dict[int, CodeType] = {}
-
-    def called(frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            seen.setdefault(id(frame.f_code), frame.f_code)
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        asyncio.run(_life(names, status_page))
-    finally:
-        sys.setprofile(before)
-    return seen
-
-
-def _bring_together(seen: dict[int, CodeType], known: list[FunctionType]) -> None:
-    order = {key: number for number, key in enumerate(seen)}
-    ran = [function for function in known if id(function.__code__) in order]
-    ran.sort(key=lambda function: order[id(function.__code__)])
-    for function in ran:
-        function.__code__ = _copy(function.__code__)
-
-
-def _copy(code: CodeType) -> CodeType:
-    """With the functions that are written inside it."""
-    inner = tuple(_copy(value) if isinstance(value, CodeType) else value for value in code.co_consts)
-    return code.replace(co_consts=inner)
 
 
 async def _life(names: Names, status_page: StatusPage) -> None:
