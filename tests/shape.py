@@ -17,8 +17,6 @@ PACKAGES: Final = ("supervision", "actors", "proto")
 ROOT: Final = Path(__file__).parents[1]
 MOST_ATTRIBUTES: Final = 15
 TOO_WIDE: Final[dict[str, int]] = {
-    "actors/cert_manager/client_certificate.py:ClientCertificate": 19,
-    "actors/cert_manager/certificate_request.py:Pursuit": 16,
     "actors/pod_workers/actor.py:Worker": 21,
     "actors/pod_workers/executor/pod_worker.py:PodDriver": 34,
     "supervision/port.py:ActorPort": 18,

@@ -1,4 +1,4 @@
-"""Keeps the node's certificates, and tells those who use them when one has changed.
+"""The certificate manager: keeps the node's certificates, and tells their users when one has changed.
 
 The serving pair is the operator's, self-signed, or (serverTLSBootstrap) signed by the cluster; the client certificate
 comes with the kubeconfig, or by bootstrap, and is rotated. Standalone there is no client certificate.
@@ -17,8 +17,9 @@ from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, MetricsSnapshot
 
+from .clocks import Clocks
 from .file_stamp import file_stamp
-from .local_serving import OwnServing
+from .local_serving import LocalServing
 from .messages import GetServingCertificate, NodeAddresses, ServingCertificate
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from .signed_serving import SignedServing
 
 CHECK_SECONDS = 10.0
-"""How often the files are looked at, as the reference does."""
-JUDGE_SECONDS = 24 * 3600.0
-"""How often an unchanged pair is judged again: a self-signed one is renewed before it ends."""
+"""How often the files are looked at, as in the reference."""
+CHECK_PAIR_SECONDS = 24 * 3600.0
+"""How often an unchanged pair is checked again: a self-signed one is renewed before it ends."""
 VERSIONS = 1_000_000
 SERVERS = (NODE_SERVER,)
 SERVER_TTL = "kubelet_certificate_manager_server_ttl_seconds"
@@ -39,16 +40,16 @@ class CertManager(Actor):
 
     feeders = (HEARTBEAT_CLIENT,)
 
-    def __init__(self, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
-        self._wall = wall
+        self._clocks = Clocks(wall, monotonic)
         self._version = 0
         self._stamps: tuple[object, ...] = ()
-        self._judged = 0.0
-        self.client: ClientCertificate | None = None
+        self._checked = 0.0
+        self._client: ClientCertificate | None = None
         """None: standalone."""
         self._signed: SignedServing | None = None
-        self._own: OwnServing | None = None
+        self._local: LocalServing | None = None
 
     @property
     def agent(self) -> Agent:
@@ -58,24 +59,27 @@ class CertManager(Actor):
         if not self.agent.standalone:
             self._join()
         if self._signed is None:
-            self._own = OwnServing(self, self.agent, self._wall)
+            self._local = LocalServing(self, self.agent, self._clocks)
         self.start_task(self._look(), "look")
         self.every(CHECK_SECONDS, self._look)
 
     def _join(self) -> None:
-        """What it takes to be one of a cluster: not imported otherwise."""
+        """The parts that only a node of a cluster needs: not imported otherwise."""
         from .client_certificate import ClientCertificate
 
-        client = self.client = ClientCertificate(self, self.agent, self._wall)
+        client = self._client = ClientCertificate(self, self.agent, self._clocks, self._access_changed)
         if self.agent.config.serverTLSBootstrap:
             from .signed_serving import SignedServing
 
-            signed = self._signed = SignedServing(self, self.agent, lambda: client.access, self._see_files, self._wall)
-            client.changed = signed.pursuit.wake
+            self._signed = SignedServing(self, self.agent, lambda: client.access, self._see_files, self._clocks)
+
+    def _access_changed(self) -> None:
+        if self._signed is not None:
+            self._signed.wake()
 
     async def on_hello(self, name: ActorName) -> None:
-        if self.client is not None:
-            self.client.hello(name)
+        if self._client is not None:
+            self._client.greet(name)
         if name in SERVERS and self._version:
             self.tell(name, self._current())
 
@@ -86,7 +90,7 @@ class CertManager(Actor):
     @on(NodeAddresses)
     def on_addresses(self, message: NodeAddresses, sender: Address) -> None:
         if self._signed is not None:
-            self._signed.addressed(message)
+            self._signed.update_addresses(message)
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:
@@ -94,46 +98,46 @@ class CertManager(Actor):
         return self.metrics.snapshot(self.name, self.incarnation)
 
     def _measure(self) -> None:
-        if self.client is not None:
-            self.client.measure()
-        serving = self._signed or self._own
+        if self._client is not None:
+            self._client.measure()
+        serving = self._signed or self._local
         if serving is not None and serving.certificate is not None:
-            self.metrics.gauge(SERVER_TTL, serving.certificate.not_after - self._wall())
+            self.metrics.gauge(SERVER_TTL, serving.certificate.not_after - self._clocks.wall())
 
     async def _look(self) -> None:
-        if self.client is not None:
-            await self.client.look()
+        if self._client is not None:
+            await self._client.look()
         if self._signed is not None:
             if self._signed.settle():
                 self._see_files()
-        elif self._own is not None:
-            await self._look_at_own(self._own)
+        elif self._local is not None:
+            await self._look_at_local(self._local)
 
     # -- serving ----------------------------------------------------------------------------------------------------
-    async def _look_at_own(self, own: OwnServing) -> None:
-        """See whether a file changed; make, keep or complain of the pair; tell the servers."""
+    async def _look_at_local(self, local: LocalServing) -> None:
+        """See whether a file has changed, keep or make the pair, and tell the servers."""
         now = time.monotonic()
-        settled = self._version or own.complains
-        if settled and self._stamp() == self._stamps and now - self._judged < JUDGE_SECONDS:
+        settled = self._version or local.failed
+        if settled and self._stamp() == self._stamps and now - self._checked < CHECK_PAIR_SECONDS:
             return
-        self._judged = now
-        if await own.settle():
+        self._checked = now
+        if await local.settle():
             self._see_files()
         else:
             self._stamps = self._stamp()
 
     def _see_files(self) -> None:
-        """The pair can be used: tell the servers, unless they know these files."""
+        """The pair is usable: tell the servers, unless they know these files."""
         before, self._stamps = self._stamps, self._stamp()
         if self._version and before == self._stamps:
             return
-        # those of an incarnation before are others
+        # a version of an earlier incarnation is never used again
         self._version = max(self._version, (self.incarnation - 1) * VERSIONS) + 1
         for server in SERVERS:
             self.tell(server, self._current())
 
     def _current(self) -> ServingCertificate:
-        serving = self._signed or self._own
+        serving = self._signed or self._local
         cert_file, key_file = serving.files if serving is not None else ("", "")
         ca = self.agent.config.authentication.x509.clientCAFile
         return ServingCertificate(cert_file, key_file, ca, self._version)

@@ -1,7 +1,7 @@
-"""Where signed pairs are kept: <prefix>-<time>.pem, certificate and key in one file, and the link <prefix>-current.pem.
+"""The store of signed pairs: <prefix>-<time>.pem, certificate and key in one file, and a link, <prefix>-current.pem.
 
-The layout is that of the reference, so each can go on with what the other left. A file is written whole or not at all,
-and the link is swapped by rename: whoever reads it, at any moment, finds a pair.
+The layout is the reference's: either agent can use the files of the other. A file is written whole or not at all, and
+the link is replaced by rename: a reader finds a pair at any moment.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .certificate import BadCertificate, Certificate, read
 from .file_stamp import file_stamp
 
 KEPT: Final = 3
-"""Files, that of the link among them; older ones are removed."""
+"""How many files stay, the current one among them; older ones are removed."""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Store(msgspec.Struct, frozen=True):
 
     @property
     def key_path(self) -> str:
-        """The key of a request under way."""
+        """The key of a pending request."""
         return f"{self.directory}/{self.prefix}.key.tmp"
 
     @property
@@ -52,12 +52,12 @@ class Store(msgspec.Struct, frozen=True):
         return os.path.exists(self.key_path)
 
     def seconds_left(self, now: float) -> float:
-        """Until the current certificate ends; less than 0 when there is none."""
+        """Seconds until the current certificate ends; less than 0 when there is none."""
         pair = _pair_or_none(self.current_path)
         return pair.certificate.not_after - now if pair is not None else -1.0
 
     def repaired(self, now: float) -> Pair | None:
-        """The current pair; where its file is unusable or has ended, the link is set to the newest one that is neither.
+        """The current pair. If it is unusable or has ended, the link is set to the newest pair that is neither.
 
         None: there is none. Raises OSError when the link cannot be set.
         """
@@ -106,7 +106,7 @@ class Followed:
 
 
 def install(directory: str, prefix: str, certificate: bytes) -> None:
-    """Put the certificate (PEM) that came, with the key that waits for it, in the store, and make them current.
+    """Put a certificate (PEM) and the key of its request in the store, and make them current.
 
     Run in a disposable process. Raises OSError, BadCertificate when the key is not that of the certificate.
     """
@@ -116,7 +116,7 @@ def install(directory: str, prefix: str, certificate: bytes) -> None:
 
 
 def keep_given(directory: str, prefix: str, config: str) -> None:
-    """Put the pair that the kubeconfig came with in the store, and make it current.
+    """Put the pair that is in the kubeconfig in the store, and make it current.
 
     Run in a disposable process. Raises OSError, KubeconfigError, BadCertificate.
     """
@@ -126,7 +126,7 @@ def keep_given(directory: str, prefix: str, config: str) -> None:
 
 
 def _put(store: Store, certificate: bytes, key: bytes) -> None:
-    """A new file of the two, current from now on. Raises OSError, BadCertificate."""
+    """Write both to a new file and make it current. Raises OSError, BadCertificate."""
     directory, prefix = store.directory, store.prefix
     name = f"{prefix}-{time.strftime('%Y-%m-%d-%H-%M-%S', time.gmtime())}.pem"
     path = f"{directory}/{name}"
@@ -145,7 +145,7 @@ def _put(store: Store, certificate: bytes, key: bytes) -> None:
 
 
 def write_file(path: str, text: str) -> None:
-    """A kubeconfig, for its owner only. Run in a disposable process. Raises OSError."""
+    """Write a kubeconfig, readable for its owner only. Run in a disposable process. Raises OSError."""
     write_private(Path(path), text.encode())
 
 
@@ -161,7 +161,7 @@ def load_pair(cert_file: str, key_file: str) -> Pair:
 
 
 def look_at_pair(cert_file: str, key_file: str) -> dict[str, Any]:
-    """For a disposable process: the fields of Certificate. Raises OSError, BadCertificate."""
+    """The fields of Certificate, for the caller of a disposable process. Raises OSError, BadCertificate."""
     found: dict[str, Any] = msgspec.to_builtins(load_pair(cert_file, key_file).certificate)
     return found
 

@@ -1,4 +1,4 @@
-"""Reading a kubeconfig for what its client certificate is worth, again only when one of its files has changed."""
+"""A kubeconfig and its client certificate, read again only when one of its files has changed."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class ConfigFile:
 
     @property
     def stamps(self) -> tuple[object, ...]:
-        """Changes when a file that it consists of does."""
+        """Changes when one of the kubeconfig's files does."""
         return self._stamps
 
     def read(self) -> Reading:
-        """As the files are now. What could not be used is read anew each time: the file it lacks may be another."""
+        """As the files are now. An unusable kubeconfig is read each time: the file that it lacks may be any."""
         known = self._reading
         if known is None or known.access is None or self._stamps_now(known) != self._stamps:
             known = self._reading = _read(self._path)

@@ -1,8 +1,8 @@
-"""What is to be done for the node's client certificate, by the state of the files. Pure: one table.
+"""The next action for the node's client certificate, by the state of the files. Pure: one table.
 
 The rules are the reference's (kubernetes.io, "TLS bootstrapping"): a kubeconfig that works wins; one that does not is
-replaced by means of the bootstrap kubeconfig, if there is one. Beyond it: a kubeconfig that has other credentials than
-a certificate is the operator's affair, and a usable pair in the store is taken before another one is asked for.
+replaced by means of the bootstrap kubeconfig, if there is one. Two rules are our own: a kubeconfig with other means
+than a certificate is left to the operator, and a usable pair in the store is used before another one is requested.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ ORGANIZATION: Final = "system:nodes"
 
 
 class Config(StrEnum):
-    """What the kubeconfig comes to."""
+    """The state of the kubeconfig."""
 
     ABSENT = "absent"
     BROKEN = "broken"
-    """Or it names a certificate that is not there or cannot be read."""
+    """It cannot be read, or it names a certificate that is missing or cannot be read."""
     ENDED = "ended"
     """Its certificate has ended."""
     GOOD = "good"
@@ -33,7 +33,7 @@ class Config(StrEnum):
 
 
 class Bootstrap(StrEnum):
-    """What the bootstrap kubeconfig comes to."""
+    """The state of the bootstrap kubeconfig."""
 
     ABSENT = "absent"
     """Not given, or not there (kubeadm removes it after the join)."""
@@ -43,17 +43,17 @@ class Bootstrap(StrEnum):
 
 class Action(StrEnum):
     USE = "use"
-    """The kubeconfig as it is."""
+    """Use the kubeconfig as it is."""
     ADOPT = "adopt"
-    """The kubeconfig, with the store's pair in place of its own."""
+    """Use the kubeconfig, with the store's pair in place of its own."""
     WRITE = "write"
     """Write a kubeconfig that names the store's pair."""
     BOOTSTRAP = "bootstrap"
-    """Ask for a certificate with the bootstrap credentials."""
+    """Request a certificate with the bootstrap credentials."""
     ENDED = "ended"
-    """Its certificate has ended and there is no other way; the server is to say whether it takes it still."""
+    """The certificate has ended and there is no other. Use it: the server decides whether it still accepts it."""
     WAIT = "wait"
-    """Nothing can be done until somebody puts a file there."""
+    """Wait until somebody provides a file."""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -62,9 +62,9 @@ class Facts(msgspec.Struct, frozen=True):
     stored: bool
     """There is a pair of this node in the store, and it has not ended."""
     newer: bool = False
-    """It ends later than that of the kubeconfig."""
+    """The store's certificate ends later than the kubeconfig's."""
     fresh: bool = False
-    """The kubeconfig was written a moment ago, and perhaps not to its end yet."""
+    """The kubeconfig was written a moment ago, and may not be complete yet."""
 
 
 def decide(facts: Facts) -> Action:
@@ -94,21 +94,21 @@ def is_of_node(certificate: Certificate, node_name: str) -> bool:
 
 
 def to_rotate(certificate: Certificate | None, node_name: str, now: float, *, wanted: bool) -> bool:
-    """Whether the certificate in use is to be replaced by one that its own credentials ask for."""
+    """Whether the certificate in use is due for rotation, by its own credentials."""
     if certificate is None or not wanted or not is_of_node(certificate, node_name):
         return False
     return is_due(certificate, now)
 
 
 def to_keep(facts: Facts, certificate: Certificate | None, node_name: str) -> bool:
-    """Whether the pair of the kubeconfig is to be put in a store that has none, as the reference does: kubeadm looks
-    for it there, and names it in the kubeconfig of a control plane that it has just made."""
+    """Whether the kubeconfig's pair is put in a store that has none, as in the reference: kubeadm looks for it there,
+    and names it in the kubeconfig of a new control plane."""
     good = facts.config is Config.GOOD and not facts.stored
     return good and certificate is not None and is_of_node(certificate, node_name)
 
 
 def config_of(certificate: Certificate | None, now: float) -> Config:
-    """Of a kubeconfig that could be read, by its certificate (None: it has other credentials)."""
+    """The state of a readable kubeconfig, by its certificate (None: it has other credentials)."""
     if certificate is None:
         return Config.OTHER
     return Config.ENDED if ended(certificate, now) else Config.GOOD

@@ -1,4 +1,4 @@
-"""Files that hold keys: how it is seen that one has changed."""
+"""The stamp of a file, by which a change of it is noticed."""
 
 from __future__ import annotations
 

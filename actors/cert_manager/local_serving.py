@@ -1,10 +1,8 @@
-"""The serving pair of a node whose cluster does not sign it: the operator's files, or a self-signed pair."""
+"""A serving pair that the cluster does not sign: the operator's files, or a self-signed pair."""
 
 from __future__ import annotations
 
 import socket
-import time
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -13,49 +11,51 @@ from actors.shared.config.agent import Agent
 from supervision.actor import Actor, DisposableError
 
 from .certificate import Certificate
+from .clocks import Clocks
 from .rotation import ended
-from .serving_plan import Verdict, judge, subject_names
+from .serving_plan import Verdict, check, subject_names
 
 WORK_SECONDS: Final = 20.0
 
 
-class OwnServing:
-    """Brings about a usable pair in the files that the configuration names."""
+class LocalServing:
+    """Sees to a usable pair in the files that the configuration names."""
 
-    def __init__(self, actor: Actor, agent: Agent, wall: Callable[[], float] = time.time) -> None:
-        self._actor, self._agent, self._wall = actor, agent, wall
+    def __init__(self, actor: Actor, agent: Agent, clocks: Clocks) -> None:
+        self._actor, self._agent, self._clocks = actor, agent, clocks
         self.files = (agent.serving_cert_file, agent.serving_key_file)
         self.certificate: Certificate | None = None
-        self._complaint = ""
+        self._problem = ""
 
     async def settle(self) -> bool:
-        """Make, keep, or complain. False: there is none that can be used (said once; tried again at the next look)."""
+        """Keep or make the pair. False: there is no usable one, which is logged once, and tried at the next look."""
         agent, (pair, reason) = self._agent, await self._load()
         names = subject_names(agent.node_name, agent.node_ip, _addresses())
-        verdict = judge(pair, given=agent.serving_cert_given, wanted=names, now=self._wall())
+        verdict = check(pair, given=agent.serving_cert_given, wanted=names, now=self._clocks.wall())
         if verdict is Verdict.BROKEN:
-            return self._complain(f"{self.files[0]}, {self.files[1]}: {reason}")
+            return self._fail(f"{self.files[0]}, {self.files[1]}: {reason}")
         if verdict is Verdict.MAKE:
             order = {"cert_file": self.files[0], "key_file": self.files[1], "host": agent.node_name, "names": names}
             try:
                 await self._actor.disposable("actors.cert_manager.self_signed:create", order, deadline=WORK_SECONDS)
             except DisposableError as error:
-                return self._complain(f"cannot make a serving certificate in {agent.cert_dir}: {error}")
+                return self._fail(f"cannot make a serving certificate in {agent.cert_dir}: {error}")
             self._actor.log.info("made a self-signed serving certificate in %s", agent.cert_dir)
             pair, reason = await self._load()
-        self.certificate, self._complaint = pair, ""
-        if pair is not None and ended(pair, self._wall()):
+        self.certificate, self._problem = pair, ""
+        if pair is not None and ended(pair, self._clocks.wall()):
             self._actor.log.warning(
                 "%s: the serving certificate has ended: clients that check it refuse it", self.files[0]
             )
         return True
 
     @property
-    def complains(self) -> bool:
-        return bool(self._complaint)
+    def failed(self) -> bool:
+        """There was no usable pair when it was looked for last."""
+        return bool(self._problem)
 
     async def _load(self) -> tuple[Certificate | None, str]:
-        """In a process of its own: what OpenSSL makes for a first look at a key would stay with this one."""
+        """In a disposable process: the memory that OpenSSL takes for a first look at a key would stay in this one."""
         order = {"cert_file": self.files[0], "key_file": self.files[1]}
         try:
             found = await self._actor.disposable(
@@ -65,10 +65,10 @@ class OwnServing:
             return None, error.text
         return msgspec.convert(found, Certificate), ""
 
-    def _complain(self, text: str) -> bool:
-        if text != self._complaint:
+    def _fail(self, text: str) -> bool:
+        if text != self._problem:
             self._actor.log.error("%s", text)
-        self._complaint = text
+        self._problem = text
         return False
 
 

@@ -1,4 +1,4 @@
-"""What the certificate manager is asked, and what it tells the servers."""
+"""Messages to the certificate manager, and its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class GetServingCertificate(Message, frozen=True):
 
 
 class ServingCertificate(Message, frozen=True):
-    """Answer, and sent to the servers when any of the files changed (`version` counts up). Paths of PEM files."""
+    """Answer, and sent to the servers when a file has changed (`version` increases). Paths of PEM files."""
 
     cert_file: str
     key_file: str
@@ -26,8 +26,8 @@ class ServingCertificate(Message, frozen=True):
 
 
 class NodeAddresses(Message, frozen=True):
-    """From heartbeat_client, on change and on Hello: the addresses of the node object, which a serving certificate
-    signed by the cluster is to name."""
+    """From heartbeat_client, on change and on Hello: the addresses of the node object, for the serving
+    certificate that the cluster signs."""
 
     ips: list[str]
     names: list[str]

@@ -1,7 +1,7 @@
 """A self-signed serving pair, for a node whose cluster does not sign one: a CA of its own and a leaf, one year.
 
-Run in a disposable process: the cryptography library stays out of the actor, and making keys off its loop. As the
-reference: valid from one hour ago (clocks differ), the leaf followed by its CA in one file, key ECDSA P-256.
+Runs in a disposable process, which keeps the cryptography library out of the actor, and key making off its loop. As in
+the reference: valid from one hour ago (clocks differ), the leaf followed by its CA in one file, key ECDSA P-256.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a serving pair can be used, or another must be made or asked for. Pure."""
+"""Whether a serving pair is kept, or another one is made or requested. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Verdict(StrEnum):
     """The operator's own pair is not usable: it is never replaced by one of ours."""
 
 
-def judge(pair: Certificate | None, *, given: bool, wanted: Iterable[str], now: float) -> Verdict:
+def check(pair: Certificate | None, *, given: bool, wanted: Iterable[str], now: float) -> Verdict:
     """`pair` is None when it is not there or cannot be used; `given`: the files are the operator's."""
     if given:
         return Verdict.BROKEN if pair is None else Verdict.KEEP
@@ -36,7 +36,7 @@ def subject_names(node_name: str, node_ip: str, addresses: Iterable[str]) -> lis
 
 
 def names_to_sign(ips: Iterable[str], names: Iterable[str], *, dns_only: bool) -> tuple[str, ...]:
-    """What a signed serving certificate is to name, in an order of its own. Empty: too little is known to ask for one.
+    """The names and addresses to request in a signed serving certificate, sorted. Empty: too little is known.
 
     A host name may be an address. Names alone are enough with `dns_only` (gate AllowDNSOnlyNodeCSR).
     """
@@ -46,7 +46,7 @@ def names_to_sign(ips: Iterable[str], names: Iterable[str], *, dns_only: bool) -
 
 
 def to_request(pair: Certificate | None, user: str, wanted: Iterable[str], now: float) -> bool:
-    """Whether a signed serving certificate is to be asked for, being asked to name all that is wanted."""
+    """Whether a signed serving certificate that has all the `wanted` names is to be requested."""
     if pair is None or pair.common_name != user or not set(wanted) <= pair.names:
         return True
     return is_due(pair, now)

@@ -1,8 +1,7 @@
-"""The serving pair that the cluster signs (serverTLSBootstrap): asked for by the node's addresses, and rotated."""
+"""The serving pair that the cluster signs (serverTLSBootstrap): requested for the node's addresses, and rotated."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -12,10 +11,12 @@ from supervision.actor import Actor
 
 from . import signing_request
 from .certificate import BadCertificate, Certificate
-from .certificate_request import Order, Pursuit
+from .certificate_requester import CertificateRequester
 from .certificate_store import Followed, Pair, Store, load_pair
 from .client_plan import ORGANIZATION, node_user
+from .clocks import Clocks
 from .messages import NodeAddresses
+from .request_attempt import RequestTemplate
 from .serving_plan import names_to_sign, to_request
 
 ERRORS: Final = "kubelet_server_expiration_renew_errors"
@@ -33,18 +34,19 @@ class SignedServing:
         agent: Agent,
         access: Callable[[], Access | None],
         changed: Callable[[], None],
-        wall: Callable[[], float] = time.time,
+        clocks: Clocks,
     ) -> None:
-        self._actor, self._agent, self._access, self._changed, self._wall = actor, agent, access, changed, wall
-        self.store = Store(agent.cert_dir, "kubelet-server")
-        self._followed = Followed(self.store)
+        self._actor, self._agent, self._access, self._changed, self._clocks = actor, agent, access, changed, clocks
+        self._store = Store(agent.cert_dir, "kubelet-server")
+        self._followed = Followed(self._store)
         self._user = node_user(agent.node_name)
         self._addresses: NodeAddresses | None = None
-        self._said_waiting = False
+        self._reported = False
         self.pair: Pair | None = None
-        self.pursuit = Pursuit(actor, "serving certificate", self._wanted, self._installed)
-        self.pursuit.wall = wall
-        self.pursuit.failed = lambda: actor.metrics.count(ERRORS)
+        title = "serving certificate"
+        self._requester = CertificateRequester(
+            actor, title, self._template, self._installed, lambda: actor.metrics.count(ERRORS), clocks
+        )
 
     @property
     def files(self) -> tuple[str, str]:
@@ -55,25 +57,29 @@ class SignedServing:
     def certificate(self) -> Certificate | None:
         return self.pair.certificate if self.pair is not None else None
 
+    def wake(self) -> None:
+        """There may be something to request now."""
+        self._requester.wake()
+
     def settle(self) -> bool:
-        """See what is in the store, and ask for what is wanting. Whether there is a pair to serve with."""
+        """Read the store, and request what is missing. Whether there is a pair to serve with."""
         self.pair = self._stored() or self._given()
-        if self.pair is None and not self._said_waiting:
-            self._said_waiting = True
+        if self.pair is None and not self._reported:
+            self._reported = True
             self._actor.log.info("serverTLSBootstrap: the node server opens when the cluster has signed a certificate")
-        self.pursuit.wake()
+        self.wake()
         return self.pair is not None
 
-    def addressed(self, addresses: NodeAddresses) -> None:
-        """These are the node's addresses by now."""
+    def update_addresses(self, addresses: NodeAddresses) -> None:
+        """The node's addresses have changed."""
         self._addresses = addresses
-        self.pursuit.wake()
+        self.wake()
 
     def _stored(self) -> Pair | None:
         try:
-            return self._followed.pair(self._wall())
+            return self._followed.pair(self._clocks.wall())
         except OSError as error:
-            self._actor.log.error("%s: %s", self.store.current_path, error)
+            self._actor.log.error("%s: %s", self._store.current_path, error)
             return None
 
     def _given(self) -> Pair | None:
@@ -86,15 +92,15 @@ class SignedServing:
         except (OSError, BadCertificate):
             return None
 
-    def _wanted(self) -> Order | None:
+    def _template(self) -> RequestTemplate | None:
         access, known = self._access(), self._addresses
         if access is None or known is None:
             return None
         names = names_to_sign(known.ips, known.names, dns_only=self._agent.gate("AllowDNSOnlyNodeCSR"))
-        if not names or not to_request(self.certificate, self._user, names, self._wall()):
+        if not names or not to_request(self.certificate, self._user, names, self._clocks.wall()):
             return None
-        return Order(
-            store=self.store,
+        return RequestTemplate(
+            store=self._store,
             signer=signing_request.SERVING_SIGNER,
             usages=("digital signature", "server auth"),
             user=self._user,
@@ -103,9 +109,9 @@ class SignedServing:
             access=access,
         )
 
-    async def _installed(self, order: Order) -> None:
+    async def _installed(self) -> None:
         before = self.certificate
         if before is not None:
-            self._actor.metrics.observe(ROTATION, self._wall() - before.not_before, AGES)
+            self._actor.metrics.observe(ROTATION, self._clocks.wall() - before.not_before, AGES)
         self.pair = self._stored()
         self._changed()

@@ -1,4 +1,4 @@
-"""Private keys and the requests that they sign. Run in a disposable process, as the cryptography library is heavy and a
+"""Private keys and the requests that they sign. Runs in a disposable process: the cryptography library is large, and a
 key that the actor never reads cannot leak from it.
 """
 
@@ -18,8 +18,8 @@ def request(
 ) -> dict[str, Any]:
     """A signing request for `user` of `group` with these names and addresses, signed by the key in `key_file`.
 
-    The key is made when there is none that can be used, and is kept until its certificate is there: so whoever was
-    killed in between makes the request of the same name again. A key that the pair `in_use` has is never taken again.
+    A key is made when there is no usable one, and is kept until its certificate is installed: a process that replaces
+    one that was killed meanwhile makes the request of the same name. The key of the pair `in_use` is never used again.
     Returns `name` (digest of all that it asks for), `request` (PEM), `usages`. Raises OSError.
     """
     from cryptography import x509
@@ -50,7 +50,7 @@ def request(
 
 
 def _key(path: Path, in_use: Path) -> Any:
-    """That of the file, or a new ECDSA P-256 key, which is put there."""
+    """The key of the file, or a new ECDSA P-256 key, which is written to it."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -64,7 +64,7 @@ def _key(path: Path, in_use: Path) -> Any:
 
 
 def _load(path: Path) -> Any:
-    """The EC or RSA key in the file; None when there is none that can be used (half-written, another kind)."""
+    """The EC or RSA key in the file; None when there is no usable one (half-written, another kind)."""
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec, rsa

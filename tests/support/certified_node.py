@@ -64,7 +64,9 @@ class Node:
             standalone=False,
             config=KubeletConfiguration(rotateCertificates=rotate, **config),
         )
-        return Harness(CertManager, name="cert_manager", context=context, arguments={"wall": self.wall})
+        clocks = {"wall": self.wall, "monotonic": lambda: harness.clock()}
+        harness = Harness(CertManager, name="cert_manager", context=context, arguments=clocks)
+        return harness
 
     async def pass_time(self, harness: Harness, seconds: float) -> None:
         """Both clocks go on."""

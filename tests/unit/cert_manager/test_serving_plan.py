@@ -9,7 +9,7 @@ from actors.cert_manager.certificate import Certificate
 from actors.cert_manager.serving_plan import (
     RENEW_BEFORE_SECONDS,
     Verdict,
-    judge,
+    check,
     names_to_sign,
     subject_names,
     to_request,
@@ -44,7 +44,7 @@ def but(**changes):
     ],
 )
 def test_a_pair_is_kept_made_or_called_broken(pair, given, wanted, verdict):
-    assert judge(pair, given=given, wanted=wanted, now=NOW) is verdict
+    assert check(pair, given=given, wanted=wanted, now=NOW) is verdict
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""Has one certificate signed, attempt by attempt, until it is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from supervision.actor import Actor, Timer
+
+from .clocks import Clocks
+from .request_attempt import AttemptFailed, Pending, RequestAttempts, RequestTemplate
+from .request_retries import Failures, Trouble, Waiting, useful_pause
+
+Template = Callable[[], "RequestTemplate | None"]
+Installed = Callable[[], Awaitable[None]]
+Failed = Callable[[], None]
+
+
+class CertificateRequester:
+    """`template` says what is to be requested now, None for nothing; it is called before each attempt. `installed` is
+    called after each success, `failed` after each failure. `title` names the certificate in the log."""
+
+    def __init__(
+        self, actor: Actor, title: str, template: Template, installed: Installed, failed: Failed, clocks: Clocks
+    ) -> None:
+        self._actor, self._title, self._clocks = actor, title, clocks
+        self._template, self._installed, self._failed = template, installed, failed
+        self._attempts = RequestAttempts(actor)
+        self._current: RequestTemplate | None = None
+        """What the attempt or the pause under way is for."""
+        self._task: asyncio.Task[Any] | None = None
+        self._timer: Timer | None = None
+        self._failures, self._waiting, self._reported = Failures(), Waiting(), ""
+
+    def wake(self) -> None:
+        """Something may be to be requested. An attempt or a pause for the same goes on; one for another is dropped."""
+        template = self._template()
+        if template != self._current:
+            self._drop()
+        if self._task is None and self._timer is None and template is not None:
+            self._current = template
+            self._task = self._actor.start_task(self._run(template), self._title)
+
+    def retry_now(self) -> None:
+        """Something has changed that may help: end the pause."""
+        self._end_pause()
+        self.wake()
+
+    def _drop(self) -> None:
+        self._end_pause()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    def _end_pause(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _run(self, template: RequestTemplate) -> None:
+        pause = await self._attempt(template)
+        self._task = None
+        if pause:
+            self._timer = self._actor.after(pause, self.retry_now)
+
+    async def _attempt(self, template: RequestTemplate) -> float:
+        """One attempt. Returns the seconds until the next one, 0 when none is needed."""
+        try:
+            pending = await self._attempts.attempt(template)
+        except AttemptFailed as failed:
+            return self._after_failure(failed)
+        if pending is not None:
+            return self._after_pending(pending)
+        self._actor.log.info("%s: signed and installed, %s", self._title, template.store.current_path)
+        self._waiting, self._reported = Waiting(), ""
+        await self._installed()
+        return self._after_success(template)
+
+    def _after_failure(self, failed: AttemptFailed) -> float:
+        self._failures = self._failures.after(failed.trouble)
+        pause = self._failures.pause(random.random, failed.retry_after)
+        if failed.text != self._reported:
+            self._actor.log.error("%s: %s; the next attempt is in %.0f s", self._title, failed.text, pause)
+        self._reported = failed.text
+        self._failed()
+        return pause
+
+    def _after_pending(self, pending: Pending) -> float:
+        self._waiting, report = self._waiting.again(self._clocks.monotonic(), new=pending.new)
+        if report:
+            write = self._actor.log.info if report == "info" else self._actor.log.warning
+            text = "%s: request %s is pending; to approve it: kubectl certificate approve %s"
+            write(text, self._title, pending.name, pending.name)
+        return self._waiting.pause
+
+    def _after_success(self, template: RequestTemplate) -> float:
+        """0 when the certificate is what was wanted; else a pause, as the next one may be no better."""
+        if self._template() is None:
+            self._failures = Failures()
+            return 0.0
+        self._failures = self._failures.after(Trouble.REFUSED)
+        left = template.store.seconds_left(self._clocks.wall())
+        pause = useful_pause(self._failures.pause(random.random), left)
+        self._actor.log.warning(
+            "%s: the signed one (for %s, %.0f s left by this host's clock) is due for rotation already; the next "
+            "request is in %.0f s",
+            self._title,
+            ", ".join((template.user, *template.names)),
+            left,
+            pause,
+        )
+        return pause

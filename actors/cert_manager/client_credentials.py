@@ -1,0 +1,44 @@
+"""Tells the API server's clients which credentials to use, when these have changed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLIENT, CredentialsChanged
+from supervision.actor import Actor
+from supervision.addresses import ActorName
+
+from .client_plan import Action
+from .client_state import ClientState
+
+CLIENTS: Final = (KUBE_CLIENT, HEARTBEAT_CLIENT, EVENT_CLIENT)
+
+
+class ClientCredentials:
+    """What the clients were told last."""
+
+    def __init__(self, actor: Actor, kubeconfig: str) -> None:
+        self._actor, self._kubeconfig = actor, kubeconfig
+        self._identity: tuple[object, ...] = ()
+        self._message: CredentialsChanged | None = None
+
+    def publish(self, state: ClientState) -> bool:
+        """Whether the credentials are others than before."""
+        if state.access is None:
+            return False
+        fingerprint = state.certificate.fingerprint if state.certificate is not None else ""
+        identity = (state.stamps, state.access.cert_file, fingerprint)
+        if identity == self._identity:
+            return False
+        self._identity = identity
+        version = self._message.version + 1 if self._message is not None else 1
+        path = state.access.cert_file if state.action is Action.ADOPT else ""
+        self._message = CredentialsChanged(self._kubeconfig, version, path)
+        for client in CLIENTS:
+            self._actor.tell(client, self._message, deadline=60.0)
+        return True
+
+    def greet(self, name: ActorName) -> None:
+        """An actor has started: a client is told the credentials again."""
+        if name in CLIENTS and self._message is not None:
+            self._actor.tell(name, self._message)

@@ -1,0 +1,75 @@
+"""What is logged of the client certificate: problems once, and its validity when that changes."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import msgspec
+
+from actors.shared.config.agent import Agent
+
+from .certificate import Certificate
+from .client_plan import Action, is_of_node
+from .client_state import ClientState
+from .rotation import due_at, is_due
+
+
+def problem_of(state: ClientState, agent: Agent) -> str | None:
+    """Why there is no client certificate; '' when there is one, None when it is too early to say. Pure."""
+    if state.store_problem:
+        return state.store_problem
+    if state.action is Action.WAIT:
+        text = f"no credentials for the API server: {state.config_problem}; {state.bootstrap_problem}"
+        return None if state.fresh else text
+    if state.action is Action.ENDED and state.certificate is not None:
+        return (
+            f"the client certificate of {agent.kubeconfig} ended at {_time(state.certificate.not_after)}, and "
+            f"{state.bootstrap_problem}: put a kubeconfig with a new one there"
+        )
+    return "" if state.action in (Action.USE, Action.ADOPT) else None
+
+
+class _Validity(msgspec.Struct, frozen=True):
+    """What was logged of a certificate last."""
+
+    fingerprint: str = ""
+    due: bool = False
+
+
+class ClientReport:
+    """Logs what has changed since it was logged last."""
+
+    def __init__(self, log: logging.Logger, agent: Agent) -> None:
+        self._log, self._agent = log, agent
+        self._problem = ""
+        self._validity = _Validity()
+
+    def problem(self, text: str | None) -> None:
+        """None changes nothing; '' is the end of the problem."""
+        if text is None:
+            return
+        if text and text != self._problem:
+            self._log.error("%s", text)
+        self._problem = text
+
+    def validity(self, certificate: Certificate | None, now: float) -> None:
+        """Until when the certificate is valid: when it is first used, and when it is due for rotation."""
+        if certificate is None:
+            return
+        validity = _Validity(certificate.fingerprint, is_due(certificate, now))
+        if validity == self._validity:
+            return
+        self._validity = validity
+        user, end = certificate.common_name, _time(certificate.not_after)
+        if self._agent.config.rotateCertificates and is_of_node(certificate, self._agent.node_name):
+            text = "client certificate of %s, valid until %s, rotated from %s"
+            self._log.info(text, user, end, _time(due_at(certificate)))
+        elif validity.due:
+            self._log.warning("client certificate of %s ends at %s, and is not rotated (rotateCertificates)", user, end)
+        else:
+            self._log.info("client certificate of %s, valid until %s, not rotated", user, end)
+
+
+def _time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
