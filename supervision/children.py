@@ -40,8 +40,8 @@ class Event(enum.Enum):
     """Its process ended in any other way."""
     STOPPED = "stopped"
     """Its process ended because somebody ordered it."""
-    RENEWED = "renewed"
-    """Its process ended because somebody wants another in its place."""
+    RESTARTING = "restarting"
+    """Its process ended for a rolling restart: another one is to take its place."""
     DUE = "due"
     """The time it was given is over."""
 

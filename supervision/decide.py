@@ -69,8 +69,8 @@ def _kind(event: Started | Exited) -> Event:
         return Event.STARTED
     if event.cause in ("stopped", "fork_server"):
         return Event.STOPPED
-    if event.cause == "renewed":
-        return Event.RENEWED
+    if event.cause == "restarting":
+        return Event.RESTARTING
     return Event.ENDED if ended_orderly(event) else Event.FAILED
 
 
@@ -106,7 +106,7 @@ def _stopped(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family
     return family.replace(_change(child, phase=Phase.GONE)), []
 
 
-def _renewed(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
+def _restarting(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
     """No failure: nothing is counted, no group is taken along, and the next one comes at once."""
     if family.ending is not Ending.NO or child.doomed:
         return _failed(family, child, now, rng)
@@ -215,20 +215,20 @@ TRANSITIONS: dict[Phase, dict[Event, Rule]] = {
         Event.ENDED: _ended,
         Event.FAILED: _failed,
         Event.STOPPED: _stopped,
-        Event.RENEWED: _renewed,
+        Event.RESTARTING: _restarting,
         Event.DUE: _start_timed_out,
     },
     Phase.RUNNING: {
         Event.ENDED: _ended,
         Event.FAILED: _failed,
         Event.STOPPED: _stopped,
-        Event.RENEWED: _renewed,
+        Event.RESTARTING: _restarting,
     },
     Phase.STOPPING: {
         Event.ENDED: _ended,
         Event.FAILED: _failed,
         Event.STOPPED: _failed,
-        Event.RENEWED: _failed,
+        Event.RESTARTING: _failed,
         Event.DUE: _kill,
     },
     Phase.GONE: {},

@@ -23,7 +23,7 @@ EXIT_ESCALATED = 75
 """Exit code of a supervisor that gave up: its children were restarted too often."""
 
 Cause = Literal[
-    "exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "renewed", "parent", "fork_server"
+    "exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "restarting", "parent", "fork_server"
 ]
 
 
@@ -182,9 +182,12 @@ class Shutdown(Message, frozen=True):
     """Asks the fork server to stop the whole agent in order, as SIGTERM does; answered with Done when it has begun."""
 
 
-class Renew(Message, frozen=True):
-    """Asks the fork server to replace these actors in good order, as what they were started with has changed: each is
-    asked to end, and started again by its supervisor at once, which does not count as a failure. Answered with Done."""
+class RollingRestart(Message, frozen=True):
+    """Asks the fork server to restart these actors, because what they were started with has changed.
+
+    Each is asked to end, and its supervisor starts it again at once; that does not count as a failure. Answered with
+    Done.
+    """
 
     names: tuple[str, ...]
 

@@ -21,7 +21,7 @@ from actors.shared.config.sources.checkpoints import Store
 from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, Renew, Shutdown, Tree
+from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, RollingRestart, Shutdown, Tree
 from supervision.spec import SetPolicies
 
 from . import session, trial
@@ -242,7 +242,7 @@ class ConfigController(Actor):
         if not names:
             return
         try:
-            await self.ask(FORK_SERVER, Renew(names), Done, timeout=5.0)
+            await self.ask(FORK_SERVER, RollingRestart(names), Done, timeout=5.0)
         except AskError as error:
             self.log.warning("the restart of %s is ordered again: %s", ", ".join(names), error)
             self.after(RETRY_SECONDS, self._restart_readers)

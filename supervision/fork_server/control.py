@@ -13,7 +13,7 @@ from .. import logs
 from ..application import Application
 from ..faults import check
 from ..message import Message
-from ..protocol import ActorState, Done, GetTree, Inject, Renew, SetLogging, Shutdown, Tree
+from ..protocol import ActorState, Done, GetTree, Inject, RollingRestart, SetLogging, Shutdown, Tree
 from ..spec import SetPolicies
 from ..wire import Frame, WireError
 from .connection import Connection
@@ -63,8 +63,8 @@ class Control:
             return Done()
         if isinstance(question, Inject):
             return Done(self._inject(question))
-        if isinstance(question, Renew):
-            return Done(self._renew(question))
+        if isinstance(question, RollingRestart):
+            return Done(self._rolling_restart(question))
         if isinstance(question, SetPolicies):
             self._set_policies(question)
             return Done()
@@ -94,12 +94,12 @@ class Control:
             policy_file=self._application.policy_file,
         )
 
-    def _renew(self, order: Renew) -> str:
+    def _rolling_restart(self, order: RollingRestart) -> str:
         """What cannot be restarted, '' for nothing. A child that is down, or stopping, starts anew in any case."""
         children = {name: self._table.get(name) for name in order.names}
         for child in children.values():
             if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
-                self._processes.stop(child, child.policy.shutdown_seconds, "renewed")
+                self._processes.stop(child, child.policy.shutdown_seconds, "restarting")
         return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
 
     def _inject(self, order: Inject) -> str:

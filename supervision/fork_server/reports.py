@@ -10,7 +10,7 @@ from ..protocol import FORK_SERVER, Exited, Started
 from .table import Child, Table
 
 log = logging.getLogger(FORK_SERVER)
-_ORDERED = ("stopped", "renewed", "parent", "fork_server")
+_ORDERED = ("stopped", "restarting", "parent", "fork_server")
 
 
 def is_incident(child: Child, exited: Exited) -> bool:

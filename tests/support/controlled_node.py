@@ -11,7 +11,7 @@ from actors.shared.config.sources.checkpoints import State, Store
 from actors.shared.config.start.host import HostFacts
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from supervision.harness import Harness, VirtualClock
-from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, Renew, Tree
+from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, RollingRestart, Tree
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 
@@ -63,7 +63,7 @@ class Node:
             clock=self.clock,
         )
         harness.answer(GetTree, self.tree)
-        harness.answer(Renew, self.renew)
+        harness.answer(RollingRestart, self.renew)
         async with harness:
             yield harness
             if orderly:

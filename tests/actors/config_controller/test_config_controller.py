@@ -16,7 +16,7 @@ from actors.config_controller.messages import (
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, Renew, SetLogging, Shutdown
+from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, RollingRestart, SetLogging, Shutdown
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 
@@ -241,7 +241,7 @@ def test_the_next_incarnation_goes_on_with_the_configuration_in_force(node):
             clock=node.clock,
         )
         again.answer(GetTree, node.tree)
-        again.answer(Renew, node.renew)
+        again.answer(RollingRestart, node.renew)
         async with again:
             assert (await effective(again))["maxPods"] == 20
             node.write("maxPods: 21\noomScoreAdj: -1\n")

@@ -434,20 +434,20 @@ def test_whatever_fails_in_whatever_order_the_family_comes_to_rest(
         assert stop or world.family.ending is Ending.ESCALATED
 
 
-def test_one_that_is_renewed_is_started_again_at_once_and_nothing_is_counted() -> None:
+def test_a_rolling_restart_starts_the_child_again_at_once_and_counts_nothing() -> None:
     world = World(make(max_restarts=0, strategy="one_for_all")).begin()
     for incarnation in range(2, 8):
-        world.exit("b", 0, "renewed")
+        world.exit("b", 0, "restarting")
         assert world.incarnations == {"a": 1, "b": incarnation, "c": 1, "d": 1}
     assert world.family.ending is Ending.NO
 
 
-def test_a_temporary_one_is_renewed_as_well_and_none_is_while_the_family_ends() -> None:
+def test_a_rolling_restart_includes_temporary_children_and_starts_none_while_the_supervisor_ends() -> None:
     world = World(make(restart="temporary")).begin()
-    world.exit("b", SIGKILLED, "renewed")
+    world.exit("b", SIGKILLED, "restarting")
     assert world.incarnations["b"] == 2
     world.ignores_stop = {"a"}
     world.say(End())
-    world.exit("a", 0, "renewed")
+    world.exit("a", 0, "restarting")
     assert world.living == {}
     assert world.incarnations["a"] == 1

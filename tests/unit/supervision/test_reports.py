@@ -19,7 +19,7 @@ from supervision.spec import ChildSpec, Policy, Restart
         ("exit", 0, "permanent", True),
         ("exit", 0, "transient", False),
         ("stopped", 9, "permanent", False),
-        ("renewed", 0, "permanent", False),
+        ("restarting", 0, "permanent", False),
         ("parent", 9, "permanent", False),
         ("fork_server", 9, "permanent", False),
     ],

@@ -13,7 +13,7 @@ from supervision.status_page import StatusPage
     ("label", "kind"),
     [
         ("actors.pleg.messages.PodNetwork", "PodNetwork"),
-        ("Driver._renew", "_renew"),
+        ("Driver._restart", "_restart"),
         ("status of 0a1b-2c3d", "status"),
         ("probe default/web.example.com/main", "probe"),
         ("", ""),
