@@ -7,14 +7,13 @@ in the directory of the actors, from the first client on (`relay.py`).
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Final, cast
 
 from actors.shared.config.agent import Agent
+from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
 from .pod_resources.relay import Relay, listen
-from .pod_resources.token_bucket import TokenBucket
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -56,7 +55,7 @@ class PodResourcesServer(Actor):
         from .pod_resources.service import PodResources, serve
 
         path = f"{self._agent.run_dir}/{INNER_SOCKET}"
-        bucket = TokenBucket(CALLS_A_SECOND, BURST, time.monotonic)
+        bucket = TokenBucket(CALLS_A_SECOND, BURST)
         active_only = self._agent.gate("KubeletPodResourcesListUseActivePods")
         self._grpc = await serve(PodResources(self, bucket, active_only=active_only), path)
         self.log.info("first client of the pod resources API: gRPC is up")

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from actors.shared.api.limit import TokenBucket
+from actors.shared.token_bucket import TokenBucket
 
 Pull = Callable[[], Awaitable[str]]
 

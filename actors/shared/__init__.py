@@ -9,4 +9,5 @@
 | `tracing` | spans and their export |
 | `cri` | client of the container runtime |
 | `api` | client of the API server, kubeconfigs |
+| `token_bucket` | a limit of so many actions a second |
 """

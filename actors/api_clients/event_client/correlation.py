@@ -12,6 +12,8 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from actors.shared.token_bucket import TokenBucket
+
 CACHE: Final = 4096
 MOST_SIMILAR: Final = 10
 SIMILAR_SECONDS: Final = 600.0
@@ -73,11 +75,6 @@ class _Similar(msgspec.Struct):
     last: float
 
 
-class _Bucket(msgspec.Struct):
-    tokens: float
-    at: float
-
-
 class _Log(msgspec.Struct):
     name: str
     count: int
@@ -116,7 +113,7 @@ class Correlator:
     def __init__(self) -> None:
         self._similar: Recent[_Similar] = Recent()
         self._logs: Recent[_Log] = Recent()
-        self._buckets: Recent[_Bucket] = Recent()
+        self._buckets: Recent[TokenBucket] = Recent()
 
     def correlate(self, happening: Happening, clock: float, now_ns: int) -> Correlated | None:
         """What to write of it, None for nothing. `clock` is monotonic, `now_ns` since 1970."""
@@ -164,14 +161,9 @@ class Correlator:
     def _allowed(self, happening: Happening, clock: float) -> bool:
         bucket = self._buckets.get(happening.subject)
         if bucket is None:
-            bucket = _Bucket(SPAM_BURST, clock)
+            bucket = TokenBucket(1 / SPAM_SECONDS, SPAM_BURST)
             self._buckets.put(happening.subject, bucket)
-        bucket.tokens = min(SPAM_BURST, bucket.tokens + max(0.0, clock - bucket.at) / SPAM_SECONDS)
-        bucket.at = clock
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
+        return bucket.take(clock)
 
 
 def event_name(name: str, now_ns: int) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 import grpc
 import grpc.aio
 
+from actors.shared.token_bucket import TokenBucket
 from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import Actor, AskError
 
 from .pods import PodInUse, find, pods_in_use
-from .token_bucket import TokenBucket
 
 R = TypeVar("R")
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -65,7 +66,7 @@ class PodResources(stubs.PodResourcesListerServicer):
         return await self._counted("get", context, answer)
 
     async def _counted(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
-        if not self._bucket.take():
+        if not self._bucket.take(time.monotonic()):
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls: rejected by rate limit")
         metrics, name = self._actor.metrics, "kubelet_pod_resources_endpoint"
         metrics.count(f"{name}_requests_total", server_api_version=VERSION)

@@ -19,6 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import httpcore
 
+from actors.shared.token_bucket import TokenBucket
 from actors.shared.tracing import tracer as tracing
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer
@@ -40,7 +41,6 @@ from .exchange import (
     unreachable,
     warnings_of,
 )
-from .limit import TokenBucket
 from .lines import Lines, LineTooLong
 
 USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"

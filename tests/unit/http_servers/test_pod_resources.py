@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from actors.http_servers.pod_resources.pods import PodInUse, find, pods_in_use
-from actors.http_servers.pod_resources.token_bucket import TokenBucket
 
 
 def pod(name: str, phase: str = "Running", **spec: Any) -> dict[str, Any]:
@@ -37,13 +36,3 @@ def test_a_pod_is_found_by_namespace_and_name():
     pods = said(pod("a"), pod("b"))
     assert find(pods, "d", "b") == pods[1]
     assert find(pods, "other", "b") is None
-
-
-def test_a_bucket_gives_its_burst_at_once_and_then_its_rate():
-    now = [0.0]
-    bucket = TokenBucket(rate=100, burst=10, clock=lambda: now[0])
-    assert [bucket.take() for _ in range(11)] == [True] * 10 + [False]
-    now[0] += 0.011
-    assert [bucket.take() for _ in range(2)] == [True, False]
-    now[0] += 3600
-    assert sum(bucket.take() for _ in range(50)) == 10

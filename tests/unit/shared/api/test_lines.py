@@ -1,4 +1,4 @@
-"""Streams cut into lines, and the client's own limit."""
+"""Streams cut into lines, events and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from actors.shared.api.errors import ApiError, error_of
 from actors.shared.api.exchange import event_of
-from actors.shared.api.limit import TokenBucket
 from actors.shared.api.lines import Lines, LineTooLong
 
 
@@ -39,38 +38,6 @@ def test_what_is_kept_is_bounded(limit: int, sizes: list[int]) -> None:
 def test_a_long_line_among_others_is_refused() -> None:
     with pytest.raises(LineTooLong):
         Lines(4).feed(b"a\nbbbbb\nc")
-
-
-def test_a_burst_is_free_and_then_it_is_so_many_a_second() -> None:
-    bucket = TokenBucket(5, 3)
-    assert [round(bucket.reserve(10.0), 3) for _ in range(5)] == [0, 0, 0, 0.2, 0.4]
-    assert round(bucket.reserve(10.6), 3) == 0
-    assert round(bucket.reserve(10.6), 3) == 0.2
-
-
-def test_no_limit() -> None:
-    bucket = TokenBucket(0, 0)
-    assert [bucket.reserve(0.0) for _ in range(100)] == [0.0] * 100
-
-
-def test_a_token_that_is_not_used_is_given_back() -> None:
-    bucket = TokenBucket(1, 1)
-    bucket.reserve(0.0)
-    bucket.reserve(0.0)
-    bucket.give_back()
-    assert bucket.reserve(0.0) == 1.0
-
-
-@given(st.floats(0.1, 100), st.integers(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=60))
-def test_never_more_than_burst_and_rate_allow(qps: float, burst: int, gaps: list[float]) -> None:
-    bucket, now, at = TokenBucket(qps, burst), 0.0, []
-    for gap in gaps:
-        now += gap
-        at.append(now + bucket.reserve(now))
-    assert at == sorted(at)
-    for first in range(len(at)):
-        for last in range(first, len(at)):
-            assert last - first + 1 <= burst + (at[last] - at[first]) * qps + 1e-6
 
 
 @given(st.binary(max_size=40) | st.from_regex(rb'\{"type":"(ADDED|ERROR|X)","object":[^\n]{0,12}\}', fullmatch=True))
