@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Final
 
-EMPTY_DIR: Final = "kubernetes.io~empty-dir"
-DOWNWARD_API: Final = "kubernetes.io~downward-api"
-SECRET: Final = "kubernetes.io~secret"  # noqa: S105 - a plugin
-CONFIG_MAP: Final = "kubernetes.io~configmap"
-PROJECTED: Final = "kubernetes.io~projected"
 SUBPATHS: Final = "volume-subpaths"
 PLUGINS: Final = "plugins"
 OURS: Final = ("volumes", SUBPATHS, "volumeDevices", PLUGINS)
@@ -28,8 +24,14 @@ def is_name(text: str) -> bool:
     return _NAME.match(text) is not None
 
 
+def real_path(path: str) -> str:
+    """As the mount table has it. For paths of our own file system: it does not hang."""
+    return os.path.realpath(path)
+
+
 def volume_path(pod_dir: str, plugin: str, volume: str) -> str:
-    return f"{pod_dir}/volumes/{plugin}/{volume}"
+    """`plugin` as in `kubernetes.io/empty-dir`."""
+    return f"{pod_dir}/volumes/{plugin.replace('/', '~')}/{volume}"
 
 
 def subpath_path(pod_dir: str, volume: str, container: str, index: int) -> str:

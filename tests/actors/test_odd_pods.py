@@ -26,8 +26,8 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved
-from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.host import propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -188,12 +188,16 @@ async def told(harness: Harness, *messages: Any, what: str) -> None:
 
 
 async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
-    monkeypatch.setattr(making, "make_shared", lambda path: False)
+    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
     for number, (what, data) in enumerate(odd_pods()):
         harness = Harness(
             VolumeManager, name="volume_manager", context=Agent(root_dir=f"{tmp_path}/{number}", workers=2)
         )
-        for function in ("making:mount_memory", "making:check_host_path", "ownership:give_to_group"):
+        for function in (
+            "host.memory_mounts:mount_memory",
+            "host.host_path:check_host_path",
+            "host.ownership:give_to_group",
+        ):
             harness.disposables[f"actors.volume_manager.{function}"] = lambda **_: ""
         await told(harness, MountVolumes(UID, data), what=what)
 

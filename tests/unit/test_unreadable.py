@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from actors.shared.kube.feed import uid_of
 
 from actors.api_clients.kube_client.actor import annotations_of
 from actors.cert_manager.signing_request import Standing
@@ -23,7 +24,6 @@ from actors.shared.api.errors import Unreachable
 from actors.shared.api.exchange import Answer, event_of
 from actors.shared.api.reflector import read_item, read_list
 from actors.shared.kube.codec import ObjectError, decode_pod
-from actors.shared.kube.feed import uid_of
 from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.shutdown_state import FILE, Journal
 from actors.status_manager.readiness_file import ReadinessFile

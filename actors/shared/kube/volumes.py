@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from .meta import Api, KeyToPath, ObjectFieldSelector, Quantity, ResourceFieldSelector
+from .meta import Api, KeyToPath, ObjectFieldSelector, ObjectMeta, Quantity, ResourceFieldSelector
 
 
 class EmptyDirVolumeSource(Api, frozen=True):
@@ -129,3 +129,57 @@ class Volume(Api, frozen=True):
     scaleIO: msgspec.Raw = msgspec.Raw()
     storageos: msgspec.Raw = msgspec.Raw()
     vsphereVolume: msgspec.Raw = msgspec.Raw()
+
+
+# -- claims and their volumes -----------------------------------------------------------------------------------------
+class PersistentVolumeClaimSpec(Api, frozen=True):
+    volumeName: str = ""
+    volumeMode: str | None = None
+
+
+class PersistentVolumeClaimStatus(Api, frozen=True):
+    phase: str = ""
+
+
+class PersistentVolumeClaim(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+class ClaimReference(Api, frozen=True):
+    uid: str = ""
+
+
+class LocalVolumeSource(Api, frozen=True):
+    path: str
+
+
+class SecretReference(Api, frozen=True):
+    name: str = ""
+    namespace: str = ""
+
+
+class CSIPersistentVolumeSource(Api, frozen=True):
+    driver: str
+    volumeHandle: str
+    readOnly: bool = False
+    fsType: str = ""
+    volumeAttributes: dict[str, str] = {}
+    nodeStageSecretRef: SecretReference | None = None
+    nodePublishSecretRef: SecretReference | None = None
+
+
+class PersistentVolumeSpec(Api, frozen=True):
+    claimRef: ClaimReference | None = None
+    accessModes: list[str] = []
+    mountOptions: list[str] = []
+    csi: CSIPersistentVolumeSource | None = None
+    hostPath: HostPathVolumeSource | None = None
+    local: LocalVolumeSource | None = None
+    nfs: NFSVolumeSource | None = None
+
+
+class PersistentVolume(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()

@@ -9,7 +9,7 @@ import msgspec
 from actors.api_clients.messages import ApiAnswer
 
 from . import csi_node
-from .api import MERGE_PATCH, STORAGE, ApiObjects
+from .api_objects import MERGE_PATCH, STORAGE, ApiObjects
 from .csi_node import Obj
 from .errors import CsiError
 from .model import Driver

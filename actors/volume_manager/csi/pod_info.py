@@ -10,8 +10,8 @@ import msgspec
 
 from actors.shared.kube.pod import Pod
 
-from ..content import DEFAULT_TOKEN_SECONDS, TokenWanted
-from .api import DriverSpec
+from ..files.projections import DEFAULT_TOKEN_SECONDS, PodTokenRequest
+from .api_objects import DriverSpec
 from .model import CsiMount, Driver
 
 TOKENS: Final = "csi.storage.k8s.io/serviceAccount.tokens"
@@ -29,10 +29,10 @@ def pod_attributes(pod: Pod, *, ephemeral: bool) -> dict[str, str]:
     }
 
 
-def tokens_wanted(pod: Pod, spec: DriverSpec) -> list[TokenWanted]:
+def tokens_wanted(pod: Pod, spec: DriverSpec) -> list[PodTokenRequest]:
     meta, account = pod.metadata, pod.spec.serviceAccountName or "default"
     return [
-        TokenWanted(
+        PodTokenRequest(
             meta.namespace,
             account,
             one.audience,
@@ -44,7 +44,7 @@ def tokens_wanted(pod: Pod, spec: DriverSpec) -> list[TokenWanted]:
     ]
 
 
-def tokens_text(wanted: Sequence[TokenWanted], got: Sequence[tuple[str, float]]) -> str:
+def tokens_text(wanted: Sequence[PodTokenRequest], got: Sequence[tuple[str, float]]) -> str:
     """JSON of the tokens and their ends, by audience."""
     found = {
         one.audience: {"token": token, "expirationTimestamp": _time(ends)}

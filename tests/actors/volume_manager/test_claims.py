@@ -13,10 +13,10 @@ import pytest
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
-from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.host import propagation
+from actors.volume_manager.host.ownership import give_to_group
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
-from actors.volume_manager.ownership import give_to_group
 from supervision.harness import Harness
 
 UID = "0a1b"
@@ -37,7 +37,7 @@ class Node:
     """A volume manager, and what the API server has by path; None: it is away."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(making, "make_shared", lambda path: False)
+        monkeypatch.setattr(propagation, "make_shared", lambda path: False)
         self.root = root
         self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
         context = Agent(root_dir=str(root), workers=2, standalone=False)

@@ -13,11 +13,11 @@ from actors.api_clients.messages import VolumesInUse
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import decode_pod, encode
 from actors.volume_manager.csi import records
-from actors.volume_manager.csi.api import DriverSpec
+from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import CsiMount, CsiVolume, Driver
-from actors.volume_manager.csi.mounting import Around, CsiMounting
 from actors.volume_manager.csi.records import Records
+from actors.volume_manager.csi.volumes import CsiContext, CsiVolumes
 from actors.volume_manager.locks import PodLocks
 from supervision.actor import Actor
 from supervision.harness import Harness
@@ -93,7 +93,7 @@ class Node:
         self.pods = PodLocks()
         kept = Records(f"{root}/pods", f"{root}/plugins")
         around: Any = (self.harness.actor, storage, storage, kept, None, storage.give, "node", self.pods)
-        self.mounting = CsiMounting(Around(*around))
+        self.mounting = CsiVolumes(CsiContext(*around))
 
     def step(self, uid: str = "u", group: int | None = None) -> CsiMount:
         path = f"{self.root}/pods/{uid}/volumes/kubernetes.io~csi/pv/mount"

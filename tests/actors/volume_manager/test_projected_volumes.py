@@ -14,9 +14,10 @@ from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectRef
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import VolumesMayWork, worker_of
 from actors.shared.config.agent import Agent
-from actors.volume_manager import making
-from actors.volume_manager.actor import RENEW_AGAIN_SECONDS, TOKEN_SECONDS, VolumeManager
+from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
+from actors.volume_manager.refresh import RETRY_SECONDS, TOKEN_SECONDS
 from supervision.harness import Harness
 
 UID = "0a1b"
@@ -36,7 +37,7 @@ class Node:
     """A volume manager, and what the API server has."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(making, "make_shared", lambda path: False)
+        monkeypatch.setattr(propagation, "make_shared", lambda path: False)
         context = Agent(root_dir=str(root), workers=2, standalone=False)
         self.harness = Harness(VolumeManager, name="volume_manager", context=context)
         self.objects: dict[ObjectRef, ObjectState] = {}
@@ -63,7 +64,7 @@ class Node:
 
 @pytest.fixture
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    monkeypatch.setattr(making, "mount_memory", _no_tmpfs)
+    monkeypatch.setattr(memory_mounts, "mount_memory", _no_tmpfs)
     return Node(tmp_path, monkeypatch)
 
 
@@ -140,7 +141,7 @@ async def test_what_was_filled_before_is_good_while_the_server_is_away_and_is_re
         assert isinstance(answer, VolumesMounted)
         assert Path(answer.paths["v"], "key").read_bytes() == b"one"
         again.objects[SECRET] = secret(b"two")
-        await again.harness.advance(RENEW_AGAIN_SECONDS + 0.1)
+        await again.harness.advance(RETRY_SECONDS + 0.1)
         assert Path(answer.paths["v"], "key").read_bytes() == b"two"
 
 
@@ -148,8 +149,8 @@ async def test_what_was_filled_before_is_good_while_the_server_is_away_and_is_re
 async def test_that_secrets_may_be_swapped_to_a_disk_is_an_event_of_the_node_once(
     node: Node, monkeypatch: pytest.MonkeyPatch, swap: bool, never_swapped: bool, said: int
 ) -> None:
-    monkeypatch.setattr(making, "swap_is_on", lambda: swap)
-    monkeypatch.setattr(making, "mount_memory", lambda **given: _no_tmpfs(**given) and never_swapped)
+    monkeypatch.setattr(memory_mounts, "swap_is_on", lambda: swap)
+    monkeypatch.setattr(memory_mounts, "mount_memory", lambda **given: _no_tmpfs(**given) and never_swapped)
     node.objects[SECRET] = secret(b"1")
     volumes = [{"name": name, "secret": {"secretName": SECRET.name}} for name in ("a", "b")]
     async with node.harness:

@@ -11,8 +11,8 @@ import pytest
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
-from actors.volume_manager import making
 from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.host import propagation
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -38,7 +38,7 @@ def pod(*volumes, **spec):
 
 @pytest.fixture
 def manager(tmp_path, monkeypatch):
-    monkeypatch.setattr(making, "make_shared", lambda path: False)
+    monkeypatch.setattr(propagation, "make_shared", lambda path: False)
     return start(tmp_path)
 
 
@@ -181,7 +181,7 @@ async def test_a_uid_that_is_a_path_is_refused(manager, uid):
 
 
 async def test_a_volume_that_hangs_costs_one_process_and_holds_up_no_other_pod(manager):
-    manager.disposables["actors.volume_manager.making:check_host_path"] = DisposableTimeout("Timeout", "")
+    manager.disposables["actors.volume_manager.host.host_path:check_host_path"] = DisposableTimeout("Timeout", "")
     stuck = pod({"name": "h", "hostPath": {"path": "/mnt/dead", "type": "Directory"}})
     async with manager:
         first = await manager.deliver(MountVolumes(UID, stuck))
@@ -217,7 +217,9 @@ async def test_unmounting_leaves_what_others_keep_for_the_pod(manager, tmp_path)
 
 
 async def test_a_removal_that_fails_is_told_and_can_be_asked_for_again(manager):
-    manager.disposables["actors.volume_manager.removing:remove_volumes"] = DisposableError("OSError", "disk on fire")
+    manager.disposables["actors.volume_manager.host.teardown:remove_volumes"] = DisposableError(
+        "OSError", "disk on fire"
+    )
     async with manager:
         await manager.deliver(MountVolumes(UID, pod({"name": "data", "emptyDir": {}})))
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesFailed(UID, "disk on fire")
@@ -235,7 +237,7 @@ async def test_sub_paths_need_their_volume_mounted_first(manager):
 
 
 async def test_sub_paths_of_volumes_from_before_a_restart_are_found_by_the_pod_that_comes_along(manager, tmp_path):
-    bound = "actors.volume_manager.subpaths:bind_subpath"
+    bound = "actors.volume_manager.host.subpaths:bind_subpath"
     manager.disposables[bound] = lambda **_: None
     data = pod({"name": "h", "hostPath": {"path": "/etc"}})
     async with manager:
@@ -309,7 +311,7 @@ async def slow_mount(manager, known):
         return NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 2)
 
     manager.answer(GetNodeResources, answer, name="container_manager")
-    manager.disposables["actors.volume_manager.making:mount_memory"] = lambda **_: True
+    manager.disposables["actors.volume_manager.host.memory_mounts:mount_memory"] = lambda **_: True
     volumes = {"name": "m", "emptyDir": {"medium": "Memory"}}, {"name": "d", "emptyDir": {}}
     mounting = manager.post(MountVolumes(UID, pod(*volumes)))
     await manager.settle()
@@ -348,7 +350,7 @@ async def test_a_slow_mount_stays_unless_its_own_worker_told_without_it(manager,
 
 async def test_an_orphan_that_cannot_be_removed_is_complained_of_once_and_tried_each_minute(manager, tmp_path, caplog):
     orphan(tmp_path)
-    manager.disposables["actors.volume_manager.removing:remove_pod_dir"] = DisposableError("OSError", "busy")
+    manager.disposables["actors.volume_manager.host.teardown:remove_pod_dir"] = DisposableError("OSError", "busy")
     async with manager:
         for worker in range(2):
             await manager.deliver(KnownPods(f"pod_workers/worker/{worker}", 2, []))
@@ -376,7 +378,7 @@ async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager):
         with open(file) as stream:
             assert stream.read() == 'a="2"'
         assert await manager.deliver(UnmountVolumes(UID)) == VolumesUnmounted(UID)
-    assert manager.disposed == [("actors.volume_manager.removing:remove_volumes", manager.disposed[0][1])]
+    assert manager.disposed == [("actors.volume_manager.host.teardown:remove_volumes", manager.disposed[0][1])]
 
 
 async def test_a_downward_api_field_that_cannot_be_is_named_with_its_volume(manager):

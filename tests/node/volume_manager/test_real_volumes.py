@@ -15,6 +15,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.linux import mountinfo, mounting
 from actors.volume_manager.actor import VolumeManager
+from actors.volume_manager.host.subpaths import bind_subpath
 from actors.volume_manager.messages import (
     BindSubPaths,
     MountVolumes,
@@ -24,7 +25,6 @@ from actors.volume_manager.messages import (
     VolumesFailed,
     VolumesUnmounted,
 )
-from actors.volume_manager.subpaths import bind_subpath
 from supervision.actor import AskError
 from supervision.harness import Harness
 
@@ -154,7 +154,7 @@ async def stuck_scenario(root):
         other.mkdir()
         (other / "data").write_text("keep me")
         mounting.bind(str(other), answer.paths["data"])
-        manager.disposables["actors.volume_manager.removing:unmount_all"] = lambda **_: None
+        manager.disposables["actors.volume_manager.host.teardown:unmount_all"] = lambda **_: None
         failed = await manager.deliver(UnmountVolumes(UID))
         assert isinstance(failed, VolumesFailed)
         assert answer.paths["data"] in failed.message

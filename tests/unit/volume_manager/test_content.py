@@ -13,14 +13,16 @@ import pytest
 from actors.api_clients.messages import ApiAnswer, ApiCall, ObjectRef, ObjectState
 from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.pod import Pod
-from actors.volume_manager import plan
-from actors.volume_manager.content import ContentError, Given, TokenWanted, files, only_user, tokens_wanted
-from actors.volume_manager.downward import File
-from actors.volume_manager.service_tokens import ServiceTokens
+from actors.volume_manager.files.downward_fields import File
+from actors.volume_manager.files.projections import Content, ContentError, PodTokenRequest, files, only_user, tokens_of
+from actors.volume_manager.files.service_tokens import ServiceTokens
+from actors.volume_manager.types.api_files import ApiFiles
+from actors.volume_manager.types.base import PodContext, Refused
+from actors.volume_manager.types.registry import plan
 
 SECRET = ObjectRef("Secret", "s", "ns")
 CONFIG = ObjectRef("ConfigMap", "c", "ns")
-GIVEN = Given(
+CONTENT = Content(
     {
         SECRET: ObjectState(
             SECRET, json.dumps({"data": {"b": base64.b64encode(b"\xff\0").decode(), "a": "eA=="}}).encode()
@@ -35,10 +37,10 @@ def pod(*volumes: dict[str, Any], **spec: Any) -> Pod:
     return decode_pod(json.dumps({"metadata": meta, "spec": {"volumes": list(volumes), **spec}}).encode())
 
 
-def made(volume: dict[str, Any], given: Given = GIVEN, **spec: Any) -> list[File]:
+def made(volume: dict[str, Any], given: Content = CONTENT, **spec: Any) -> list[File]:
     of = pod({"name": "v", **volume}, **spec)
-    (step,) = plan.plan(of, "/pods/u", 1 << 30, joined=True)
-    assert isinstance(step, plan.Projected)
+    (step,) = plan(PodContext(pod=of, pod_dir="/pods/u", node_memory=1 << 30), joined=True)
+    assert isinstance(step, ApiFiles)
     return files(of, step.sources, step.mode, given)
 
 
@@ -47,7 +49,9 @@ def test_a_secret_has_a_file_for_each_key_whatever_its_bytes() -> None:
 
 
 def test_a_value_that_go_writes_as_null_is_an_empty_file() -> None:
-    given = Given({SECRET: ObjectState(SECRET, b'{"data":{"a":null}}'), CONFIG: ObjectState(CONFIG, b'{"data":null}')})
+    given = Content(
+        {SECRET: ObjectState(SECRET, b'{"data":{"a":null}}'), CONFIG: ObjectState(CONFIG, b'{"data":null}')}
+    )
     assert made({"secret": {"secretName": "s"}}, given) == [File("a", b"", 0o644)]
     assert made({"configMap": {"name": "c"}}, given) == []
 
@@ -96,23 +100,23 @@ def test_an_object_that_cannot_be_had_is_said(reason: str, optional: bool, text:
     with pytest.raises(ContentError, match=text):
         made(
             {"secret": {"secretName": "s", "optional": optional}},
-            Given({SECRET: ObjectState(SECRET, reason=reason, message="no")}),
+            Content({SECRET: ObjectState(SECRET, reason=reason, message="no")}),
         )
 
 
 def test_an_optional_object_that_is_not_there_gives_an_empty_volume() -> None:
-    given = Given({SECRET: ObjectState(SECRET, reason="NotFound")})
+    given = Content({SECRET: ObjectState(SECRET, reason="NotFound")})
     assert made({"secret": {"secretName": "s", "optional": True}}, given) == []
 
 
 @pytest.mark.parametrize("body", [b"{", b'{"data":{"k":1}}', b'{"data":{"k":"not base64!"}}'])
 def test_an_object_that_makes_no_sense_is_an_error_of_the_volume(body: bytes) -> None:
     with pytest.raises(ContentError, match="cannot be read"):
-        made({"secret": {"secretName": "s"}}, Given({SECRET: ObjectState(SECRET, body)}))
+        made({"secret": {"secretName": "s"}}, Content({SECRET: ObjectState(SECRET, body)}))
 
 
 def test_a_projected_volume_joins_all_its_sources_and_the_later_of_two_counts() -> None:
-    wanted = TokenWanted("ns", "robot", "vault", 7200, "p", "u")
+    wanted = PodTokenRequest("ns", "robot", "vault", 7200, "p", "u")
     sources = [
         {"secret": {"name": "s", "items": [{"key": "a", "path": "same"}]}},
         {"configMap": {"name": "c", "items": [{"key": "k", "path": "same"}]}},
@@ -120,7 +124,7 @@ def test_a_projected_volume_joins_all_its_sources_and_the_later_of_two_counts() 
         {"serviceAccountToken": {"path": "token", "audience": "vault", "expirationSeconds": 7200}},
     ]
     volume = {"projected": {"sources": sources, "defaultMode": 0o440}}
-    given = Given(GIVEN.objects, {wanted: "secret token"}, {})
+    given = Content(CONTENT.objects, {wanted: "secret token"}, {})
     assert made(volume, given, serviceAccountName="robot") == [
         File("same", b"v", 0o440),
         File("labels", b'app="web"', 0o440),
@@ -129,9 +133,9 @@ def test_a_projected_volume_joins_all_its_sources_and_the_later_of_two_counts() 
 
 
 def test_a_token_is_the_users_or_the_groups_alone_where_there_is_one() -> None:
-    wanted = TokenWanted("ns", "default", "", 3600, "p", "u")
+    wanted = PodTokenRequest("ns", "default", "", 3600, "p", "u")
     volume = {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
-    given = Given({}, {wanted: "t"})
+    given = Content({}, {wanted: "t"})
     containers = [{"name": "a", "securityContext": {"runAsUser": 7}}, {"name": "b"}]
     assert made(volume, given, containers=containers) == [File("token", b"t", 0o644)]
     shared = {"containers": containers[1:], "securityContext": {"runAsUser": 9}}
@@ -144,14 +148,15 @@ def test_no_token_is_asked_for_less_than_ten_minutes() -> None:
     volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 5}}]}}
     of = pod(volume)
     assert of.spec.volumes[0].projected is not None
-    assert [wanted.seconds for wanted in tokens_wanted(of, of.spec.volumes[0].projected.sources)] == [600]
+    assert [wanted.seconds for wanted in tokens_of(of, of.spec.volumes[0].projected.sources)] == [600]
 
 
 def test_secrets_are_kept_in_memory_and_config_maps_on_disk() -> None:
     volumes = [{"name": "s", "secret": {"secretName": "s"}}, {"name": "c", "configMap": {"name": "c"}}]
-    steps = plan.plan(pod(*volumes), "/pods/u", 4096, joined=True)
-    assert [step.size for step in steps if isinstance(step, plan.Projected)] == [4096, None]
-    assert all(isinstance(step, plan.Refused) for step in plan.plan(pod(*volumes), "/pods/u", 4096))
+    context = PodContext(pod=pod(*volumes), pod_dir="/pods/u", node_memory=4096)
+    found = plan(context, joined=True)
+    assert [step.size for step in found if isinstance(step, ApiFiles)] == [4096, None]
+    assert all(isinstance(step, Refused) for step in plan(context))
 
 
 class Server:
@@ -171,7 +176,7 @@ class Server:
         return ApiAnswer(status=201, body=msgspec.json.encode(body))
 
 
-WANTED = TokenWanted("ns", "robot", "vault", 1000, "p", "u")
+WANTED = PodTokenRequest("ns", "robot", "vault", 1000, "p", "u")
 
 
 async def test_a_token_is_kept_until_a_fifth_of_its_life_is_left() -> None:

@@ -6,12 +6,10 @@ import socket
 
 import pytest
 
-from actors.shared.kube.codec import decode_pod, encode
-from actors.volume_manager import plan
-from actors.volume_manager.claims import Found
-from actors.volume_manager.content import TokenWanted
+from actors.shared.kube.codec import decode, decode_pod, encode
+from actors.shared.kube.volumes import PersistentVolume
 from actors.volume_manager.csi import access, csi_node, pod_info, records, sockets
-from actors.volume_manager.csi.api import DriverSpec, TokenRequest
+from actors.volume_manager.csi.api_objects import DriverSpec, TokenRequest
 from actors.volume_manager.csi.model import (
     CsiMount,
     CsiVolume,
@@ -23,6 +21,11 @@ from actors.volume_manager.csi.model import (
     unique_name,
 )
 from actors.volume_manager.csi.records import Records
+from actors.volume_manager.files.projections import PodTokenRequest
+from actors.volume_manager.persistent_volumes.claims import claimed_volume
+from actors.volume_manager.types.base import PodContext, Refused, Unready
+from actors.volume_manager.types.csi import CsiMounter
+from actors.volume_manager.types.registry import plan
 from proto import csi_pb2 as csi
 
 MODE = csi.VolumeCapability.AccessMode
@@ -51,19 +54,37 @@ def test_names_and_paths_are_those_that_controllers_and_drivers_compute():
     assert unique_name("d.test", "vol") == "kubernetes.io/csi/d.test^vol"
 
 
-# -- steps ------------------------------------------------------------------------------------------------------------
+def planned(given, claims=None):
+    return plan(PodContext(pod=given, pod_dir="/pods/u"), claims, joined=True)
+
+
+def claimed(given, source):
+    volume = decode(encode({"metadata": {"name": "pv-1"}, "spec": {"csi": source}}), PersistentVolume)
+    return planned(given, {"v": claimed_volume(given, given.spec.volumes[0], volume)})
+
+
+# -- mounters ---------------------------------------------------------------------------------------------------------
 def test_a_claim_on_a_drivers_volume_is_published_below_the_pod():
     given = pod({"name": "v", "persistentVolumeClaim": {"claimName": "c", "readOnly": True}}, fsGroup=5)
-    source = CsiVolume(name="pv-1", driver="d.test", handle="h")
-    step = plan.claimed(given, "v", Found("", csi=source), "/pods/u")
+    (mounter,) = claimed(given, {"driver": "d.test", "volumeHandle": "h"})
     path = "/pods/u/volumes/kubernetes.io~csi/pv-1/mount"
-    assert step == CsiMount(volume="v", path=path, source=source, group=5, read_only=True, claim="c")
+    source = CsiVolume(name="pv-1", driver="d.test", handle="h")
+    mount = CsiMount(volume="v", path=path, source=source, group=5, read_only=True, claim="c")
+    assert mounter == CsiMounter(volume="v", path=path, mount=mount)
+
+
+@pytest.mark.parametrize("source", [{"driver": "../x", "volumeHandle": "h"}, {"driver": "d", "volumeHandle": ""}])
+def test_a_claim_on_what_is_no_volume_of_a_driver_is_not_mounted(source):
+    (found,) = claimed(pod({"name": "v", "persistentVolumeClaim": {"claimName": "c"}}), source)
+    assert isinstance(found, Unready)
+    assert found.message.startswith("error processing PVC ns/c: PV 'pv-1': ")
 
 
 def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods_namespace():
     own = {"driver": "d.test", "fsType": "xfs", "nodePublishSecretRef": {"name": "s"}, "volumeAttributes": {"a": "b"}}
-    (step,) = plan.plan(pod({"name": "v", "csi": own}), "/pods/u", 0, joined=True)
-    assert isinstance(step, CsiMount)
+    (mounter,) = planned(pod({"name": "v", "csi": own}))
+    assert isinstance(mounter, CsiMounter)
+    step = mounter.mount
     assert (step.source.handle, step.source.ephemeral, step.source.fs_type) == (inline_handle("u", "v"), True, "xfs")
     assert (step.source.publish_secret.namespace, step.source.publish_secret.name) == ("ns", "s")
     assert step.path == "/pods/u/volumes/kubernetes.io~csi/v/mount"
@@ -71,8 +92,8 @@ def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "."])
 def test_what_is_no_name_of_a_driver_is_refused(name):
-    (step,) = plan.plan(pod({"name": "v", "csi": {"driver": name}}), "/pods/u", 0, joined=True)
-    assert isinstance(step, plan.Refused)
+    (step,) = planned(pod({"name": "v", "csi": {"driver": name}}))
+    assert isinstance(step, Refused)
 
 
 # -- what drivers are told --------------------------------------------------------------------------------------------
@@ -124,7 +145,7 @@ def test_tokens_are_told_with_their_ends_by_audience():
     spec = DriverSpec(tokenRequests=(TokenRequest(audience="a", expirationSeconds=700), TokenRequest()))
     wanted = pod_info.tokens_wanted(pod(), spec)
     assert wanted == [
-        TokenWanted("ns", "default", "a", 700, "p", "u"), TokenWanted("ns", "default", "", 3600, "p", "u")
+        PodTokenRequest("ns", "default", "a", 700, "p", "u"), PodTokenRequest("ns", "default", "", 3600, "p", "u")
     ]  # fmt: skip
     assert json.loads(pod_info.tokens_text(wanted, [("t1", 0.0), ("t2", 60.0)])) == {
         "a": {"token": "t1", "expirationTimestamp": "1970-01-01T00:00:00Z"},

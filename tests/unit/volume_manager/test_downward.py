@@ -12,8 +12,8 @@ from actors.shared.kube.meta import ObjectFieldSelector, ObjectMeta, ResourceFie
 from actors.shared.kube.pod import Pod, PodSpec
 from actors.shared.kube.volumes import DownwardAPIVolumeFile, DownwardAPIVolumeSource
 from actors.shared.linux.beneath import UnsafePathError
-from actors.volume_manager.atomic import write
-from actors.volume_manager.downward import DownwardError, File, field, files, lines, resource
+from actors.volume_manager.files.atomic import write
+from actors.volume_manager.files.downward_fields import DownwardError, File, field, files, lines, resource
 
 POD = Pod(
     metadata=ObjectMeta(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.volume_manager.mount_program import mount_by_program
+from actors.volume_manager.host.mount_program import mount_by_program
 
 
 def run(folder: Path, script: str, seconds: float = 30.0) -> str:

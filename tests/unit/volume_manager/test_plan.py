@@ -4,19 +4,22 @@ import pytest
 
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.volumes import Volume
-from actors.volume_manager import plan
+from actors.volume_manager.host.mount_program import command
 from actors.volume_manager.layout import is_name, is_uid
-from actors.volume_manager.mount_program import command
-from actors.volume_manager.nfs import Nfs
-from actors.volume_manager.plan import ByRuntime, Directory, HostPath, HugePages, MemoryDirectory, Refused
-from actors.volume_manager.sources import CSI_DRIVERS, NEEDS_API, NOT_YET, REMOVED, refusal, source_of
+from actors.volume_manager.types.base import PodContext, Refused
+from actors.volume_manager.types.empty_dir import EmptyDir, HugePagesEmptyDir, MemoryEmptyDir
+from actors.volume_manager.types.host_path import HostPath
+from actors.volume_manager.types.image import ImageVolume
+from actors.volume_manager.types.nfs import Nfs
+from actors.volume_manager.types.registry import BY_SOURCE, TYPES, plan, type_of
+from actors.volume_manager.types.unsupported import CSI_DRIVERS, REASONS
 
 GIB = 1 << 30
 
 
 def steps(*volumes, containers=(), memory=4 * GIB, **spec):
     pod = decode_pod(encode({"spec": {"volumes": list(volumes), "containers": list(containers), **spec}}))
-    return plan.plan(pod, "/pods/u", memory)
+    return plan(PodContext(pod=pod, pod_dir="/pods/u", node_memory=memory))
 
 
 def container(**limits):
@@ -26,7 +29,7 @@ def container(**limits):
 def memory_size(limit=None, containers=(), memory=4 * GIB, **spec):
     source = {"medium": "Memory"} | ({"sizeLimit": limit} if limit else {})
     (step,) = steps({"name": "m", "emptyDir": source}, containers=containers, memory=memory, **spec)
-    assert isinstance(step, MemoryDirectory)
+    assert isinstance(step, MemoryEmptyDir)
     return step.size
 
 
@@ -40,10 +43,10 @@ def test_the_steps_are_in_the_order_of_the_volumes():
     )
 
     assert found[:4] == [
-        Directory("a", "/pods/u/volumes/kubernetes.io~empty-dir/a", None),
-        HostPath("b", "/x", "File"),
-        ByRuntime("c"),
-        Nfs("d", "/pods/u/volumes/kubernetes.io~nfs/d", "s:/", []),
+        EmptyDir(volume="a", path="/pods/u/volumes/kubernetes.io~empty-dir/a"),
+        HostPath(volume="b", path="/x", kind="File"),
+        ImageVolume(volume="c"),
+        Nfs(volume="d", path="/pods/u/volumes/kubernetes.io~nfs/d", export="s:/"),
     ]
     assert isinstance(found[4], Refused)
 
@@ -67,7 +70,7 @@ def test_huge_pages_need_a_request_of_that_size():
     one = container(hugepages_1Gi="1Gi")
 
     assert steps(volume("HugePages"), containers=[two]) == [
-        HugePages("h", "/pods/u/volumes/kubernetes.io~empty-dir/h", None, 2 << 20)
+        HugePagesEmptyDir(volume="h", path="/pods/u/volumes/kubernetes.io~empty-dir/h", page_size=2 << 20)
     ]
     assert steps(volume("HugePages-1Gi"), containers=[two, one])[0].page_size == GIB
     assert isinstance(steps(volume("HugePages"), containers=[two, one])[0], Refused)
@@ -93,35 +96,41 @@ def test_uids_of_the_api_and_of_static_pods_can_be_directories():
 
 
 def _with(source):
-    bodies = {
-        "persistentVolumeClaim": {"claimName": "c"},
-        "csi": {"driver": "d"},
-    }
-    pod = decode_pod(encode({"spec": {"volumes": [{"name": "vol", source: bodies.get(source, {})}]}}))
-    return pod.spec.volumes[0]
+    bodies = {"persistentVolumeClaim": {"claimName": "c"}, "csi": {"driver": "d"}}
+    return {"name": "vol", source: bodies.get(source, {})}
 
 
-@pytest.mark.parametrize("source", [*CSI_DRIVERS, *REMOVED, *NEEDS_API, *NOT_YET, "gitRepo"])
-def test_every_source_that_is_not_made_is_named_with_its_volume(source):
-    volume = _with(source)
+@pytest.mark.parametrize("source", [*REASONS, *(found.source for found in TYPES if found.needs_api)])
+def test_a_source_that_is_not_mounted_is_refused_by_its_name_and_its_volumes(source):
+    (found,) = steps(_with(source))
 
-    assert source_of(volume) == source
-    assert refusal(volume).startswith(f"volume 'vol': source {source} ")
-    assert CSI_DRIVERS.get(source, "") in refusal(volume)
+    assert isinstance(found, Refused)
+    assert found.message.startswith(f"volume 'vol': source {source} ")
+    assert CSI_DRIVERS.get(source, "") in found.message
 
 
-def test_every_source_of_the_api_is_either_made_or_refused_by_name():
-    made = {"emptyDir", "hostPath", "image", "downwardAPI", "nfs"}
-    refused = {*CSI_DRIVERS, *REMOVED, *NEEDS_API, *NOT_YET, "gitRepo"}
+def test_every_source_of_the_api_has_a_type_and_each_type_one_source():
+    assert set(Volume.__struct_fields__) - {"name"} == BY_SOURCE.keys() - {"local"}
+    assert len(BY_SOURCE) == len(TYPES)
 
-    assert set(Volume.__struct_fields__) - {"name"} == made | refused
+
+@pytest.mark.parametrize("source", ["emptyDir", "ephemeral", "gitRepo", "csi"])
+def test_a_type_is_recognised_by_the_source_that_is_set(source):
+    pod = decode_pod(encode({"spec": {"volumes": [_with(source)]}}))
+    assert type_of(pod.spec.volumes[0]) is BY_SOURCE[source]
+
+
+def test_a_type_can_be_planned_from_a_pod_or_a_persistent_volume_or_is_a_claim():
+    claims = {"persistentVolumeClaim", "ephemeral"}
+    assert {found.source for found in TYPES if found.plan is None and found.plan_claim is None} == claims
+    assert {found.source for found in TYPES if found.plan_claim is not None} == {"csi", "hostPath", "local", "nfs"}
 
 
 def test_what_is_only_read_is_mounted_so_and_an_address_of_six_has_brackets():
     source = {"server": "fd00::1", "path": "/export", "readOnly": True}
 
     assert steps({"name": "d", "nfs": source}) == [
-        Nfs("d", "/pods/u/volumes/kubernetes.io~nfs/d", "[fd00::1]:/export", ["ro"])
+        Nfs(volume="d", path="/pods/u/volumes/kubernetes.io~nfs/d", export="[fd00::1]:/export", options=["ro"])
     ]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.volume_manager import atomic
-from actors.volume_manager.downward import File
+from actors.volume_manager.files import atomic
+from actors.volume_manager.files.downward_fields import File
 
 FILES = [File(path="a", data=b"one", mode=0o644), File(path="sub/b", data=b"two", mode=0o600)]
 

@@ -1,14 +1,12 @@
-"""What users are told of volumes that cannot be had."""
+"""What users are told of volumes that cannot be mounted."""
 
-from actors.volume_manager.plan import Directory, Unready
-from actors.volume_manager.telling import texts
+from actors.volume_manager.failure_texts import event_texts
 
 
-def test_each_volume_is_told_of_alone_and_those_that_are_not_known_together():
-    steps = [Directory("d", "/d", None), Directory("e", "/e", None), Unready("c", ""), Unready("b", "")]
-    assert texts(steps, {"d": "no space"}) == ['MountVolume.SetUp failed for volume "d" : no space']
+def test_each_volume_has_a_text_of_its_own_and_claims_without_a_volume_have_one_together():
+    assert event_texts({"d": "no space"}, {"b", "c"}) == ['MountVolume.SetUp failed for volume "d" : no space']
     lists = "unmounted volumes=[b c d], unattached volumes=[], failed to process volumes=[b c]"
-    assert texts(steps, {"d": "no space", "c": "lost", "b": "gone"}) == [
+    assert event_texts({"d": "no space", "c": "lost", "b": "gone"}, {"b", "c"}) == [
         'MountVolume.SetUp failed for volume "d" : no space',
         f"Unable to attach or mount volumes: {lists}: gone; lost",
     ]

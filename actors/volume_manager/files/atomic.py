@@ -12,7 +12,7 @@ from typing import Final
 from actors.shared.linux.beneath import UnsafePathError, clean_relative
 from actors.shared.linux.removal import remove_tree
 
-from .downward import File
+from .downward_fields import File
 
 DATA: Final = "..data"
 _DIRECTORY_MODE: Final = 0o755

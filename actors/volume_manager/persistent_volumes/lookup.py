@@ -1,5 +1,7 @@
-"""Asks the API server for claims and their volumes. What was found is kept on disk, beside the pod's volumes: a pod
-that runs needs no API server to go on."""
+"""The PersistentVolumes that a pod's claims are bound to, as the API server has them.
+
+What was found is kept on disk beside the pod's volumes: a running pod does not depend on the API server.
+"""
 
 from __future__ import annotations
 
@@ -13,56 +15,67 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.volumes import Volume
+from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
+from actors.volume_manager.layout import PLUGINS
 from supervision.actor import Actor, AskError
 from supervision.errors import UNREADABLE
 
-from .claims import Claim, ClaimError, Found, PersistentVolume, check_claim, claim_name, judge_volume
-from .layout import PLUGINS
+from .claims import (
+    ClaimedVolume,
+    ClaimError,
+    check_claim,
+    check_persistent_volume,
+    claim_error,
+    claim_name,
+    claimed_volume,
+)
 
 CALL_SECONDS: Final = 12.0
-_FILE: Final = "claims.json"
+_FILE: Final = "persistent_volumes.json"
 
 T = TypeVar("T", bound=Api)
 
 
 class Unanswered(ClaimError):
-    """The API server cannot be asked now."""
+    """The API server does not answer now."""
 
 
-class Claiming:
-    """For the volume manager."""
+class ClaimLookup:
+    """Asks through `actor`."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
 
-    async def find(self, pod: Pod, pod_dir: str) -> dict[str, Found | str]:
-        """For each volume that is a claim: what it stands for, or the error's text."""
-        wanted = [volume for volume in pod.spec.volumes if claim_name(pod, volume)]
-        if not wanted:
+    async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | str]:
+        """By name each volume of the pod that is a claim, or the text of the error."""
+        claims = [volume for volume in pod.spec.volumes if claim_name(pod, volume)]
+        if not claims:
             return {}
         kept = _read(pod_dir)
-        found: dict[str, Found | str] = {}
-        for volume in wanted:
+        found: dict[str, ClaimedVolume | str] = {}
+        for volume in claims:
             try:
-                found[volume.name] = await self._one(pod, volume)
-            except Unanswered as error:
-                found[volume.name] = kept.get(volume.name) or _text(pod, volume, error)
+                persistent = await self._bound_to(pod, volume)
             except ClaimError as error:
-                found[volume.name] = _text(pod, volume, error)
-        good = {name: one for name, one in found.items() if isinstance(one, Found)}
+                known = kept.get(volume.name) if isinstance(error, Unanswered) else None
+                found[volume.name] = claimed_volume(pod, volume, known) if known else claim_error(pod, volume, error)
+            else:
+                found[volume.name] = claimed_volume(pod, volume, persistent)
+        good = {name: one.persistent for name, one in found.items() if isinstance(one, ClaimedVolume)}
         if good != kept:
             _write(pod_dir, good)
         return found
 
-    async def _one(self, pod: Pod, volume: Volume) -> Found:
+    async def _bound_to(self, pod: Pod, volume: Volume) -> PersistentVolume:
         namespace, name = pod.metadata.namespace, claim_name(pod, volume)
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/persistentvolumeclaims/{quote(name, safe='')}"
-        claim = await self._get(path, Claim, "PVC", f'persistentvolumeclaims "{name}"')
+        claim = await self._get(path, PersistentVolumeClaim, "PVC", f'persistentvolumeclaims "{name}"')
         check_claim(pod, volume, claim)
         name = claim.spec.volumeName
         path = f"/api/v1/persistentvolumes/{quote(name, safe='')}"
-        return judge_volume(claim, await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"'))
+        persistent = await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"')
+        check_persistent_volume(claim, persistent)
+        return persistent
 
     async def _get(self, path: str, kind: type[T], label: str, what: str) -> T:
         failed = f"failed to fetch {label} from API server"
@@ -82,19 +95,15 @@ class Claiming:
             raise ClaimError(f"{what} cannot be read: {error}") from None
 
 
-def _text(pod: Pod, volume: Volume, error: ClaimError) -> str:
-    return f"error processing PVC {pod.metadata.namespace}/{claim_name(pod, volume)}: {error}"
-
-
-def _read(pod_dir: str) -> dict[str, Found]:
+def _read(pod_dir: str) -> dict[str, PersistentVolume]:
     try:
         with open(f"{pod_dir}/{PLUGINS}/{_FILE}", "rb") as file:
-            return msgspec.json.decode(file.read(), type=dict[str, Found])
+            return msgspec.json.decode(file.read(), type=dict[str, PersistentVolume])
     except (OSError, *UNREADABLE):
         return {}
 
 
-def _write(pod_dir: str, found: dict[str, Found]) -> None:
+def _write(pod_dir: str, found: dict[str, PersistentVolume]) -> None:
     folder = f"{pod_dir}/{PLUGINS}"
     os.makedirs(folder, 0o750, exist_ok=True)
     with open(f"{folder}/{_FILE}.new", "wb") as file:

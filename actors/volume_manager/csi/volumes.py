@@ -17,11 +17,11 @@ from actors.api_clients.messages import HEARTBEAT_CLIENT, VolumesInUse
 from actors.shared.kube.pod import Pod
 from supervision.actor import Actor
 
-from ..content import ContentError
+from ..files.projections import ContentError
+from ..files.service_tokens import ServiceTokens
 from ..locks import PodLocks
-from ..service_tokens import ServiceTokens
 from . import records
-from .api import ApiObjects, DriverSpec
+from .api_objects import ApiObjects, DriverSpec
 from .drivers import Drivers
 from .errors import CsiError
 from .model import EPHEMERAL, PERSISTENT, CsiMount, Driver, Published, attachment_name
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 REPUBLISH_SECONDS: Final = 60.0
 _STAGED: Final = "globalmount"
 _MOUNT: Final = "mount"
-Give = Callable[[str, int, bool], Awaitable[str]]
-"""Give all files at a path to a group; whether only when the top is not the group's. '' or the error's text."""
+ApplyGroup = Callable[[str, int, bool], Awaitable[str]]
+"""See FsGroup.apply."""
 
 
 @dataclass(frozen=True)
-class Around:
+class CsiContext:
     """What is needed to have volumes made."""
 
     actor: Actor
@@ -47,7 +47,7 @@ class Around:
     api: ApiObjects
     records: Records
     tokens: ServiceTokens
-    give: Give
+    apply_group: ApplyGroup
     node_name: str
     pods: PodLocks
     """Of the volume manager: who mounts or unmounts a pod holds its lock."""
@@ -57,13 +57,14 @@ class _GoneError(Exception):
     """A volume that is to be published again was undone meanwhile."""
 
 
-class CsiMounting:
+class CsiVolumes:
     """For the volume manager."""
 
-    def __init__(self, around: Around) -> None:
-        self._actor, self._drivers, self._api, self._records = around.actor, around.drivers, around.api, around.records
-        self._tokens, self._give, self._node_name = around.tokens, around.give, around.node_name
-        self._pods = around.pods
+    def __init__(self, context: CsiContext) -> None:
+        self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
+        self._records = context.records
+        self._tokens, self._apply_group, self._node_name = context.tokens, context.apply_group, context.node_name
+        self._pods = context.pods
         self._locks = PodLocks()
         self._again: dict[str, tuple[Pod, CsiMount]] = {}
         """Volumes that their driver wants to be told of again and again, by path."""
@@ -127,7 +128,7 @@ class CsiMounting:
             await connection.publish(driver, step, staged, context, secrets, extra)
         wanted()
         group = given_group(driver, spec, step)
-        if group is not None and (complaint := await self._give(step.path, group, step.when_root_differs)):
+        if group is not None and (complaint := await self._apply_group(step.path, group, step.when_root_differs)):
             raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {complaint}")
         wanted()
         records.write(os.path.dirname(step.path), msgspec.structs.replace(record, ready=True))

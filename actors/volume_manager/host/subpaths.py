@@ -6,15 +6,14 @@ volume (CVE-2017-1002101, CVE-2021-25741). Runs in a disposable process.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from typing import Any, Final
+from typing import Final
 
 from actors.shared.linux import mountinfo, mounting
-from actors.shared.linux.beneath import make_directories
+from actors.shared.linux.beneath import make_directories, path_of
 from actors.shared.linux.directories import make_path
-
-from .making import bind_open, same_file
 
 _DIRECTORY_MODE: Final = 0o750
 
@@ -65,7 +64,15 @@ def _make_target(target: str, *, directory: bool) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o640))
 
 
-def bind_all(binds: list[dict[str, Any]]) -> None:
-    """bind_subpath for each, in one process."""
-    for bind in binds:
-        bind_subpath(**bind)
+def same_file(fd: int, path: str) -> bool:
+    """Whether the path means the file that is open."""
+    there, here = os.stat(path), os.fstat(fd)
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+
+def bind_open(fd: int, target: str) -> None:
+    """Bind an open file or directory to `target`, and prove that it is what was bound. Raises OSError."""
+    mounting.bind(path_of(fd), target)
+    if not same_file(fd, target):
+        mounting.umount(target)
+        raise OSError(errno.ESTALE, "something else was mounted than was opened", target)

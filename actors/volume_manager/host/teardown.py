@@ -9,8 +9,7 @@ from typing import Final
 
 from actors.shared.linux import mountinfo, mounting
 from actors.shared.linux.removal import remove_tree
-
-from .layout import OURS
+from actors.volume_manager.layout import OURS
 
 _ALL: Final = 256
 """Mounts that one call undoes at most, so that its deadline is fair."""

@@ -17,8 +17,8 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import SecretProjection, ServiceAccountTokenProjection, VolumeProjection
 from supervision.errors import UNREADABLE
 
-from . import downward
-from .downward import File
+from . import downward_fields
+from .downward_fields import File
 
 MINIMUM_TOKEN_SECONDS: Final = 600
 DEFAULT_TOKEN_SECONDS: Final = 3600
@@ -30,7 +30,7 @@ class ContentError(Exception):
     """What the volume is to have cannot be had, now or ever; the text says what."""
 
 
-class TokenWanted(msgspec.Struct, frozen=True):
+class PodTokenRequest(msgspec.Struct, frozen=True):
     """A service account token bound to the pod. `seconds`: how long it is to be good for."""
 
     namespace: str
@@ -41,11 +41,11 @@ class TokenWanted(msgspec.Struct, frozen=True):
     uid: str
 
 
-class Given(msgspec.Struct, frozen=True):
+class Content(msgspec.Struct, frozen=True):
     """What a volume's files are made of."""
 
     objects: Mapping[ObjectRef, ObjectState] = {}
-    tokens: Mapping[TokenWanted, str] = {}
+    tokens: Mapping[PodTokenRequest, str] = {}
     allocatable: Mapping[str, int] = {}
 
 
@@ -57,7 +57,7 @@ class _Data(msgspec.Struct):
     binaryData: dict[str, str | None] | None = None
 
 
-def objects_wanted(namespace: str, sources: Iterable[VolumeProjection]) -> list[ObjectRef]:
+def objects_of(namespace: str, sources: Iterable[VolumeProjection]) -> list[ObjectRef]:
     found = []
     for source in sources:
         if source.secret is not None and source.secret.name:
@@ -67,14 +67,14 @@ def objects_wanted(namespace: str, sources: Iterable[VolumeProjection]) -> list[
     return found
 
 
-def tokens_wanted(pod: Pod, sources: Iterable[VolumeProjection]) -> list[TokenWanted]:
+def tokens_of(pod: Pod, sources: Iterable[VolumeProjection]) -> list[PodTokenRequest]:
     wanted = (source.serviceAccountToken for source in sources)
-    return [_token_wanted(pod, token) for token in wanted if token is not None]
+    return [_token_request(pod, token) for token in wanted if token is not None]
 
 
-def _token_wanted(pod: Pod, token: ServiceAccountTokenProjection) -> TokenWanted:
+def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRequest:
     meta = pod.metadata
-    return TokenWanted(
+    return PodTokenRequest(
         meta.namespace,
         pod.spec.serviceAccountName or "default",
         token.audience,
@@ -84,7 +84,7 @@ def _token_wanted(pod: Pod, token: ServiceAccountTokenProjection) -> TokenWanted
     )
 
 
-def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Given) -> list[File]:
+def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
     """Of two for one path the later counts. Raises ContentError, DownwardError, QuantityError."""
     found: dict[str, File] = {}
     for source in sources:
@@ -93,7 +93,7 @@ def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Given
     return list(found.values())
 
 
-def _of(pod: Pod, source: VolumeProjection, mode: int, given: Given) -> list[File]:
+def _of(pod: Pod, source: VolumeProjection, mode: int, given: Content) -> list[File]:
     if source.secret is not None:
         return _object(ObjectRef("Secret", source.secret.name, pod.metadata.namespace), source.secret, mode, given)
     if source.configMap is not None:
@@ -102,7 +102,7 @@ def _of(pod: Pod, source: VolumeProjection, mode: int, given: Given) -> list[Fil
     if source.downwardAPI is not None:
         default = source.downwardAPI.defaultMode
         chosen = msgspec.structs.replace(source.downwardAPI, defaultMode=mode if default is None else default)
-        return downward.files(pod, chosen, given.allocatable)
+        return downward_fields.files(pod, chosen, given.allocatable)
     if source.serviceAccountToken is not None:
         return [_token(pod, source.serviceAccountToken, mode, given)]
     if source.clusterTrustBundle != msgspec.Raw():
@@ -112,10 +112,10 @@ def _of(pod: Pod, source: VolumeProjection, mode: int, given: Given) -> list[Fil
     return []
 
 
-def _token(pod: Pod, token: ServiceAccountTokenProjection, mode: int, given: Given) -> File:
+def _token(pod: Pod, token: ServiceAccountTokenProjection, mode: int, given: Content) -> File:
     user = only_user(pod)
     private = user is not None or pod.spec.securityContext.fsGroup is not None
-    text = given.tokens[_token_wanted(pod, token)]
+    text = given.tokens[_token_request(pod, token)]
     return File(token.path, text.encode(), _TOKEN_MODE if private else mode, user)
 
 
@@ -129,7 +129,7 @@ def only_user(pod: Pod) -> int | None:
     return users.pop() if len(users) == 1 else None
 
 
-def _object(ref: ObjectRef, wanted: SecretProjection, mode: int, given: Given) -> list[File]:
+def _object(ref: ObjectRef, wanted: SecretProjection, mode: int, given: Content) -> list[File]:
     kind, optional = ref.kind.lower(), bool(wanted.optional)
     state = given.objects[ref]
     if not state.body:

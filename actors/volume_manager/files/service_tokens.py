@@ -1,4 +1,4 @@
-"""Service account tokens of this node's pods, kept in memory, asked for again before they end (TokenRequest API).
+"""Service account tokens of this node's pods, kept in memory, asked for again before they end (PodTokenRequest API).
 
 A token is replaced when less than a fifth of its life is left, or after a day; each a little earlier by chance, so that
 all do not come at once. When that fails, the old one is good as long as it is good.
@@ -18,7 +18,7 @@ import msgspec
 from actors.api_clients.messages import ApiAnswer, ApiCall
 from supervision.errors import UNREADABLE
 
-from .content import ContentError, TokenWanted
+from .projections import ContentError, PodTokenRequest
 
 OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0
@@ -52,13 +52,13 @@ class ServiceTokens:
         self, call: Call, clock: Callable[[], float] = time.time, rng: Callable[[], float] = random.random
     ) -> None:
         self._call, self._clock, self._rng = call, clock, rng
-        self._kept: dict[TokenWanted, _Kept] = {}
+        self._kept: dict[PodTokenRequest, _Kept] = {}
 
-    async def get(self, wanted: TokenWanted) -> str:
+    async def get(self, wanted: PodTokenRequest) -> str:
         """Raises ContentError when there is none."""
         return (await self.get_until(wanted))[0]
 
-    async def get_until(self, wanted: TokenWanted) -> tuple[str, float]:
+    async def get_until(self, wanted: PodTokenRequest) -> tuple[str, float]:
         """With its end, seconds since 1970. Raises ContentError when there is none."""
         kept, now = self._kept.get(wanted), self._clock()
         if kept is not None and kept.asked <= now < kept.renew:
@@ -70,7 +70,7 @@ class ServiceTokens:
                 raise
         return kept.token, kept.ends
 
-    def due(self, wanted: TokenWanted) -> bool:
+    def due(self, wanted: PodTokenRequest) -> bool:
         """Whether it is to be had anew."""
         kept, now = self._kept.get(wanted), self._clock()
         return kept is None or not kept.asked <= now < kept.renew
@@ -79,7 +79,7 @@ class ServiceTokens:
         """The pod is gone."""
         self._kept = {wanted: kept for wanted, kept in self._kept.items() if wanted.uid != uid}
 
-    async def _ask(self, wanted: TokenWanted) -> _Kept:
+    async def _ask(self, wanted: PodTokenRequest) -> _Kept:
         asked = self._clock()
         answer = await self._call(request(wanted))
         if not answer.ok:
@@ -94,9 +94,9 @@ class ServiceTokens:
         return _Kept(status.token, asked, ends, life - JITTER_SECONDS * self._rng())
 
 
-def request(wanted: TokenWanted) -> ApiCall:
+def request(wanted: PodTokenRequest) -> ApiCall:
     body = {
-        "kind": "TokenRequest",
+        "kind": "PodTokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {"name": wanted.account, "namespace": wanted.namespace},
         "spec": {

@@ -1,0 +1,1 @@
+"""System calls of volumes; those that may hang run in disposable processes, and take and give plain data only."""

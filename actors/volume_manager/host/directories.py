@@ -1,0 +1,27 @@
+"""Directories of volumes on the agent's own file system, which needs no disposable process."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from actors.shared.linux.directories import make_path
+
+DIRECTORY_MODE: Final = 0o750
+"""Of directories above a volume."""
+
+
+def make_directory(path: str, mode: int, group: int | None) -> None:
+    """A directory that is either not there or complete: made aside, then renamed. Raises OSError."""
+    if os.path.isdir(path):
+        return
+    above, name = os.path.split(path)
+    make_path(above, DIRECTORY_MODE)
+    aside = f"{above}/.{name}.new"  # no volume has a name that begins with a dot
+    os.makedirs(aside, 0o700, exist_ok=True)
+    if group is not None:
+        os.chown(aside, -1, group)
+        mode |= stat.S_ISGID
+    os.chmod(aside, mode)
+    os.rename(aside, path)

@@ -1,0 +1,50 @@
+"""The type of a hostPath: what is at the path, checked or made. Runs in a disposable process: the path may hang."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Final
+
+from actors.shared.linux.directories import make_path
+
+_CHECKS: Final = {
+    "DirectoryOrCreate": (stat.S_ISDIR, "a directory"),
+    "Directory": (stat.S_ISDIR, "a directory"),
+    "FileOrCreate": (stat.S_ISREG, "a file"),
+    "File": (stat.S_ISREG, "a file"),
+    "Socket": (stat.S_ISSOCK, "a socket"),
+    "CharDevice": (stat.S_ISCHR, "a character device"),
+    "BlockDevice": (stat.S_ISBLK, "a block device"),
+}
+
+
+def check_host_path(path: str, type: str) -> str:
+    """Check, or make, what a hostPath says it is: by its file descriptor, so that the check holds for one object.
+
+    '' when it is right, else why not. Raises OSError for what cannot be looked at.
+    """
+    if type == "DirectoryOrCreate":
+        make_path(path, 0o755)
+    elif type == "FileOrCreate":
+        _make_file(path)
+    check, wanted = _CHECKS[type]
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return f"hostPath type check failed: {path} does not exist"
+    try:
+        return "" if check(os.fstat(fd).st_mode) else f"hostPath type check failed: {path} is not {wanted}"
+    finally:
+        os.close(fd)
+
+
+def _make_file(path: str) -> None:
+    try:
+        fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        return
+    try:
+        os.fchmod(fd, 0o644)
+    finally:
+        os.close(fd)

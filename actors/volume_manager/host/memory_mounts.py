@@ -1,0 +1,56 @@
+"""Volumes in memory: tmpfs and hugetlbfs. Runs in disposable processes, for a mount may hang."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Final
+
+from actors.shared.linux import mountinfo, mounting
+from actors.shared.linux.directories import make_path
+
+_DIRECTORY_MODE: Final = 0o750
+_HUGE_PAGE_SIZES: Final = "/sys/kernel/mm/hugepages"
+
+
+def mount_memory(path: str, size: int, group: int | None) -> bool:
+    """Mount a tmpfs; with noswap where the kernel has that option (6.4). Whether it has. Raises OSError."""
+    if (there := mounted(path, "tmpfs")) is not None:
+        return "noswap" in there.super_options
+    options = ["mode=0777"] if group is None else ["mode=2777", f"gid={group}"]
+    options += [f"size={size}"] if size > 0 else []
+    make_path(path, _DIRECTORY_MODE)
+    try:
+        mounting.mount("tmpfs", path, "tmpfs", options=",".join([*options, "noswap"]))
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        mounting.mount("tmpfs", path, "tmpfs", options=",".join(options))
+        return False
+    return True
+
+
+def mount_huge_pages(path: str, page_size: int, group: int | None) -> bool:
+    """Mount a hugetlbfs. True: huge pages are never swapped. Raises OSError."""
+    if not os.path.isdir(f"{_HUGE_PAGE_SIZES}/hugepages-{page_size // 1024}kB"):
+        raise OSError(errno.EINVAL, f"this node has no huge pages of {page_size} bytes", path)
+    if mounted(path, "hugetlbfs") is None:
+        options = "mode=0777" if group is None else f"mode=2777,gid={group}"
+        make_path(path, _DIRECTORY_MODE)
+        mounting.mount("nodev", path, "hugetlbfs", options=f"{options},pagesize={page_size}")
+    return True
+
+
+def swap_is_on(proc: str = "/proc") -> bool:
+    """Whether pages of this node may be written to a disk."""
+    try:
+        return len(Path(proc, "swaps").read_text("utf-8").splitlines()) > 1
+    except OSError:
+        return False
+
+
+def mounted(path: str, kind: str) -> mountinfo.Mount | None:
+    """By the mount table: the path itself is not touched."""
+    real = os.path.realpath(path)
+    return next((mount for mount in mountinfo.read() if mount.point == real and mount.kind == kind), None)

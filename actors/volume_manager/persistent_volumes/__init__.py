@@ -1,0 +1,1 @@
+"""PersistentVolumeClaims of pods, and the PersistentVolumes that they are bound to."""

@@ -1,0 +1,102 @@
+"""Whether a pod may use a PersistentVolumeClaim, and a claim its PersistentVolume. Pure.
+
+Texts are the reference's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
+
+BOUND: Final = "Bound"
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
+
+
+class ClaimError(Exception):
+    """The claim cannot be used now; the text says why."""
+
+
+class ClaimedVolume(msgspec.Struct, frozen=True, kw_only=True):
+    """A volume of a pod whose source is a claim, and the PersistentVolume that the claim is bound to."""
+
+    volume: str
+    """What the pod calls it."""
+    claim: str
+    read_only: bool
+    """The pod asks for a read-only claim."""
+    persistent: PersistentVolume
+
+    @property
+    def name(self) -> str:
+        """Of the PersistentVolume, which names the volume's directory."""
+        return self.persistent.metadata.name
+
+
+def claim_name(pod: Pod, volume: Volume) -> str:
+    """The claim that the volume names, or that was made for it; '' for a volume of another type."""
+    if volume.persistentVolumeClaim is not None:
+        return volume.persistentVolumeClaim.claimName
+    return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral != msgspec.Raw() else ""
+
+
+def claimed_volume(pod: Pod, volume: Volume, persistent: PersistentVolume) -> ClaimedVolume:
+    source = volume.persistentVolumeClaim
+    return ClaimedVolume(
+        volume=volume.name,
+        claim=claim_name(pod, volume),
+        read_only=source is not None and source.readOnly,
+        persistent=persistent,
+    )
+
+
+def claim_error(pod: Pod, volume: Volume, error: ClaimError) -> str:
+    """As users are told."""
+    return f"error processing PVC {pod.metadata.namespace}/{claim_name(pod, volume)}: {error}"
+
+
+def check_claim(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> None:
+    """Raises ClaimError for a claim that this pod cannot use now."""
+    meta = claim.metadata
+    whole = f"{meta.namespace}/{meta.name}"
+    if volume.persistentVolumeClaim is None and not any(
+        owner.controller and owner.uid == pod.metadata.uid for owner in meta.ownerReferences
+    ):
+        owner = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        raise ClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
+    if meta.deletionTimestamp is not None:
+        raise ClaimError("PVC is being deleted")
+    if claim.status.phase != BOUND:
+        raise ClaimError("PVC is not bound")
+    if not claim.spec.volumeName:
+        raise ClaimError("PVC has empty pvc.Spec.VolumeName")
+    if claim.spec.volumeMode == "Block":
+        raise ClaimError(f"PVC {whole} is a block volume, which this agent does not support yet")
+
+
+def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolume) -> None:
+    """Raises ClaimError for a volume that is not the claim's."""
+    name, reference = volume.metadata.name, volume.spec.claimRef
+    if reference is None:
+        raise ClaimError(f"found PV object {name} but it has a nil pv.Spec.ClaimRef: it is not yet bound to the claim")
+    if reference.uid != claim.metadata.uid:
+        text = f"its pv.Spec.ClaimRef.UID {reference.uid} does not point to claim.UID {claim.metadata.uid}"
+        raise ClaimError(f"found PV object {name} but {text}")
+
+
+def checked_name(volume: ClaimedVolume) -> str:
+    """The PersistentVolume's name, which becomes a directory. Raises ClaimError when it is no name."""
+    if not _NAME.match(volume.name):
+        raise ClaimError(f"PV {volume.name!r}: not a name")
+    return volume.name
+
+
+def checked_path(volume: ClaimedVolume, path: str) -> str:
+    """A path of this node in a PersistentVolume. Raises ClaimError."""
+    if not path.startswith("/") or ".." in path.split("/"):
+        raise ClaimError(f"PV {volume.name}: its path {path!r} must be absolute and without '..'")
+    return path

@@ -1,0 +1,174 @@
+"""Mounts the volumes of pods, and keeps for each pod how that is done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.api_clients.messages import ObjectRef
+from actors.shared.config.agent import Agent
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import full_name
+from supervision.actor import Actor
+
+from .failure_texts import event_texts, setup_failed
+from .layout import subpath_path
+from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
+from .persistent_volumes.lookup import ClaimLookup
+from .tools.tools import Tools
+from .types.base import ApiInputs, Mounter, Plan, PodContext, Refused, Unready
+from .types.registry import needs_node_memory, plan
+
+_BIND: Final = "actors.volume_manager.host.subpaths:bind_subpath"
+
+
+class PodVolumes(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a pod's volumes since it was last mounted."""
+
+    data: bytes = b""
+    """The pod's JSON, where its volumes are refreshed."""
+    mounters: Mapping[str, Mounter] = {}
+    """By volume."""
+    inputs: ApiInputs = ApiInputs()
+    failed: bool = False
+    """The pod's worker was told that some volume could not be mounted, and waits."""
+
+
+class PodMounts:
+    """Unmounting needs nothing of it, and after a restart the workers ask for their pods again."""
+
+    def __init__(self, actor: Actor, agent: Agent, tools: Tools, clock: Callable[[], float]) -> None:
+        self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
+        self._claims = ClaimLookup(actor)
+        self._pods: dict[str, PodVolumes] = {}
+
+    # -- what is known ------------------------------------------------------------------------------------------------
+    @property
+    def uids(self) -> list[str]:
+        return list(self._pods)
+
+    def waits(self, uid: str) -> bool:
+        """Whether the pod's worker was told that a volume could not be mounted."""
+        return uid in self._pods and self._pods[uid].failed
+
+    def using(self, ref: ObjectRef) -> list[str]:
+        """Pods with a volume made of this object."""
+        return [uid for uid, known in self._pods.items() if ref in known.inputs.objects]
+
+    def with_old_token(self) -> list[str]:
+        """Pods with a token that is to be replaced."""
+        due = self._tools.api.tokens.due
+        return [uid for uid, known in self._pods.items() if any(map(due, known.inputs.tokens))]
+
+    def forget(self, uid: str) -> None:
+        self._pods.pop(uid, None)
+        self._tools.api.tokens.forget(uid)
+
+    # -- mounting -----------------------------------------------------------------------------------------------------
+    async def mount(self, uid: str, data: bytes) -> tuple[VolumesMounted | VolumesFailed, list[str]]:
+        """The answer, and the volumes that stay as an earlier mount left them because the API server is away."""
+        try:
+            pod = decode_pod(data)
+        except ObjectError as error:
+            return VolumesFailed(uid, f"the pod cannot be read: {error}", permanent=True), []
+        plans = await self._plan(uid, pod)
+        mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
+        refused = [one for one in plans if isinstance(one, Refused)]
+        if refused:
+            self._pods[uid] = PodVolumes(mounters=mounters)
+            text = "; ".join(one.message for one in refused)
+            return VolumesFailed(uid, text, [one.volume for one in refused], permanent=True), []
+        inputs = _inputs(pod, mounters.values())
+        self._pods[uid] = known = PodVolumes(data=data if inputs else b"", mounters=mounters, inputs=inputs)
+        errors = await self._set_up(pod, mounters.values())
+        kept = [volume for volume in errors if mounters[volume].is_filled()]
+        for volume in kept:
+            why = setup_failed(volume, errors.pop(volume))
+            self._actor.log.warning("pod %s: volume kept as it is: %s", full_name(pod), why)
+        unready = {one.volume: one.message for one in plans if isinstance(one, Unready)}
+        errors |= unready
+        failed = {one.volume: errors[one.volume] for one in plans if one.volume in errors}
+        self._pods[uid] = msgspec.structs.replace(known, failed=bool(failed))
+        if failed:
+            texts = event_texts(failed, unready.keys())
+            return VolumesFailed(uid, "; ".join(texts), list(failed), texts), kept
+        return VolumesMounted(uid, {name: mounter.path for name, mounter in mounters.items() if mounter.path}), kept
+
+    async def refresh(self, uid: str) -> dict[str, str]:
+        """Set up again the volumes that are made of objects of the API. Why some of them stay as they are, by name."""
+        known = self._pods.get(uid)
+        if known is None or not known.data:
+            return {}
+        pod = decode_pod(known.data)
+        errors = await self._set_up(pod, [mounter for mounter in known.mounters.values() if mounter.refreshed])
+        for volume, error in errors.items():
+            self._actor.log.warning("pod %s: volume %s stays as it was: %s", full_name(pod), volume, error)
+            self._actor.metrics.count("volume_renewals_failed_total")
+        return errors
+
+    async def _plan(self, uid: str, pod: Pod) -> list[Plan]:
+        joined, pod_dir = not self._agent.standalone, self._agent.pod_dir(uid)
+        with_memory = needs_node_memory(pod.spec.volumes, joined=joined)
+        memory = await self._tools.allocatable.memory() if with_memory else 0
+        claims = await self._claims.find(pod, pod_dir) if joined else {}
+        return plan(PodContext(pod=pod, pod_dir=pod_dir, node_memory=memory), claims, joined=joined)
+
+    async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, str]:
+        """All at the same time. The errors, by volume."""
+        each = list(mounters)
+        errors = await asyncio.gather(*(self._measured(pod, mounter) for mounter in each))
+        return {mounter.volume: error for mounter, error in zip(each, errors, strict=True) if error}
+
+    async def _measured(self, pod: Pod, mounter: Mounter) -> str:
+        begun = self._clock()
+        error = await mounter.set_up(pod, self._tools)
+        self._actor.metrics.observe(
+            "storage_operation_duration_seconds",
+            self._clock() - begun,
+            operation_name="volume_mount",
+            volume_plugin=mounter.plugin,
+            status="fail-unknown" if error else "success",
+            migrated="false",
+        )
+        return error
+
+    # -- subPath ------------------------------------------------------------------------------------------------------
+    async def bind(self, message: BindSubPaths) -> SubPathsBound | VolumesFailed:
+        """Bind the subPaths of a container."""
+        if message.uid not in self._pods and message.pod:
+            mounted, _ = await self.mount(message.uid, message.pod)
+            if isinstance(mounted, VolumesFailed):
+                return mounted
+        mounters = self._pods.get(message.uid, PodVolumes()).mounters
+        bindable = {name: mounter for name, mounter in mounters.items() if mounter.path}
+        unknown = sorted({item.volume for item in message.items} - bindable.keys())
+        if unknown:
+            text = f"volumes {', '.join(unknown)} were not mounted by this incarnation: ask for MountVolumes again"
+            return VolumesFailed(message.uid, text, unknown)
+        paths: dict[int, str] = {}
+        for item in message.items:
+            mounter = bindable[item.volume]
+            target = subpath_path(self._agent.pod_dir(message.uid), item.volume, message.container, item.index)
+            arguments = {
+                "volume": mounter.path,
+                "path": item.path,
+                "target": target,
+                "follow": mounter.follows_link,
+            }
+            error = await self._tools.calls.run(mounter.path, _BIND, arguments)
+            if error:
+                text = f'failed to prepare subPath for volumeMount "{item.volume}" of container "{message.container}"'
+                return VolumesFailed(message.uid, f"{text}: {error}", [item.volume])
+            paths[item.index] = target
+        return SubPathsBound(message.uid, message.container, paths)
+
+
+def _inputs(pod: Pod, mounters: Iterable[Mounter]) -> ApiInputs:
+    found = ApiInputs()
+    for mounter in mounters:
+        found |= mounter.inputs(pod)
+    return found

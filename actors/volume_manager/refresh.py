@@ -1,0 +1,55 @@
+"""Sets up volumes of running pods again when an object or a token that they are made of has changed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from actors.api_clients.messages import ObjectRef
+from actors.pod_workers.messages import VolumesMayWork, worker_of
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor
+
+from .locks import PodLocks
+from .pod_mounts import PodMounts
+
+TOKEN_SECONDS: Final = 30.0
+"""How often the age of tokens is checked."""
+RETRY_SECONDS: Final = 10.0
+
+
+class Refresh:
+    """One refresh for each pod at a time."""
+
+    def __init__(self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks) -> None:
+        self._actor, self._agent, self._mounts, self._locks = actor, agent, mounts, locks
+        self._pending: set[str] = set()
+
+    def start(self) -> None:
+        self._actor.every(TOKEN_SECONDS, self._replace_tokens, jitter=0.1)
+
+    def object_changed(self, ref: ObjectRef) -> None:
+        for uid in self._mounts.using(ref):
+            self.soon(uid)
+
+    def later(self, uid: str) -> None:
+        self._actor.after(RETRY_SECONDS, partial(self.soon, uid))
+
+    def soon(self, uid: str) -> None:
+        """A pod that waits for its volumes is mounted by its worker, which is told so."""
+        if self._mounts.waits(uid):
+            self._actor.tell(worker_of(uid, self._agent.workers), VolumesMayWork(uid))
+        elif uid not in self._pending:
+            self._pending.add(uid)
+            self._actor.start_task(self._refresh(uid), f"refresh {uid}")
+
+    def _replace_tokens(self) -> None:
+        for uid in self._mounts.with_old_token():
+            self.soon(uid)
+
+    async def _refresh(self, uid: str) -> None:
+        async with self._locks.hold(uid):
+            self._pending.discard(uid)
+            errors = await self._mounts.refresh(uid)
+        if errors:
+            self.later(uid)

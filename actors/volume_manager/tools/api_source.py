@@ -1,0 +1,33 @@
+"""Objects and service account tokens of the API server, by way of kube_client."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.volume_manager.files.service_tokens import ServiceTokens
+from supervision.actor import Actor, AskError
+
+OBJECT_SECONDS: Final = 5.0
+CALL_SECONDS: Final = 15.0
+
+
+class ApiSource:
+    """Asks through `actor`. An answer that does not come is an answer, too: reason Unreachable."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self.tokens = ServiceTokens(self.call)
+
+    async def object(self, ref: ObjectRef) -> ObjectState:
+        question = GetObject(ref, OBJECT_SECONDS)
+        try:
+            return await self._actor.ask(KUBE_CLIENT, question, ObjectState, timeout=OBJECT_SECONDS + 5.0)
+        except AskError as error:
+            return ObjectState(ref, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")
+
+    async def call(self, call: ApiCall) -> ApiAnswer:
+        try:
+            return await self._actor.ask(KUBE_CLIENT, call, ApiAnswer, timeout=CALL_SECONDS)
+        except AskError as error:
+            return ApiAnswer(status=0, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")

@@ -1,0 +1,45 @@
+"""System calls that may hang, each in a disposable process with a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from supervision.actor import Actor, DisposableError, DisposableTimeout
+
+MOUNT_SECONDS: Final = 20.0
+HUNG_SECONDS: Final = 60.0
+"""A volume that hung one process gets no other for this long."""
+
+
+class DisposableCalls:
+    """Of one actor."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._hung: set[str] = set()
+
+    async def run(
+        self,
+        key: str,
+        function: str,
+        arguments: dict[str, Any],
+        error_of: Callable[[Any], str] = lambda _: "",
+        *,
+        deadline: float = MOUNT_SECONDS,
+    ) -> str:
+        """'' or the error's text. `key`: what hangs if the call does; `error_of` reads the function's result."""
+        if key in self._hung:
+            return f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time"
+        try:
+            return error_of(await self._actor.disposable(function, arguments, deadline=deadline))
+        except DisposableTimeout:
+            self._mark_hung(key)
+            return f"{key} did not answer within {deadline:g} s"
+        except DisposableError as error:
+            return error.text
+
+    def _mark_hung(self, key: str) -> None:
+        self._hung.add(key)
+        self._actor.metrics.count("volume_operations_hung_total")
+        self._actor.after(HUNG_SECONDS, lambda: self._hung.discard(key))

@@ -1,0 +1,29 @@
+"""What pods of this node may use, as container_manager says."""
+
+from __future__ import annotations
+
+from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
+from actors.shared.linux.memory import total_memory
+from supervision.actor import Actor, AskError
+
+
+class NodeAllocatable:
+    """Asked for once; asked again while there was no answer."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._known: dict[str, int] = {}
+
+    async def resources(self) -> dict[str, int]:
+        """By name; {} when container_manager does not answer."""
+        if not self._known:
+            try:
+                answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), NodeResources, timeout=2.0)
+            except AskError:
+                return {}
+            self._known = answer.allocatable
+        return self._known
+
+    async def memory(self) -> int:
+        """Bytes; all memory of the host when container_manager does not answer."""
+        return (await self.resources()).get("memory", 0) or total_memory()

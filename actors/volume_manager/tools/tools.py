@@ -1,0 +1,29 @@
+"""Everything that mounters act with, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from actors.volume_manager.csi.volumes import CsiVolumes
+
+from .api_source import ApiSource
+from .disposable_calls import DisposableCalls
+from .fs_group import FsGroup
+from .memory_mounts import MemoryMounts
+from .node_allocatable import NodeAllocatable
+
+
+class Tools(msgspec.Struct, frozen=True, kw_only=True):
+    calls: DisposableCalls
+    memory: MemoryMounts
+    fs_group: FsGroup
+    allocatable: NodeAllocatable
+    api: ApiSource
+    csi: CsiVolumes | None
+    """None on a standalone node."""
+    stamp: Callable[[], str]
+    """A text that was never given before."""
+    mounter: str = ""
+    """--experimental-mounter-path: the program that runs mount commands of network file systems; '' for none."""

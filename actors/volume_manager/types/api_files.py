@@ -1,0 +1,76 @@
+"""Files from objects of the API, from tokens and from the pod's own fields: secret, configMap and projected volumes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import ClassVar
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import QuantityError
+from actors.shared.kube.volumes import VolumeProjection
+from actors.shared.linux.beneath import UnsafePathError
+from actors.volume_manager.files import atomic, projections
+from actors.volume_manager.files.downward_fields import DEFAULT_MODE, DownwardError
+from actors.volume_manager.files.projections import Content, ContentError
+from actors.volume_manager.host.directories import make_directory
+from actors.volume_manager.tools.tools import Tools
+
+from .base import ApiInputs, Mounter
+
+_MODE = 0o777
+
+
+class ApiFiles(Mounter, frozen=True, kw_only=True):
+    """Secrets and tokens are kept in memory, config maps on disk, as in the reference."""
+
+    refreshed: ClassVar[bool] = True
+    group: int | None = None
+    sources: list[VolumeProjection]
+    mode: int
+    """Of files for which the spec has no other."""
+    size: int | None = None
+    """Bytes of memory, 0 for no limit; None: on disk."""
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        try:
+            files = projections.files(pod, self.sources, self.mode, await self._content(pod, tools))
+        except (ContentError, DownwardError, QuantityError) as error:
+            return str(error)
+        if self.size is not None and (problem := await tools.memory.mount(self.path, self.size, self.group)):
+            return problem
+        try:
+            if self.size is None:
+                make_directory(self.path, _MODE, self.group)
+            atomic.write(self.path, files, f"..{tools.stamp()}", self.group)
+        except (OSError, UnsafePathError) as error:
+            return str(error)
+        return ""
+
+    def inputs(self, pod: Pod) -> ApiInputs:
+        return ApiInputs(
+            frozenset(projections.objects_of(pod.metadata.namespace, self.sources)),
+            frozenset(projections.tokens_of(pod, self.sources)),
+        )
+
+    def is_filled(self) -> bool:
+        return os.path.isdir(f"{self.path}/{atomic.DATA}")
+
+    async def _content(self, pod: Pod, tools: Tools) -> Content:
+        """Raises ContentError."""
+        refs = projections.objects_of(pod.metadata.namespace, self.sources)
+        requests = projections.tokens_of(pod, self.sources)
+        objects, tokens = await asyncio.gather(
+            asyncio.gather(*map(tools.api.object, refs)), asyncio.gather(*map(tools.api.tokens.get, requests))
+        )
+        has_downward = any(source.downwardAPI is not None for source in self.sources)
+        return Content(
+            dict(zip(refs, objects, strict=True)),
+            dict(zip(requests, tokens, strict=True)),
+            await tools.allocatable.resources() if has_downward else {},
+        )
+
+
+def file_mode(given: int | None) -> int:
+    """`given`: the source's defaultMode."""
+    return DEFAULT_MODE if given is None else given

@@ -1,0 +1,116 @@
+"""What every volume type has: an entry in the table of types, and a mounter for each of its volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+import msgspec
+
+from actors.api_clients.messages import ObjectRef
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import Volume
+from actors.volume_manager.files.projections import PodTokenRequest
+from actors.volume_manager.layout import volume_path
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume
+from actors.volume_manager.tools.tools import Tools
+
+
+class PodContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a volume is planned from besides its own source."""
+
+    pod: Pod
+    pod_dir: str
+    node_memory: int = 0
+    """Bytes that pods of this node may use; 0: not known."""
+
+    @property
+    def fs_group(self) -> int | None:
+        return self.pod.spec.securityContext.fsGroup
+
+    @property
+    def on_root_mismatch(self) -> bool:
+        """fsGroupChangePolicy: change owners only when the top of the volume is not the group's yet."""
+        return self.pod.spec.securityContext.fsGroupChangePolicy == "OnRootMismatch"
+
+    def path(self, plugin: str, name: str) -> str:
+        """Where the volume is mounted; `plugin` as in `kubernetes.io/empty-dir`."""
+        return volume_path(self.pod_dir, plugin, name)
+
+
+class ApiInputs(msgspec.Struct, frozen=True):
+    """What of the API server a volume's files are made of: the volume is set up again when one of it changes."""
+
+    objects: frozenset[ObjectRef] = frozenset()
+    tokens: frozenset[PodTokenRequest] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.objects or self.tokens)
+
+    def __or__(self, other: ApiInputs) -> ApiInputs:
+        return ApiInputs(self.objects | other.objects, self.tokens | other.tokens)
+
+
+class Mounter(msgspec.Struct, frozen=True, kw_only=True):
+    """How one volume of a pod is mounted: values decided from the spec, and `set_up`, which acts on them."""
+
+    plugin: ClassVar[str]
+    """The reference's name of the volume plugin, as in metrics: `kubernetes.io/empty-dir`."""
+    refreshed: ClassVar[bool] = False
+    """Whether `set_up` is called again when one of `inputs` changes."""
+    follows_link: ClassVar[bool] = False
+    """Whether `path` itself may be a symlink: that of a directory of the user's may."""
+
+    volume: str
+    path: str = ""
+    """On the host; '' when the runtime mounts the volume."""
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        """Mount the volume; again is the same. '' or the error's text."""
+        raise NotImplementedError
+
+    def inputs(self, pod: Pod) -> ApiInputs:
+        return ApiInputs()
+
+    def is_filled(self) -> bool:
+        """Whether an earlier `set_up` left files that are good while the API server is away."""
+        return False
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """The volume cannot be mounted as its spec is; asking again does not help."""
+
+    volume: str
+    message: str
+
+
+class Unready(msgspec.Struct, frozen=True):
+    """The volume cannot be mounted now; asking again may help."""
+
+    volume: str
+    message: str
+
+
+Plan = Mounter | Refused | Unready
+
+
+class VolumeType(msgspec.Struct, frozen=True, kw_only=True):
+    """The entry of a type in the table."""
+
+    source: str
+    """The field of a Volume, and of a PersistentVolume's spec, by which the type is recognised."""
+    plan: Callable[[Volume, PodContext], Plan] | None = None
+    """For a volume of a pod's spec; None when only a PersistentVolume has this source. Pure."""
+    plan_claim: Callable[[ClaimedVolume, PodContext], Plan] | None = None
+    """For a claim that is bound to a PersistentVolume with this source; None when there are none. Pure.
+
+    Raises ClaimError.
+    """
+    needs_api: str = ""
+    """What of the API server it needs, as users are told on a standalone node; '' when it needs none."""
+    in_memory: Callable[[Volume], bool] = lambda volume: False
+    """Whether `plan` needs to know the node's memory."""
+    plugin_dir: str = ""
+    """Below a pod's `volumes`, as in `kubernetes.io~csi`; needed with `tear_down`."""
+    tear_down: Callable[[str, Tools], Awaitable[str]] | None = None
+    """What is done with a pod's directory before everything below it is unmounted; '' or the error's text."""

@@ -1,0 +1,96 @@
+"""csi: volumes of storage drivers; see `actors/volume_manager/csi/`."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import CSIPersistentVolumeSource, CSIVolumeSource, SecretReference, Volume
+from actors.volume_manager.csi.model import PLUGIN, CsiMount, CsiVolume, SecretName, inline_handle, volume_dir
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError, checked_name
+from actors.volume_manager.tools.tools import Tools
+
+from .base import Mounter, Plan, PodContext, Refused, VolumeType
+
+_DRIVER_NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?\Z")
+
+
+class CsiMounter(Mounter, frozen=True, kw_only=True):
+    plugin: ClassVar[str] = "kubernetes.io/csi"
+    mount: CsiMount
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        return await tools.csi.mount(pod, self.mount) if tools.csi is not None else "no API server is joined"
+
+
+def _plan(volume: Volume, context: PodContext) -> Plan:
+    """A volume that lives as long as its pod."""
+    source, meta = volume.csi or CSIVolumeSource(driver=""), context.pod.metadata
+    if not _DRIVER_NAME.match(source.driver):
+        return Refused(volume.name, f"volume {volume.name!r}: {source.driver!r} is not the name of a driver")
+    secret = source.nodePublishSecretRef
+    inline = CsiVolume(
+        name=volume.name,
+        driver=source.driver,
+        handle=inline_handle(meta.uid, volume.name),
+        ephemeral=True,
+        read_only=bool(source.readOnly),
+        fs_type=source.fsType or "",
+        attributes=source.volumeAttributes,
+        publish_secret=SecretName(meta.namespace, secret.get("name", "")) if secret else None,
+    )
+    return _mounter(volume.name, inline, context, read_only=inline.read_only)
+
+
+def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
+    volume = claimed.persistent
+    source = volume.spec.csi or CSIPersistentVolumeSource(driver="", volumeHandle="")
+    if not _DRIVER_NAME.match(source.driver) or not source.volumeHandle:
+        raise ClaimError(f"PV {claimed.name!r}: its driver {source.driver!r} or volumeHandle is none")
+    persistent = CsiVolume(
+        name=checked_name(claimed),
+        driver=source.driver,
+        handle=source.volumeHandle,
+        read_only=source.readOnly,
+        fs_type=source.fsType,
+        attributes=source.volumeAttributes,
+        mount_options=volume.spec.mountOptions,
+        access_modes=volume.spec.accessModes,
+        stage_secret=_secret(source.nodeStageSecretRef),
+        publish_secret=_secret(source.nodePublishSecretRef),
+    )
+    read_only = claimed.read_only or source.readOnly
+    return _mounter(claimed.volume, persistent, context, read_only=read_only, claim=claimed.claim)
+
+
+def _mounter(volume: str, source: CsiVolume, context: PodContext, *, read_only: bool, claim: str = "") -> CsiMounter:
+    path = f"{volume_dir(context.pod_dir, source.name)}/mount"
+    mount = CsiMount(
+        volume=volume,
+        path=path,
+        source=source,
+        group=context.fs_group,
+        when_root_differs=context.on_root_mismatch,
+        read_only=read_only,
+        claim=claim,
+    )
+    return CsiMounter(volume=volume, path=path, mount=mount)
+
+
+def _secret(ref: SecretReference | None) -> SecretName | None:
+    return None if ref is None or not ref.name else SecretName(ref.namespace, ref.name)
+
+
+async def _tear_down(pod_dir: str, tools: Tools) -> str:
+    return await tools.csi.unmount(pod_dir) if tools.csi is not None else ""
+
+
+TYPE: Final = VolumeType(
+    source="csi",
+    plan=_plan,
+    plan_claim=_plan_claim,
+    needs_api="a driver that registers with the API",
+    plugin_dir=PLUGIN,
+    tear_down=_tear_down,
+)

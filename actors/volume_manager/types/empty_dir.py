@@ -1,0 +1,96 @@
+"""emptyDir: a directory on disk, a tmpfs, or huge pages."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import container_requests
+from actors.shared.kube.quantity import whole
+from actors.shared.kube.volumes import EmptyDirVolumeSource, Volume
+from actors.volume_manager.host.directories import make_directory
+from actors.volume_manager.tools.tools import Tools
+
+from .base import Mounter, Plan, PodContext, Refused, VolumeType
+from .memory_size import containers_of, smallest
+
+PLUGIN: Final = "kubernetes.io/empty-dir"
+MODE: Final = 0o777
+HUGE_PAGES: Final = "HugePages"
+_MOUNT_HUGE_PAGES: Final = "actors.volume_manager.host.memory_mounts:mount_huge_pages"
+
+
+class EmptyDir(Mounter, frozen=True, kw_only=True):
+    """On disk."""
+
+    plugin: ClassVar[str] = PLUGIN
+    group: int | None = None
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        # no disposable process: on this file system nothing hangs that does not hang the agent anyway
+        try:
+            make_directory(self.path, MODE, self.group)
+        except OSError as error:
+            return str(error)
+        return ""
+
+
+class MemoryEmptyDir(Mounter, frozen=True, kw_only=True):
+    """A tmpfs."""
+
+    plugin: ClassVar[str] = PLUGIN
+    group: int | None = None
+    size: int
+    """Bytes; 0: no limit."""
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        return await tools.memory.mount(self.path, self.size, self.group)
+
+
+class HugePagesEmptyDir(Mounter, frozen=True, kw_only=True):
+    """A hugetlbfs."""
+
+    plugin: ClassVar[str] = PLUGIN
+    group: int | None = None
+    page_size: int
+    """Bytes."""
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        arguments = {"path": self.path, "page_size": self.page_size, "group": self.group}
+        return await tools.calls.run(self.path, _MOUNT_HUGE_PAGES, arguments)
+
+
+def _plan(volume: Volume, context: PodContext) -> Plan:
+    source, name, path = volume.emptyDir or EmptyDirVolumeSource(), volume.name, context.path(PLUGIN, volume.name)
+    if source.medium == "":
+        return EmptyDir(volume=name, path=path, group=context.fs_group)
+    if source.medium == "Memory":
+        limit = whole(source.sizeLimit) if source.sizeLimit is not None else 0
+        return MemoryEmptyDir(volume=name, path=path, group=context.fs_group, size=smallest(context, limit))
+    if source.medium == HUGE_PAGES or source.medium.startswith(HUGE_PAGES + "-"):
+        return _plan_huge_pages(name, source.medium, path, context)
+    return Refused(name, f"volume {name!r}: unknown storage medium {source.medium!r}")
+
+
+def _plan_huge_pages(name: str, medium: str, path: str, context: PodContext) -> Plan:
+    requested = {
+        resource.removeprefix("hugepages-")
+        for container in containers_of(context.pod)
+        for resource in container_requests(container)
+        if resource.startswith("hugepages-")
+    }
+    _, _, size = medium.partition("-")
+    if size and size not in requested:
+        return Refused(name, f"volume {name!r}: medium {medium}, but no container requests hugepages-{size}")
+    if not size and len(requested) != 1:
+        found = ", ".join(sorted(requested)) or "none"
+        text = f"medium {medium} needs one huge page size in the requests, found {found}"
+        return Refused(name, f"volume {name!r}: {text}")
+    return HugePagesEmptyDir(volume=name, path=path, group=context.fs_group, page_size=whole(size or requested.pop()))
+
+
+def _in_memory(volume: Volume) -> bool:
+    return volume.emptyDir is not None and volume.emptyDir.medium == "Memory"
+
+
+TYPE: Final = VolumeType(source="emptyDir", plan=_plan, in_memory=_in_memory)

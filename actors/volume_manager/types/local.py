@@ -1,0 +1,40 @@
+"""local: a directory of this node that a PersistentVolume names."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import LocalVolumeSource
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_path
+from actors.volume_manager.tools.tools import Tools
+
+from .base import Mounter, Plan, PodContext, VolumeType
+from .host_path import CHECK
+
+
+class Local(Mounter, frozen=True, kw_only=True):
+    plugin: ClassVar[str] = "kubernetes.io/local-volume"
+    follows_link: ClassVar[bool] = True
+    group: int | None = None
+    """fsGroup; None: owners stay as they are."""
+    on_root_mismatch: bool = False
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        error = await tools.calls.run(self.path, CHECK, {"path": self.path, "type": "Directory"}, str)
+        if error or self.group is None:
+            return error
+        return await tools.fs_group.apply(self.path, self.group, self.on_root_mismatch)
+
+
+def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
+    source = claimed.persistent.spec.local or LocalVolumeSource(path="")
+    return Local(
+        volume=claimed.volume,
+        path=checked_path(claimed, source.path),
+        group=None if claimed.read_only else context.fs_group,
+        on_root_mismatch=context.on_root_mismatch,
+    )
+
+
+TYPE: Final = VolumeType(source="local", plan_claim=_plan_claim)

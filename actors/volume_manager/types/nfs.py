@@ -1,0 +1,82 @@
+"""nfs: a directory of an NFS server, mounted by the node's mount program."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.volumes import NFSVolumeSource, Volume
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError, checked_name
+from actors.volume_manager.tools.disposable_calls import MOUNT_SECONDS
+from actors.volume_manager.tools.tools import Tools
+
+from .base import Mounter, Plan, PodContext, Refused, VolumeType
+
+PLUGIN: Final = "kubernetes.io/nfs"
+PROGRAM_SECONDS: Final = MOUNT_SECONDS - 2.0
+"""The mount program's time: it is killed before the disposable process that waits for it."""
+_OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
+"""The older way to give mountOptions."""
+_MOUNT: Final = "actors.volume_manager.host.mount_program:mount_by_program"
+
+
+class Nfs(Mounter, frozen=True, kw_only=True):
+    plugin: ClassVar[str] = PLUGIN
+    export: str
+    """As mount takes it: server:/directory."""
+    options: list[str] = []
+
+    async def set_up(self, pod: Pod, tools: Tools) -> str:
+        arguments = {
+            "source": self.export,
+            "target": self.path,
+            "kind": "nfs",
+            "options": self.options,
+            "mounter": tools.mounter,
+            "seconds": PROGRAM_SECONDS,
+        }
+        return await tools.calls.run(self.path, _MOUNT, arguments, str)
+
+
+def _plan(volume: Volume, context: PodContext) -> Plan:
+    source, name = volume.nfs or NFSVolumeSource(server="", path=""), volume.name
+    try:
+        export = export_of(source)
+    except ValueError as error:
+        return Refused(name, f"volume {name!r}: nfs: {error}")
+    return Nfs(volume=name, path=context.path(PLUGIN, name), export=export, options=_options([], source.readOnly))
+
+
+def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
+    volume, name = claimed.persistent, checked_name(claimed)
+    source = volume.spec.nfs or NFSVolumeSource(server="", path="")
+    annotated = volume.metadata.annotations.get(_OPTIONS_ANNOTATION, "").split(",")
+    try:
+        export = export_of(source)
+    except ValueError as error:
+        raise ClaimError(f"PV {name}: nfs: {error}") from None
+    return Nfs(
+        volume=claimed.volume,
+        path=context.path(PLUGIN, name),
+        export=export,
+        options=_options([*annotated, *volume.spec.mountOptions], source.readOnly or claimed.read_only),
+    )
+
+
+def export_of(source: NFSVolumeSource) -> str:
+    """Raises ValueError for what mount could take for something else."""
+    server, directory = source.server, source.path
+    if not server or server.startswith("-") or any(character.isspace() or character == "/" for character in server):
+        raise ValueError(f"{server!r} is not the name or address of a server")
+    if not directory.startswith("/") or "\0" in directory:
+        raise ValueError(f"path {directory!r} must be absolute")
+    host = f"[{server}]" if ":" in server and not server.startswith("[") else server
+    return f"{host}:{directory}"
+
+
+def _options(given: list[str], read_only: bool) -> list[str]:
+    """Each once, `ro` first."""
+    return list(dict.fromkeys([*(["ro"] if read_only else []), *(option for option in given if option)]))
+
+
+TYPE: Final = VolumeType(source="nfs", plan=_plan, plan_claim=_plan_claim)

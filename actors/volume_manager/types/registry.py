@@ -1,0 +1,97 @@
+"""The table of volume types, and the plan of a pod's volumes by it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube.volumes import Volume
+from actors.volume_manager.layout import is_name
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError
+
+from . import (
+    claim,
+    config_map,
+    csi,
+    downward_api,
+    empty_dir,
+    host_path,
+    image,
+    local,
+    nfs,
+    projected,
+    secret,
+    unsupported,
+)
+from .base import Plan, PodContext, Refused, Unready, VolumeType
+
+TYPES: Final[tuple[VolumeType, ...]] = (
+    empty_dir.TYPE,
+    host_path.TYPE,
+    secret.TYPE,
+    config_map.TYPE,
+    projected.TYPE,
+    downward_api.TYPE,
+    nfs.TYPE,
+    csi.TYPE,
+    image.TYPE,
+    local.TYPE,
+    *claim.TYPES,
+    *unsupported.TYPES,
+)
+BY_SOURCE: Final[Mapping[str, VolumeType]] = {one.source: one for one in TYPES}
+
+
+def type_of(volume: Volume) -> VolumeType | None:
+    """By the source that is set; None when none is."""
+    for name, found in BY_SOURCE.items():
+        if getattr(volume, name, None) not in (None, msgspec.Raw()):
+            return found
+    return None
+
+
+def plan(
+    context: PodContext, claims: Mapping[str, ClaimedVolume | str] | None = None, *, joined: bool = False
+) -> list[Plan]:
+    """For each volume of the pod, in its order.
+
+    `claims`: by volume the PersistentVolume of a claim, or why there is none; `joined`: there is an API server.
+    """
+    return [_plan_one(volume, context, claims or {}, joined) for volume in context.pod.spec.volumes]
+
+
+def needs_node_memory(volumes: list[Volume], *, joined: bool) -> bool:
+    """Whether the context has to have it."""
+    types = ((found, volume) for volume in volumes if (found := type_of(volume)) is not None)
+    return any(found.in_memory(volume) for found, volume in types if joined or not found.needs_api)
+
+
+def _plan_one(volume: Volume, context: PodContext, claims: Mapping[str, ClaimedVolume | str], joined: bool) -> Plan:
+    name, found = volume.name, type_of(volume)
+    if not is_name(name):
+        return Refused(name, f"volume {name!r}: the name must be a DNS label")
+    if found is None:
+        return Refused(name, f"volume {name!r} has no source that this agent knows")
+    if found.needs_api and not joined:
+        text = f"needs {found.needs_api}, and this node has not joined an API server"
+        return Refused(name, f"volume {name!r}: source {found.source} {text}")
+    if name in claims:
+        return _plan_claim(name, claims[name], context)
+    if found.plan is None:
+        return Refused(name, f"volume {name!r}: source {found.source} is one of PersistentVolumes only")
+    return found.plan(volume, context)
+
+
+def _plan_claim(name: str, claimed: ClaimedVolume | str, context: PodContext) -> Plan:
+    if isinstance(claimed, str):
+        return Unready(name, claimed)
+    try:
+        for found in TYPES:
+            if found.plan_claim is not None and getattr(claimed.persistent.spec, found.source) is not None:
+                return found.plan_claim(claimed, context)
+        supported = ", ".join(sorted(found.source for found in TYPES if found.plan_claim is not None))
+        raise ClaimError(f"PV {claimed.name}: its source is not supported by this agent, only {supported}")
+    except ClaimError as error:
+        return Unready(name, f"error processing PVC {context.pod.metadata.namespace}/{claimed.claim}: {error}")

@@ -1,0 +1,45 @@
+"""Sources that this agent does not mount, and what users are told instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from actors.shared.kube.volumes import Volume
+
+from .base import Plan, PodContext, Refused, VolumeType
+
+CSI_DRIVERS: Final = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "azureDisk": "disk.csi.azure.com",
+    "azureFile": "file.csi.azure.com",
+    "cinder": "cinder.csi.openstack.org",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+    "portworxVolume": "pxd.portworx.com",
+    "vsphereVolume": "csi.vsphere.vmware.com",
+}
+"""In-tree sources that Kubernetes moved to CSI drivers (KEP-625)."""
+REMOVED: Final = ("cephfs", "flocker", "glusterfs", "photonPersistentDisk", "quobyte", "rbd", "scaleIO", "storageos")
+"""In-tree sources that Kubernetes dropped without a replacement."""
+NOT_YET: Final = ("iscsi", "fc", "flexVolume")
+REASONS: Final[Mapping[str, str]] = {
+    **{
+        source: f"is no longer part of Kubernetes: use the CSI driver {driver} with a PersistentVolumeClaim"
+        for source, driver in CSI_DRIVERS.items()
+    },
+    **dict.fromkeys(REMOVED, "was removed from Kubernetes: use a CSI driver that serves it"),
+    "gitRepo": "is refused (CVE-2024-10220): clone in an init container into an emptyDir instead",
+    **dict.fromkeys(NOT_YET, "is not supported by this agent yet"),
+}
+
+
+def _types() -> Iterator[VolumeType]:
+    for source, reason in REASONS.items():
+
+        def plan(volume: Volume, context: PodContext, source: str = source, reason: str = reason) -> Plan:
+            return Refused(volume.name, f"volume {volume.name!r}: source {source} {reason}")
+
+        yield VolumeType(source=source, plan=plan)
+
+
+TYPES: Final = tuple(_types())
