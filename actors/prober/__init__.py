@@ -1,1 +1,14 @@
-"""Liveness, readiness and startup probes (and the health of nothing else)."""
+"""Liveness, readiness and startup probes.
+
+| module | what it decides or does |
+|---|---|
+| actor | messages in and out: pods to probe, results, events, metrics |
+| probed_pods | which probes a pod has, and what is known of each (pure) |
+| thresholds | from outcomes in a row to a result that counts (pure) |
+| schedule | when each probe runs next |
+| probe_type | the interface of a probe type, and how to add one |
+| probe_types | the registry of the types |
+| exec_probe, http_probe, tcp_probe, grpc_probe | one type each |
+| http_exchange | one HTTP request and its answer |
+| outcome | what one run of a probe found |
+"""

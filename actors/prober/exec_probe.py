@@ -1,82 +1,98 @@
-"""Commands in containers: at most one outstanding for each probe, and so many at once on the node (k/k#82440).
+"""Exec probes: a command in the container; exit code 0 is a success.
 
-A command that outlives its probe is left to the runtime, which was told the timeout; until it is over, the probe fails
-without another one being started, and its place is given to others.
+Each probe has at most one command under way: a command that outlives its probe is left to the runtime, which was told
+the timeout, and until it has ended the probe fails without another one being started. There is no other cap, as each
+command waits for its own container only.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any, Final, Protocol
+import re
+from collections.abc import Mapping
+from typing import ClassVar, Final
 
+from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import CriError, DeadlineExceeded
-from actors.shared.cri.model import ExecResult, RuntimeVersion
+from actors.shared.kube.container import Container, ExecAction
+from actors.shared.kube.go_text import rpc_error
 
-from .outcome import Outcome, error, failure, kept, success, timed_out
+from .outcome import Outcome, error, failure, kept, success
+from .probe_type import Key, ProbeType, Subject, Tools
 
-AT_ONCE: Final = 8
 SLACK_SECONDS: Final = 1.0
 """How much longer than its timeout the runtime may take to say that a command was stopped."""
-ANSWER_SECONDS: Final = 2.0
-"""A runtime that is well has told its version by then."""
+VERSION_SECONDS: Final = 2.0
+"""A runtime that does not answer Version in this time is silent."""
+_REFERENCE: Final = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
-class Runtime(Protocol):
-    """The part of the CRI client that is used here."""
+class ExecProbe(ProbeType[ExecAction]):
+    """Over the runtime's ExecSync."""
 
-    async def exec_sync(self, container_id: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult: ...
+    field: ClassVar[str] = "exec"
 
-    async def version(self) -> RuntimeVersion: ...
-
-
-class Starter(Protocol):
-    """Actor.start_task."""
-
-    def __call__(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]: ...
-
-
-class ExecProbes:
-    """All of the node. The cap is a queue: who waits longest goes first."""
-
-    def __init__(self, runtime: Runtime, start: Starter, at_once: int = AT_ONCE) -> None:
-        self._runtime, self._start = runtime, start
-        self._places = asyncio.Semaphore(at_once)
-        self._outstanding: dict[tuple[str, ...], asyncio.Task[Outcome]] = {}
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(tools)
+        self._under_way: dict[tuple[Key, str], asyncio.Task[Outcome]] = {}
+        """By probe and container id."""
 
     @property
-    def outstanding(self) -> int:
-        return len(self._outstanding)
+    def under_way(self) -> int:
+        return len(self._under_way)
 
-    async def probe(self, key: tuple[str, ...], container_id: str, command: list[str], timeout: int) -> Outcome:
-        """One command, for the probe `key`."""
-        if key in self._outstanding:
+    async def run(self, action: ExecAction, subject: Subject) -> Outcome:
+        key = (subject.key, subject.container_id)
+        if key in self._under_way:
             late = failure("the command of an earlier probe is still running")
-            return await self._unless_silent(self._outstanding[key], late)
-        async with self._places:
-            task = self._outstanding[key] = self._start(self._run(container_id, command, timeout), f"exec {key}")
-            task.add_done_callback(lambda _: self._outstanding.pop(key, None))
-            done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
-        return task.result() if done else await self._unless_silent(task, timed_out(timeout))
+            return await self._unless_silent(self._under_way[key], late)
+        command, timeout = command_of(action.command, subject.container), subject.timeout_seconds
+        task = self._tools.start_task(self._exec(subject.container_id, command, timeout), f"exec {subject.key}")
+        self._under_way[key] = task
+        task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        done, _ = await asyncio.wait([task], timeout=timeout + SLACK_SECONDS)
+        return task.result() if done else await self._unless_silent(task, timed_out(command, timeout))
 
     async def _unless_silent(self, task: asyncio.Task[Outcome], late: Outcome) -> Outcome:
-        """What to make of a command that is late. A runtime that answers nothing (stopped, overloaded) says nothing of
-        the container: a failure would have it restarted as soon as the runtime is back."""
+        """`late`, the outcome of a command that has not ended in time. A runtime that answers nothing (stopped,
+        overloaded) says nothing about the container: a failure would restart it as soon as the runtime is back."""
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await self._runtime.version()
+            async with asyncio.timeout(VERSION_SECONDS):
+                await self._tools.runtime().version()
         except (CriError, TimeoutError):
             return error("the runtime does not answer")
-        # when it has just come back, so does the command's end
+        # a runtime that has just come back ends the command now
         await asyncio.wait([task], timeout=SLACK_SECONDS)
         return task.result() if task.done() else late
 
-    async def _run(self, container_id: str, command: list[str], timeout: int) -> Outcome:
+    async def _exec(self, container_id: str, command: list[str], timeout: int) -> Outcome:
         try:
-            result = await self._runtime.exec_sync(container_id, command, timeout)
+            result = await self._tools.runtime().exec_sync(container_id, command, timeout)
         except DeadlineExceeded:
-            return failure(f'command "{" ".join(command)[:200]}" timed out after {timeout} s')
+            return timed_out(command, timeout)
         except CriError as problem:
-            return error(str(problem))
+            return error(rpc_error(problem.code, problem.details))
         text = kept(result.stdout + result.stderr)
-        return success(text) if result.exit_code == 0 else failure(text or f"exit code {result.exit_code}")
+        return success(text) if result.exit_code == 0 else failure(text)
+
+
+def timed_out(command: list[str], timeout: int) -> Outcome:
+    return failure(f'command timed out: "{" ".join(command)[:200]}" timed out after {Duration(timeout)}')
+
+
+def command_of(command: list[str], container: Container) -> list[str]:
+    """The command with $(NAME) replaced, from the variables whose values the manifest has; $$ is a $."""
+    values = {variable.name: variable.value for variable in container.env if variable.valueFrom is None}
+    return [expanded(argument, values) for argument in command]
+
+
+def expanded(text: str, values: Mapping[str, str]) -> str:
+    """References to unknown variables stay as they are."""
+
+    def replace(match: re.Match[str]) -> str:
+        name: str | None = match.group(1)
+        if name is None:
+            return "$"
+        return values.get(name, match.group(0))
+
+    return _REFERENCE.sub(replace, text)

@@ -1,12 +1,20 @@
-"""The health check of gRPC (grpc.health.v1.Health/Check), in plain text. Its two messages are coded by hand."""
+"""gRPC probes: the health check grpc.health.v1.Health/Check, in plain text; SERVING is a success.
+
+The two messages of the protocol are coded by hand.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from actors.shared.config.fields.duration import Duration
+from actors.shared.kube.container import GRPCAction
+from actors.shared.kube.go_text import rpc_error
 from actors.shared.kube.host_port import joined
 
-from .outcome import USER_AGENT, Outcome, failure, success, timed_out
+from .outcome import USER_AGENT, Outcome, failure, success
+from .probe_type import ProbeType, Subject
 
 if TYPE_CHECKING:
     import grpc
@@ -16,6 +24,18 @@ SERVING: Final = 1
 _STATUS: Final = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 
 
+class GrpcProbe(ProbeType[GRPCAction]):
+    """Always to the pod's address."""
+
+    field: ClassVar[str] = "grpc"
+
+    def needs_pod_ip(self, action: GRPCAction) -> bool:
+        return True
+
+    async def run(self, action: GRPCAction, subject: Subject) -> Outcome:
+        return await probe_grpc(subject.pod_ip, action.port, action.service or "", subject.timeout_seconds)
+
+
 async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Outcome:
     # not loaded where no pod has such a probe
     import grpc
@@ -23,27 +43,33 @@ async def probe_grpc(host: str, port: int, service: str, timeout: float) -> Outc
     options = [
         ("grpc.primary_user_agent", USER_AGENT), ("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1),
     ]  # fmt: skip
-    async with grpc.aio.insecure_channel(
-        f"ipv6:{joined(host, port)}" if ":" in host else joined(host, port), options
-    ) as channel:
+    address, limit = joined(host, port), Duration(timeout)
+    async with grpc.aio.insecure_channel(f"ipv6:{address}" if ":" in host else address, options) as channel:
         call = channel.unary_unary(METHOD, request_serializer=bytes, response_deserializer=bytes)
+        connected = False
         try:
-            answer = await call(encoded(service), timeout=timeout)
-        except grpc.aio.AioRpcError as error:
-            return _refused(error, timeout)
+            async with asyncio.timeout(timeout):
+                await channel.channel_ready()  # a port that opens within the timeout is in time
+                connected = True
+                answer = await call(encoded(service))
+        except TimeoutError:
+            if connected:
+                return failure(f"timeout: health rpc did not complete within {limit}")
+            return failure(f'timeout: failed to connect service "{address}" within {limit}: context deadline exceeded')
+        except grpc.aio.AioRpcError as problem:
+            return _failed(problem)
     status = status_of(answer)
     if status == SERVING:
         return success("service healthy")
     return failure(f'service unhealthy (responded with "{_STATUS.get(status, str(status))}")')
 
 
-def _refused(error: grpc.aio.AioRpcError, timeout: float) -> Outcome:
-    code = error.code().name
+def _failed(problem: grpc.aio.AioRpcError) -> Outcome:
+    code, details = problem.code().name, problem.details() or ""
     if code == "UNIMPLEMENTED":
-        return failure("this server does not implement the grpc health protocol (grpc.health.v1.Health)")
-    if code == "DEADLINE_EXCEEDED":
-        return timed_out(timeout)
-    return failure(f"health rpc probe failed: {code}: {error.details() or ''}")
+        text = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"
+        return failure(f"{text}: {details}")
+    return failure(f"error: health rpc probe failed: {rpc_error(code, details)}")
 
 
 def encoded(service: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What the prober is told."""
+"""The messages of the prober."""
 
 from __future__ import annotations
 
@@ -18,17 +18,27 @@ class ProbedContainer(msgspec.Struct, frozen=True):
     running: bool
     started_ns: int
     started: bool = False
-    """Whether its startup probe (if any) is known to have passed, e.g. before a restart of the prober."""
+    """Its startup probe (if any) is known to have passed, e.g. before a restart of the prober."""
 
 
 class ProbedPod(Message, frozen=True):
-    """From a worker, on change and on Hello: what there is to probe. Sent for every pod with probes."""
+    """From a worker, on change and on Hello, for every pod with probes: its containers."""
 
     uid: str
     pod: bytes
-    ip: str
+    """JSON, as in PodOperation; empty with `gone`."""
     containers: list[ProbedContainer]
     deleting: bool = False
     gone: bool = False
     """Forget it."""
+    coalesce: ClassVar[tuple[str, ...]] = ("uid",)
+
+
+class PodAddress(Message, frozen=True):
+    """From status_manager, on change and on Hello, for every pod with an address: where its probes go."""
+
+    uid: str
+    ip: str
+    """status.podIP: for a hostNetwork pod the node's, on a dual-stack node of the node's first family. Empty: forget
+    it."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)

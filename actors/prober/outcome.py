@@ -1,24 +1,24 @@
-"""What one probe found."""
+"""What one run of a probe found."""
 
 from __future__ import annotations
 
-import os
 from typing import Final, Literal
 
 import msgspec
 
 OUTPUT_BYTES: Final = 10 << 10
-"""Of a body or of a command's output that is kept."""
+"""How much is kept of a response body or of a command's output."""
 USER_AGENT: Final = "kube-probe/1.36"
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`error`: the probe itself could not be made, which says nothing of the container."""
+    """`error`: the probe itself could not be run, which says nothing about the container."""
 
     result: Literal["success", "failure", "error"]
     text: str = ""
+    """For the event: the reason of a failure or an error, the output of a success."""
     warning: bool = False
-    """A success that users are told of."""
+    """A success that has an event."""
 
 
 def success(text: str = "") -> Outcome:
@@ -26,7 +26,7 @@ def success(text: str = "") -> Outcome:
 
 
 def warning(text: str) -> Outcome:
-    """A success with something odd about it."""
+    """A success with an event."""
     return Outcome("success", text, warning=True)
 
 
@@ -38,18 +38,6 @@ def error(text: str) -> Outcome:
     return Outcome("error", text)
 
 
-def timed_out(seconds: float) -> Outcome:
-    return failure(f"timed out after {seconds:g} s")
-
-
 def kept(output: bytes) -> str:
-    """Output as text, cut."""
+    """Output as text, cut to OUTPUT_BYTES."""
     return output[:OUTPUT_BYTES].decode("utf-8", "replace")
-
-
-def network_text(problem: Exception) -> str:
-    """Why a connection failed, in the words of the system: asyncio's own say only where to."""
-    number = getattr(problem, "errno", None)
-    if isinstance(problem, OSError) and number and number > 0:
-        return f"connect: {os.strerror(number).lower()}"
-    return str(problem) or type(problem).__name__

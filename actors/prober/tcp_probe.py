@@ -1,24 +1,41 @@
-"""Can a TCP connection be made? It is closed at once.
+"""TCP probes: a connection that can be made is a success. It is closed at once.
 
-No SO_LINGER as in the reference: closing a socket that lingers blocks the whole process until the peer answers.
+Without the kubelet's SO_LINGER: closing a socket that lingers blocks the whole process until the peer answers.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
+from actors.shared.kube.container import TCPSocketAction
 from actors.shared.kube.host_port import joined
 
-from .outcome import Outcome, failure, network_text, success, timed_out
+from .dial import DialError, dial
+from .outcome import Outcome, failure, success
+from .probe_type import ProbeType, Subject, port_number
+
+
+class TcpProbe(ProbeType[TCPSocketAction]):
+    """To the pod's address, unless the action names a host."""
+
+    field: ClassVar[str] = "tcpSocket"
+
+    def needs_pod_ip(self, action: TCPSocketAction) -> bool:
+        return not action.host
+
+    async def run(self, action: TCPSocketAction, subject: Subject) -> Outcome:
+        host, port = action.host or subject.pod_ip, port_number(action.port, subject.container)
+        return await probe_tcp(host, port, subject.timeout_seconds)
 
 
 async def probe_tcp(host: str, port: int, timeout: float) -> Outcome:
     try:
         async with asyncio.timeout(timeout):
-            _, writer = await asyncio.open_connection(host, port)
+            _, writer = await dial(host, port)
     except TimeoutError:
-        return timed_out(timeout)
-    except (OSError, ValueError, OverflowError) as error:  # a host that is no name of one: nobody has checked it before
-        return failure(f"dial tcp {joined(host, port)}: {network_text(error)}")
+        return failure(f"dial tcp {joined(host, port)}: i/o timeout")
+    except DialError as problem:
+        return failure(str(problem))
     writer.close()
     return success()

@@ -14,12 +14,13 @@ import msgspec
 from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
 from actors.pod_workers.messages import KnownPods, pod_workers, worker_of
-from actors.prober.messages import PROBER
+from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
 from actors.shared.kube.node_addresses import host_ips, host_ips_without_node
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, Address, AskError, on
+from supervision.addresses import ActorName
 from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
 
 from .api_pods import ApiPod
@@ -38,6 +39,7 @@ from .messages import (
 from .pod_metrics import PodMetrics
 from .pod_status import Node, Observation, compute
 from .pod_table import PodTable
+from .probe_addresses import probe_address
 from .readiness import ReadinessTable
 from .readiness_file import ReadinessFile
 from .start_latency import StartLatency
@@ -106,6 +108,12 @@ class StatusManager(Actor):
             for uid in self.table.uids():
                 self._refresh(uid)
 
+    async def on_hello(self, name: ActorName) -> None:
+        if name == PROBER:
+            for pod in self.table.all():
+                if probe_address(pod):
+                    self.tell(PROBER, PodAddress(pod.uid, probe_address(pod)))
+
     # -- reports of the workers and the prober --------------------------------------------------------------------
     @on(PodObserved)
     def on_pod_observed(self, message: PodObserved, sender: Address) -> None:
@@ -145,6 +153,8 @@ class StatusManager(Actor):
         gone = self.table.forget(uid)
         self._readiness.forget(uid)
         self._save_soon()
+        if probe_address(gone):
+            self.tell(PROBER, PodAddress(uid, ""))
         if gone is not None and self._api_sync is not None:
             self._api_sync.released(gone)
 
@@ -168,9 +178,12 @@ class StatusManager(Actor):
     # -- status ---------------------------------------------------------------------------------------------------
     def _refresh(self, uid: str) -> None:
         """Compute the status of a pod, and have it written; of a key without a pod only the latter."""
-        pod = self.table.get(uid)
-        if pod is not None:
-            self.table.put(self._computed(pod))
+        before = self.table.get(uid)
+        if before is not None:
+            after = self._computed(before)
+            self.table.put(after)
+            if probe_address(after) != probe_address(before):
+                self.tell(PROBER, PodAddress(uid, probe_address(after)))
         if self._api_sync is not None:
             self._api_sync.writer.consider(uid)
 

@@ -20,7 +20,9 @@ from actors.container_manager.messages import AdmitPod
 from actors.pod_config.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
-from actors.prober.messages import ProbedContainer, ProbedPod
+from actors.prober.dial import DialError
+from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
+from actors.prober.outcome import Outcome
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
@@ -177,11 +179,12 @@ async def test_no_odd_pod_ends_a_worker(tmp_path):
             raise
 
 
-async def told(harness: Harness, *messages: Any, what: str) -> None:
+async def told(harness: Harness, *messages: Any, what: str, seconds: float = 0.0) -> None:
     try:
         async with harness:
             for message in messages:
                 await harness.deliver(message)
+            await harness.advance(seconds)
     except Exception as error:
         error.add_note(what)
         raise
@@ -216,9 +219,26 @@ async def test_no_odd_pod_ends_the_container_manager(tmp_path):
 
 
 async def test_no_odd_pod_ends_the_prober(monkeypatch):
-    for what, data in odd_pods():
-        harness = Harness(Prober, name="prober", context=Agent(workers=2), arguments={"runtime": object()})
-        await told(harness, ProbedPod(UID, data, "127.0.0.1", [ProbedContainer("a", "c", True, 1)]), what=what)
+    tried: list[object] = []
+
+    async def refused(host, port, tls=None):
+        tried.append(host)
+        raise DialError("refused")
+
+    async def sick(host, port, service, timeout):
+        tried.append(service)
+        return Outcome("failure")
+
+    for module in ("tcp_probe.dial", "http_exchange.dial"):
+        monkeypatch.setattr(f"actors.prober.{module}", refused)
+    monkeypatch.setattr("actors.prober.grpc_probe.probe_grpc", sick)
+    pods = list(odd_pods())
+    for what, data in pods:
+        for started in (False, True):  # the startup probe, then those that wait for it
+            harness = Harness(Prober, name="prober", context=Agent(workers=2), arguments={"runtime": object()})
+            pod = ProbedPod(UID, data, [ProbedContainer("a", "c", True, 1, started)])
+            await told(harness, pod, PodAddress(UID, "127.0.0.1"), what=what, seconds=15.0)
+    assert len(tried) > 4 * len(pods), "the probes have run"
 
 
 async def test_no_odd_pod_ends_the_status_manager(tmp_path):

@@ -95,11 +95,9 @@ def probed(driver: PodDriver) -> ProbedPod | None:
             running = ran.state is ContainerState.RUNNING
             started = ran.id in driver.verdicts.started
             containers.append(ProbedContainer(container.name, ran.id, running, ran.started_ns, started))
-    ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
     return ProbedPod(
         driver.uid,
         b"" if gone else driver.data,
-        ips[0] if ips else "",
         containers,
         deleting=driver.stage is Stage.TERMINATING,
         gone=gone,

@@ -10,7 +10,8 @@ import time
 from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.prober.actor import Prober
-from actors.prober.messages import ProbedContainer, ProbedPod
+from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
+from actors.prober.outcome import Outcome
 from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import ExecResult
@@ -55,7 +56,7 @@ def pod(kinds: dict[str, dict], *, id: str = "c1", running: bool = True, age: fl
     spec = {"containers": [{"name": "a", "image": "i", **probes}]}
     raw = json.dumps({"metadata": {"name": "p", "namespace": "n", "uid": uid}, "spec": spec}).encode()
     facts = ProbedContainer("a", id, running, time.time_ns() - int(age * 1e9), more.pop("started", False))
-    return ProbedPod(uid, raw, "127.0.0.1", [facts], **more)
+    return ProbedPod(uid, raw, [facts], **more)
 
 
 def results(harness: Harness, kind: str = "readiness") -> list[tuple[str, bool]]:
@@ -70,7 +71,7 @@ async def test_it_asks_the_workers_for_their_pods_and_says_nothing_itself():
     harness, _ = started()
     async with harness:
         assert [(to, m) for to, m in harness.outbox] == [
-            (f"pod_workers/worker/{index}", Hello("prober", 2)) for index in range(2)
+            (to, Hello("prober", 2)) for to in ("pod_workers/worker/0", "pod_workers/worker/1", "status_manager")
         ]
 
 
@@ -181,7 +182,7 @@ async def test_a_container_that_does_not_run_and_a_pod_that_is_gone_are_not_prob
         await harness.advance(0.0)
         assert len(runtime.calls) == 1
         assert any(s.name == "prober_probe_total" for s in (await harness.deliver(GetMetrics())).samples)
-        await harness.deliver(ProbedPod("u", b"", "", [], gone=True))
+        await harness.deliver(ProbedPod("u", b"", [], gone=True))
         await harness.advance(60.0)
         assert len(runtime.calls) == 1
         assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
@@ -344,8 +345,67 @@ async def test_http_and_tcp_probes_go_to_the_pods_address():
             probes = {"readiness": {"exec": None, "httpGet": {"port": port}}}
             probes["liveness"] = {"exec": None, "tcpSocket": {"port": port}}
             await harness.deliver(pod(probes))
+            await harness.advance(30.0)
+            assert harness.sent(ProbeResult) == harness.sent(RecordEvent) == [], "it has no address yet"
+            await harness.deliver(PodAddress("u", "127.0.0.1"))
             await harness.advance(0.0)
             await harness.wait_sent(ProbeResult, count=2)
             assert (results(harness), verdicts(harness)) == ([("c1", True)], [("liveness", "c1", True)])
     finally:
         server.close()
+
+
+async def test_a_probe_that_errs_has_an_event_that_says_so():
+    harness, runtime = started()
+    async with harness:
+        runtime.codes["c1"] = [None]
+        await harness.deliver(pod({"liveness": {}}))
+        await harness.advance(0.0)
+        text = "Liveness probe errored and resulted in unknown state: rpc error: code = Unavailable desc = "
+        assert [(e.reason, e.type, e.message) for e in harness.sent(RecordEvent)] == [("Unhealthy", "Warning", text)]
+        assert len(runtime.calls) == 3
+
+
+async def test_a_port_that_no_container_names_is_an_event_and_no_restart():
+    harness, _ = started()
+    async with harness:
+        await harness.deliver(pod({"liveness": {"exec": None, "tcpSocket": {"port": "http"}}}))
+        await harness.deliver(PodAddress("u", "127.0.0.1"))
+        await harness.advance(50.0)
+        text = 'Liveness probe errored and resulted in unknown state: strconv.Atoi: parsing "http": invalid syntax'
+        assert {e.message for e in harness.sent(RecordEvent)} == {text}
+        assert verdicts(harness) == []
+
+
+async def test_an_address_that_comes_before_its_pod_and_one_that_changes_are_used():
+    harness, _ = started()
+    asked: list[str] = []
+
+    async def run(action, subject):
+        asked.append(subject.pod_ip)
+        return Outcome("success")
+
+    async with harness:
+        for probe_type in harness.actor._types._types:
+            probe_type.run = run
+        probes = {"readiness": {"exec": None, "grpc": {"port": 9000}}}
+        await harness.deliver(PodAddress("u", "192.0.2.1"))
+        await harness.deliver(pod(probes))
+        await harness.advance(0.0)
+        await harness.deliver(PodAddress("u", "fd00::1"))
+        await harness.advance(10.5)
+        await harness.deliver(PodAddress("u", ""))
+        await harness.advance(30.0)
+        assert asked == ["192.0.2.1", "fd00::1"]
+
+
+async def test_a_restart_of_the_status_manager_takes_no_address_away():
+    harness, _ = started()
+    async with harness:
+        await harness.deliver(PodAddress("u", "127.0.0.1"))
+        await harness.deliver(PodAddress("other", "127.0.0.1"))
+        await harness.deliver(pod({"readiness": {"exec": None, "tcpSocket": {"port": 1}}}))
+        await harness.deliver(Hello("status_manager", 2))
+        await harness.advance(0.0)
+        await harness.wait_sent(RecordEvent)
+        assert harness.actor._addresses == {"u": "127.0.0.1"}, "that of a pod that may be gone is not kept"

@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from actors.prober.messages import PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
@@ -19,7 +23,7 @@ PROBE = {"httpGet": {"port": 80}}
 
 
 def started(tmp_path: Path, **agent: object) -> Harness:
-    context = Agent(root_dir=str(tmp_path), node_ip="10.0.0.1", workers=2, **agent)
+    context = Agent(**{"root_dir": str(tmp_path), "node_ip": "10.0.0.1", "workers": 2, **agent})
     began = iter([BORN])
     clocks = Clocks(lambda: next(began, BORN + 60 * S))
     return Harness(StatusManager, name="status_manager", context=context, arguments={"clocks": clocks}, incarnation=3)
@@ -29,7 +33,11 @@ def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run:
     container = Container(id="c1", name="a", pod_uid=uid, state=ContainerState.RUNNING, started_ns=BORN - age * S)
     sandbox = Sandbox(id="s", pod_uid=uid, pod_name=name, pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[container] if run else [], at=at)
-    spec = {"containers": [{"name": "a", "image": "i", **more.pop("probes", {})}], "x-unknown": 1}
+    spec = {
+        "containers": [{"name": "a", "image": "i", **more.pop("probes", {})}],
+        "x-unknown": 1,
+        **more.pop("spec", {}),
+    }
     pod = {"metadata": {"name": name, "namespace": "n", "uid": uid, "annotations": {"k": "v"}}, "spec": spec}
     fields = {"worker_phase": "running", "runtime": runtime, "sandbox_ready": True, **more}
     return PodObserved(uid, json.dumps(pod).encode(), **fields)
@@ -200,3 +208,42 @@ async def test_pods_and_ends_of_containers_are_counted(tmp_path):
         await harness.deliver(seen(uid="u1", gone=True))
         assert await numbers(harness, "kubelet_desired_pods") == {("false",): 1}
         assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", "false"): 1}
+
+
+async def addresses(harness: Harness) -> list[tuple[str, str]]:
+    return [(message.uid, message.ip) for message in harness.sent(PodAddress, "prober")]
+
+
+@pytest.mark.parametrize(
+    ("node_ip", "host_network", "ips", "probed"),
+    [
+        ("10.0.0.1", False, ["10.1.0.2"], "10.1.0.2"),
+        ("10.0.0.1", True, [], "10.0.0.1"),
+        ("fd00::1", True, [], "fd00::1"),
+        ("fd00::1,10.0.0.1", True, [], "fd00::1"),
+        ("fd00::1,10.0.0.1", False, ["10.1.0.2", "fd01::2"], "fd01::2"),
+        ("10.0.0.1,fd00::1", False, ["fd01::2", "10.1.0.2"], "10.1.0.2"),
+    ],
+)
+async def test_the_prober_learns_where_a_pod_is_probed_and_when_it_is_gone(
+    tmp_path, node_ip, host_network, ips, probed
+):
+    harness = started(tmp_path, node_ip=node_ip)
+    async with harness:
+        sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=ips)
+        report = seen(probes={"livenessProbe": PROBE}, spec={"hostNetwork": host_network})
+        runtime = msgspec.structs.replace(report.runtime, sandboxes=[sandbox])
+        await harness.deliver(msgspec.structs.replace(report, runtime=runtime))
+        assert await addresses(harness) == [("u", probed)]
+        await harness.deliver(Hello("prober", 2))
+        assert await addresses(harness) == [("u", probed)] * 2
+        await harness.deliver(seen(gone=True))
+        assert await addresses(harness) == [("u", probed)] * 2 + [("u", "")]
+
+
+async def test_the_prober_hears_nothing_of_a_pod_without_probes(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen())
+        await harness.deliver(Hello("prober", 2))
+        await harness.deliver(seen(gone=True))
+        assert await addresses(harness) == []

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 
 import grpc
 import pytest
 
-from actors.prober.exec_probe import ExecProbes
+from actors.prober.exec_probe import ExecProbe
 from actors.prober.grpc_probe import METHOD, probe_grpc
-from actors.prober.http_probe import HttpTarget, probe_http
-from actors.prober.outcome import OUTPUT_BYTES
+from actors.prober.http_probe import probe_http
+from actors.prober.outcome import OUTPUT_BYTES, Outcome
+from actors.prober.probe_type import Subject, Tools
 from actors.prober.tcp_probe import probe_tcp
 from actors.shared.cri.errors import DeadlineExceeded, Unavailable
 from actors.shared.cri.model import ExecResult
+from actors.shared.kube.container import Container, ExecAction
 
 Answer = bytes | Callable[[str], bytes] | None
 
@@ -50,7 +53,7 @@ def answer(status: str, body: bytes = b"", *headers: str) -> bytes:
 
 
 async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "HTTP"):
-    return await probe_http(HttpTarget(scheme, "127.0.0.1", port, path), timeout)
+    return await probe_http(f"{scheme.lower()}://127.0.0.1:{port}{path}", [], timeout)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +67,19 @@ async def get(port: int, path: str = "/", timeout: float = 5.0, scheme: str = "H
         (b"HTTP/1.1 100 Continue\r\n\r\n" + answer("200 OK"), "success", ""),
         (b"HTTP/1.0 200 OK\r\n\r\nold", "success", "old"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", "success", "2\r\nok"),
-        (b"SSH-2.0-x\r\n\r\n", "failure", "malformed HTTP response"),
+        (
+            b"SSH-2.0-x\r\n\r\n",
+            "failure",
+            'net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0-x"',
+        ),
         (b"HTTP/1.1 2x0 OK\r\n\r\n", "failure", "malformed HTTP response"),
-        (b"", "failure", "Get"),
-        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000 + b"\r\n", "failure", "Get"),
+        (b"", "failure", "EOF"),
+        (b"HTTP/1.1 200 OK\r\nA: b", "failure", "unexpected EOF"),
+        (
+            b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 20_000 + b"\r\n",
+            "failure",
+            "net/http: server response headers exceeded 65536 bytes; aborted",
+        ),
         (answer("302 Go", b"", "Location: http://elsewhere.invalid/"), "success", "Probe terminated redirects"),
     ],
 )
@@ -79,13 +91,13 @@ async def test_the_answer_decides(said, result, text):
     assert outcome.warning is (b"HTTP/1.1 3" in said)
 
 
-async def test_redirects_on_the_same_host_are_followed_ten_times():
+async def test_redirects_on_the_same_host_are_followed_through_ten_requests():
     def hop(head: str) -> bytes:
         number = int(head.split()[1].removeprefix("/"))
         return answer("200 OK", b"there") if number == 10 else answer("302 Go", b"", f"Location: /{number + 1}")
 
     async with server(hop) as port:
-        assert (await get(port, "/0")).text == "there"
+        assert (await get(port, "/1")).text == "there"
         outcome = await get(port, "/11")
     assert (outcome.result, "10 redirects" in outcome.text) == ("failure", True)
 
@@ -95,12 +107,40 @@ async def test_the_body_is_cut():
         assert len((await get(port)).text) == OUTPUT_BYTES
 
 
-async def test_a_target_that_hangs_or_is_not_there_is_a_failure_in_time():
+async def test_a_target_that_hangs_or_is_not_there_is_a_failure_in_time_in_the_kubelets_words():
     async with server(None) as port:
         outcome = await get(port, timeout=0.05)
-        assert (outcome.result, "timed out" in outcome.text) == ("failure", True)
+        late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        assert (outcome.result, outcome.text) == ("failure", f'Get "http://127.0.0.1:{port}/": {late}')
     outcome = await get(port)
-    assert (outcome.result, "refused" in outcome.text.lower()) == ("failure", True)
+    refused = f"dial tcp 127.0.0.1:{port}: connect: connection refused"
+    assert (outcome.result, outcome.text) == ("failure", f'Get "http://127.0.0.1:{port}/": {refused}')
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this host has no IPv6")
+async def test_an_address_of_the_sixth_version_is_probed_and_named_in_brackets():
+    with socket.socket(socket.AF_INET6) as free:
+        free.bind(("::1", 0))
+        port = free.getsockname()[1]
+    outcome = await probe_http(f"http://[::1]:{port}/", [], 5.0)
+    refused = f"dial tcp [::1]:{port}: connect: connection refused"
+    assert outcome.text == f'Get "http://[::1]:{port}/": {refused}'
+    assert (await probe_tcp("::1", port, 5.0)).text == refused
+    listener = await asyncio.start_server(lambda _, writer: writer.close(), "::1", port)
+    async with listener:
+        assert (await probe_tcp("::1", port, 5.0)).result == "success"
+
+
+async def test_plain_http_where_tls_is_expected_is_named():
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer("400 Bad Request"))
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        outcome = await get(port, scheme="HTTPS")
+    text = "http: server gave HTTP response to HTTPS client"
+    assert (outcome.result, outcome.text) == ("failure", f'Get "https://127.0.0.1:{port}/": {text}')
 
 
 async def test_a_certificate_of_nobody_is_good_enough(tmp_path):
@@ -118,7 +158,15 @@ async def test_a_tcp_port_is_open_or_not():
     async with server(None) as port:
         assert (await probe_tcp("127.0.0.1", port, 1.0)).result == "success"
     outcome = await probe_tcp("127.0.0.1", port, 1.0)
-    assert (outcome.result, outcome.text.startswith(f"dial tcp 127.0.0.1:{port}")) == ("failure", True)
+    assert (outcome.result, outcome.text) == ("failure", f"dial tcp 127.0.0.1:{port}: connect: connection refused")
+
+
+async def test_a_tcp_port_that_does_not_answer_is_a_timeout(monkeypatch):
+    async def never(*_, **__):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio, "open_connection", never)
+    assert (await probe_tcp("10.0.0.1", 80, 0.01)).text == "dial tcp 10.0.0.1:80: i/o timeout"
 
 
 @contextlib.asynccontextmanager
@@ -151,12 +199,17 @@ async def test_grpc_health_decides():
     async with health({"": 1, "sick": 2}) as port:
         assert (await probe_grpc("127.0.0.1", port, "", 2.0)).result == "success"
         sick = await probe_grpc("127.0.0.1", port, "sick", 2.0)
-        assert (sick.result, "NOT_SERVING" in sick.text) == ("failure", True)
-        assert "NOT_FOUND" in (await probe_grpc("127.0.0.1", port, "nobody", 2.0)).text
-        assert "timed out" in (await probe_grpc("127.0.0.1", port, "slow", 0.1)).text
+        assert (sick.result, sick.text) == ("failure", 'service unhealthy (responded with "NOT_SERVING")')
+        nobody = await probe_grpc("127.0.0.1", port, "nobody", 2.0)
+        text = "error: health rpc probe failed: rpc error: code = NotFound desc = unknown service"
+        assert (nobody.result, nobody.text) == ("failure", text)
+        slow = await probe_grpc("127.0.0.1", port, "slow", 1.0)
+        assert (slow.result, slow.text) == ("failure", "timeout: health rpc did not complete within 1s")
     async with health(None) as port:
         assert "does not implement" in (await probe_grpc("127.0.0.1", port, "", 2.0)).text
-    assert (await probe_grpc("127.0.0.1", port, "", 1.0)).result == "failure"
+    closed = await probe_grpc("127.0.0.1", port, "", 1.0)
+    text = f'timeout: failed to connect service "127.0.0.1:{port}" within 1s: context deadline exceeded'
+    assert (closed.result, closed.text) == ("failure", text)
 
 
 class Runtime:
@@ -191,47 +244,60 @@ class Runtime:
             self.running -= 1
 
 
-def exec_probes(runtime: Runtime, at_once: int = 8) -> ExecProbes:
-    return ExecProbes(runtime, lambda coroutine, name="": asyncio.create_task(coroutine), at_once)
+SUBJECT = Subject(("u", "a", "liveness"), Container(name="a"), "id", "", 1)
+
+
+class Exec:
+    """Exec probes over a runtime; each subject is one container."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        tools = Tools(lambda: runtime, lambda coroutine, name="": asyncio.create_task(coroutine))
+        self.type = ExecProbe(tools)
+
+    async def probe(self, command: list[str], container_id: str = "id") -> Outcome:
+        subject = Subject(SUBJECT.key, SUBJECT.container, container_id, "", 1)
+        return await self.type.run(ExecAction(command=command), subject)
 
 
 @pytest.mark.parametrize(
     ("command", "result", "text"),
     [
-        (["exit", "0"], "success", "outerr"), (["exit", "3"], "failure", "outerr"),
-        (["late"], "failure", "timed out"), (["down"], "error", "no runtime"),
+        (["exit", "0"], "success", "outerr"),
+        (["exit", "3"], "failure", "outerr"),
+        (["late"], "failure", 'command timed out: "late" timed out after 1s'),
+        (["down"], "error", "rpc error: code = Unavailable desc = no runtime"),
     ],
-)  # fmt: skip
+)
 async def test_the_exit_code_decides(command, result, text):
-    outcome = await exec_probes(Runtime()).probe(("k",), "id", command, 1)
-    assert (outcome.result, text in outcome.text) == (result, True)
+    outcome = await Exec(Runtime()).probe(command)
+    assert (outcome.result, outcome.text) == (result, text)
 
 
 async def test_a_command_that_hangs_is_never_started_twice_and_delays_no_other(monkeypatch):
     monkeypatch.setattr("actors.prober.exec_probe.SLACK_SECONDS", -0.95)
     runtime = Runtime()
-    probes = exec_probes(runtime, at_once=1)
-    assert "timed out" in (await probes.probe(("stuck",), "id", ["hang"], 1)).text
+    probes = Exec(runtime)
+    assert "timed out" in (await probes.probe(["hang"], "stuck")).text
     for _ in range(3):
-        assert "still running" in (await probes.probe(("stuck",), "id", ["hang"], 1)).text
-    assert (await probes.probe(("other",), "id", ["exit", "0"], 1)).result == "success"
-    assert len([call for call in runtime.calls if call[1] == ("hang",)]) == probes.outstanding == 1
+        assert "still running" in (await probes.probe(["hang"], "stuck")).text
+    assert (await probes.probe(["exit", "0"], "other")).result == "success"
+    assert len([call for call in runtime.calls if call[1] == ("hang",)]) == probes.type.under_way == 1
     runtime.release.set()
     await asyncio.sleep(0.01)
-    assert (await probes.probe(("stuck",), "id", ["hang"], 1)).result == "success"
+    assert (await probes.probe(["hang"], "stuck")).result == "success"
 
 
 async def test_a_runtime_that_answers_nothing_fails_no_probe(monkeypatch):
     monkeypatch.setattr("actors.prober.exec_probe.SLACK_SECONDS", -0.95)
-    monkeypatch.setattr("actors.prober.exec_probe.ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr("actors.prober.exec_probe.VERSION_SECONDS", 0.05)
     runtime = Runtime()
-    probes = exec_probes(runtime)
+    probes = Exec(runtime)
     runtime.silent = True
     for _ in range(3):
-        assert (await probes.probe(("k",), "id", ["hang"], 1)).result == "error"
+        assert (await probes.probe(["hang"])).result == "error"
     assert len(runtime.calls) == 1
     runtime.silent = False
-    assert (await probes.probe(("k",), "id", ["hang"], 1)).result == "failure", "it answers, and the command hangs"
+    assert (await probes.probe(["hang"])).result == "failure", "it answers, and the command hangs"
 
 
 async def test_a_runtime_that_is_just_back_has_the_command_that_was_late_end_as_it_ends(monkeypatch):
@@ -243,18 +309,25 @@ async def test_a_runtime_that_is_just_back_has_the_command_that_was_late_end_as_
         await asyncio.sleep(0.01)
 
     runtime.version = back
-    assert (await exec_probes(runtime).probe(("k",), "id", ["hang"], 1)).result == "success"
+    assert (await Exec(runtime).probe(["hang"])).result == "success"
 
 
-async def test_so_many_commands_at_once_and_those_who_wait_longest_first():
+async def test_no_number_of_slow_commands_delays_another_containers_probe():
     runtime = Runtime()
-    probes = exec_probes(runtime, at_once=3)
-    await asyncio.gather(*(probes.probe((str(i),), str(i), ["brief"], 5) for i in range(20)))
-    assert runtime.most == 3
-    assert [call[0] for call in runtime.calls] == [str(i) for i in range(20)]
+    probes = Exec(runtime)
+    slow = [asyncio.create_task(probes.probe(["hang"], f"slow{number}")) for number in range(200)]
+    await asyncio.sleep(0)
+    assert (await probes.probe(["exit", "0"], "quick")).result == "success"
+    assert runtime.most == 201
+    runtime.release.set()
+    await asyncio.gather(*slow)
 
 
 @pytest.mark.parametrize(("host", "port"), [("a..b", 80), ("x" * 300, 80), ("a\0b", 80), ("127.0.0.1", 70_000)])
 async def test_a_host_that_is_none_fails_the_probe_and_nothing_worse(host, port):
     assert (await probe_tcp(host, port, 1.0)).result == "failure"
-    assert (await probe_http(HttpTarget("http", host, port, "/"), 1.0)).result == "failure"
+    assert (await probe_http(f"http://{host}:{port}/", [], 1.0)).result == "failure"
+
+
+async def test_a_name_that_nobody_knows_is_named():
+    assert (await probe_tcp("nowhere.invalid", 80, 5.0)).text == "dial tcp: lookup nowhere.invalid: no such host"

@@ -8,28 +8,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.prober.exec_probe import command_of
 from actors.prober.grpc_probe import encoded, status_of, varint
-from actors.prober.http_probe import request
-from actors.prober.targets import TargetError, command_of, http_target, port_of
-from actors.shared.kube.container import Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction, HTTPHeader
+from actors.prober.http_exchange import request
+from actors.prober.http_probe import url_of
+from actors.prober.probe_type import TargetError, port_number
+from actors.shared.kube.container import Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction
 
 WEB = Container(name="c", ports=[ContainerPort(containerPort=8080, name="http")])
 
 
 def test_a_port_is_a_number_or_the_name_of_one():
-    assert (port_of(80, WEB), port_of("http", WEB), port_of("81", WEB)) == (80, 8080, 81)
-    for wrong in ("https", 0, 70000, "", "-1"):
-        with pytest.raises(TargetError):
-            port_of(wrong, WEB)
+    assert (port_number(80, WEB), port_number("http", WEB), port_number("81", WEB)) == (80, 8080, 81)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ("https", 'strconv.Atoi: parsing "https": invalid syntax'),
+        ("", 'strconv.Atoi: parsing "": invalid syntax'),
+        ("-1", "invalid port number: -1"),
+        (0, "invalid port number: 0"),
+        (70000, "invalid port number: 70000"),
+    ],
+)
+def test_a_port_that_is_none_is_refused_in_the_kubelets_words(wrong, text):
+    with pytest.raises(TargetError) as refused:
+        port_number(wrong, WEB)
+    assert str(refused.value) == text
 
 
 def test_the_pods_address_is_the_host_unless_one_is_given():
-    assert http_target(HTTPGetAction(port=80, path="x"), WEB, "fd00::1").url == "http://[fd00::1]:80/x"
-    assert http_target(HTTPGetAction(port=80, host="h", scheme="HTTPS", path="/"), WEB, "").url == "https://h:80/"
-    with pytest.raises(TargetError):
-        http_target(HTTPGetAction(port=80), WEB, "")
-    headers = http_target(HTTPGetAction(port=1, httpHeaders=[HTTPHeader(name="A", value="b")]), WEB, "h").headers
-    assert headers == [("A", "b")]
+    assert url_of(HTTPGetAction(port=80, path="x"), WEB, "fd00::1") == "http://[fd00::1]:80/x"
+    assert url_of(HTTPGetAction(port=80, host="h", scheme="HTTPS", path="/"), WEB, "") == "https://h:80/"
+    assert url_of(HTTPGetAction(port="http", scheme=""), WEB, "10.1.0.2") == "http://10.1.0.2:8080/"
 
 
 def test_headers_of_the_manifest_win():

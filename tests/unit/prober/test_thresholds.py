@@ -33,12 +33,12 @@ def test_a_probe_that_errs_changes_nothing_and_breaks_no_row():
     assert results("readiness", Probe(), [BAD, ERROR, BAD, ERROR, BAD]) == [None] * 4 + [False]
 
 
-def test_failed_liveness_and_any_startup_result_are_held_until_another_container():
+def test_failed_liveness_and_any_startup_result_are_put_on_hold_until_another_container():
     for kind, found in (("liveness", [BAD] * 3), ("startup", [GOOD]), ("startup", [BAD] * 3)):
         streak = Streak()
         for outcome in found:
             streak = decide(streak, outcome, kind, Probe())
-        assert streak.held
+        assert streak.on_hold
         assert decide(streak, GOOD, kind, Probe()) == decide(streak, BAD, kind, Probe()) == streak
 
 

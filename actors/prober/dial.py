@@ -1,0 +1,46 @@
+"""A TCP connection, and why there is none in the words of Go: `dial tcp 10.0.0.7:80: connect: connection refused`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from typing import Final
+
+from actors.shared.kube.host_port import joined
+
+READ_LIMIT_BYTES: Final = 64 << 10
+"""Of the reader's buffer."""
+
+
+class DialError(Exception):
+    """The text says why."""
+
+
+async def dial(
+    host: str, port: int, tls: ssl.SSLContext | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect. Raises DialError; the deadline is the caller's."""
+    try:
+        return await asyncio.open_connection(host, port, ssl=tls, limit=READ_LIMIT_BYTES)
+    except ssl.SSLError as problem:
+        raise DialError(_tls_text(problem)) from problem
+    except socket.gaierror as problem:
+        raise DialError(f"dial tcp: lookup {host}: no such host") from problem
+    except (OSError, ValueError, OverflowError) as problem:  # a host that is no name of one: nobody has checked it
+        raise DialError(f"dial tcp {joined(host, port)}: {_text(problem)}") from problem
+
+
+def _text(problem: Exception) -> str:
+    """asyncio's own texts say only where to."""
+    number = getattr(problem, "errno", None)
+    if isinstance(problem, OSError) and number and number > 0:
+        return f"connect: {os.strerror(number).lower()}"
+    return str(problem) or type(problem).__name__
+
+
+def _tls_text(problem: ssl.SSLError) -> str:
+    if problem.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
+        return "http: server gave HTTP response to HTTPS client"
+    return f"remote error: tls: {(problem.reason or str(problem)).lower().replace('_', ' ')}"

@@ -1,0 +1,149 @@
+"""One GET and its answer, over a connection of its own.
+
+Read by hand: of the answer to a probe only the status, the place of a redirect and the start of the body matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from functools import cache
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+
+from .dial import READ_LIMIT_BYTES, DialError, dial
+from .outcome import OUTPUT_BYTES, USER_AGENT
+
+Headers = list[tuple[str, str]]
+"""Name and value, in order; names may repeat."""
+_LINE_END: Final = b"\r\n"
+_BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
+_MOST_INTERIM: Final = 10
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The part of a response that a probe looks at."""
+
+    status: int
+    location: str
+    body: bytes
+    """Its first OUTPUT_BYTES."""
+
+
+class ExchangeError(Exception):
+    """There is no answer; the text says why, in the words of Go's HTTP client."""
+
+
+async def get(url: str, headers: Headers) -> Answer:
+    """Raises ExchangeError; the deadline is the caller's."""
+    try:
+        parts = urlsplit(url)
+        secure, host, port = parts.scheme == "https", parts.hostname or "", parts.port
+        content = request(parts, headers)
+    except ValueError as problem:
+        raise ExchangeError(str(problem)) from problem
+    if parts.scheme not in ("http", "https") or not host:
+        raise ExchangeError(f'unsupported protocol scheme "{parts.scheme}"')
+    try:
+        reader, writer = await dial(host, port or (443 if secure else 80), _unverified() if secure else None)
+    except DialError as problem:
+        raise ExchangeError(str(problem)) from problem
+    try:
+        writer.write(content)
+        return await _read(reader)
+    except asyncio.IncompleteReadError as problem:
+        raise ExchangeError("unexpected EOF" if problem.partial else "EOF") from problem
+    except asyncio.LimitOverrunError as problem:
+        text = f"net/http: server response headers exceeded {READ_LIMIT_BYTES} bytes; aborted"
+        raise ExchangeError(text) from problem
+    except OSError as problem:
+        raise ExchangeError(_read_text(problem, writer)) from problem
+    finally:
+        # not waited for: a TLS peer may never say goodbye
+        writer.transport.abort() if secure else writer.close()
+
+
+def _read_text(problem: OSError, writer: asyncio.StreamWriter) -> str:
+    """Why a connection that was made is lost."""
+    if not isinstance(problem, ConnectionResetError):
+        return str(problem) or type(problem).__name__
+    peer = writer.get_extra_info("peername") or ("", 0)
+    return f"read tcp {peer[0]}:{peer[1]}: read: connection reset by peer"
+
+
+@cache
+def _unverified() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def request(url: SplitResult, headers: Headers) -> bytes:
+    """The request; a Host, User-Agent or Accept of the manifest wins, an empty one leaves it out. Raises ValueError."""
+    given = {name.lower() for name, _ in headers}
+    host = next((value for name, value in headers if name.lower() == "host" and value), url.netloc)
+    lines = [("Host", host)]
+    lines += [
+        (name, value) for name, value in (("User-Agent", USER_AGENT), ("Accept", "*/*")) if name.lower() not in given
+    ]
+    lines += [(name, value) for name, value in headers if not _left_out(name, value)]
+    lines.append(("Connection", "close"))
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    text = "".join(f"{name}: {value}\r\n" for name, value in lines)
+    return (
+        f"GET {_plain(path)} HTTP/1.1\r\n".encode()
+        + _without_breaks(text, lines).encode("utf-8", "replace")
+        + _LINE_END
+    )
+
+
+def _left_out(name: str, value: str) -> bool:
+    lower = name.lower()
+    return lower in ("host", "connection") or (not value and lower in ("user-agent", "accept"))
+
+
+def _plain(path: str) -> str:
+    """A path that cannot end the request line."""
+    return "".join(char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode()) for char in path)
+
+
+def _without_breaks(text: str, lines: Headers) -> str:
+    """Raises ValueError when a header would be two."""
+    if any(char in name + value for name, value in lines for char in "\r\n\0"):
+        raise ValueError("net/http: invalid header field value")
+    return text
+
+
+async def _read(reader: asyncio.StreamReader) -> Answer:
+    """Status, Location and the start of the body; interim answers (1xx) are passed over."""
+    for _ in range(_MOST_INTERIM):
+        head = (await reader.readuntil(_LINE_END * 2)).decode("latin-1").split("\r\n")
+        version, _, rest = head[0].partition(" ")
+        code = rest.partition(" ")[0]
+        if not version.startswith("HTTP/") or len(code) != 3 or not code.isascii() or not code.isdigit():
+            raise ExchangeError(f'{_BROKEN}malformed HTTP response "{head[0][:60]}"')
+        if not 100 <= int(code) < 200 or int(code) == 101:
+            break
+    else:
+        raise ExchangeError(f"{_BROKEN}too many 1xx informational responses")
+    fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+    length = "0" if code in ("204", "304") else fields.get("content-length", "")
+    return Answer(int(code), fields.get("location", ""), await _body(reader, length))
+
+
+async def _body(reader: asyncio.StreamReader, length: str) -> bytes:
+    """Its first bytes: until that many came, the peer closed, or the limit is reached."""
+    wanted = min(int(length[:10]), OUTPUT_BYTES) if length.isascii() and length.isdigit() else OUTPUT_BYTES
+    body = b""
+    while len(body) < wanted:
+        part = await reader.read(wanted - len(body))
+        if not part:
+            break
+        body += part
+        if body.endswith(b"0\r\n\r\n"):
+            # the end of chunks, from a peer that does not close
+            break
+    return body

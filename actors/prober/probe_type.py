@@ -1,0 +1,99 @@
+"""The interface of a probe type.
+
+To add a probe type:
+
+1. Write one module with one subclass of `ProbeType`: which field of the spec's Probe it reads (`field`), what it sends
+   the probe to (a pure function of the action and the subject), how it runs, and what its failures say.
+2. Add the class to `probe_types.PROBE_TYPES`.
+
+Period, thresholds, retries, events and metrics are the same for all types: the actor cares for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+
+import msgspec
+
+from actors.shared.cri.model import ExecResult, RuntimeVersion
+from actors.shared.kube.container import Container
+from actors.shared.kube.meta import IntOrString
+
+from .outcome import Outcome
+
+Kind = Literal["liveness", "readiness", "startup"]
+Key = tuple[str, str, Kind]
+"""Of one probe: pod UID, container name, kind."""
+Action = TypeVar("Action")
+_NUMBER: Final = re.compile("[+-]?[0-9]{1,9}")
+
+
+class TargetError(ValueError):
+    """The probe names something that does not exist."""
+
+
+class Runtime(Protocol):
+    """The calls of the CRI client that a probe may make."""
+
+    async def exec_sync(self, container_id: str, command: Sequence[str], timeout_seconds: int = 0) -> ExecResult: ...
+
+    async def version(self) -> RuntimeVersion: ...
+
+
+class Starter(Protocol):
+    """Actor.start_task."""
+
+    def __call__(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]: ...
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """What a probe type may use of the actor."""
+
+    runtime: Callable[[], Runtime]
+    start_task: Starter
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What is probed: one container, by one of its probes."""
+
+    key: Key
+    container: Container
+    container_id: str
+    """As the runtime has it."""
+    pod_ip: str
+    """status.podIP; empty only if the type does not need it."""
+    timeout_seconds: int
+
+
+class ProbeType(ABC, Generic[Action]):
+    """One way to probe. There is one instance of each type."""
+
+    field: ClassVar[str]
+    """Of the Probe (API reference) that has the action."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    def needs_pod_ip(self, action: Action) -> bool:
+        """Whether the probe waits until the pod has an address."""
+        return False
+
+    @abstractmethod
+    async def run(self, action: Action, subject: Subject) -> Outcome:
+        """Probe once, within the subject's timeout. Raises TargetError."""
+
+
+def port_number(port: IntOrString, container: Container) -> int:
+    """A number, or the name of one of the container's ports. Raises TargetError, in the kubelet's words."""
+    if isinstance(port, str):
+        named = next((each.containerPort for each in container.ports if each.name == port), None)
+        if named is None and not _NUMBER.fullmatch(port):
+            raise TargetError(f'strconv.Atoi: parsing "{port}": invalid syntax')
+        port = named if named is not None else int(port)
+    if not isinstance(port, int) or not 1 <= port <= 65535:
+        raise TargetError(f"invalid port number: {port}")
+    return port

@@ -1,0 +1,138 @@
+"""The pods that have probes, and what is known of each probe: immutable values, and how messages change them. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube import codec
+from actors.shared.kube.container import Container, Probe
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import sidecars
+
+from .messages import ProbedContainer, ProbedPod
+from .outcome import Outcome
+from .probe_type import Key, Kind
+from .thresholds import Streak, decide
+
+FIELDS: Final[tuple[tuple[Kind, str], ...]] = (
+    ("startup", "startupProbe"), ("liveness", "livenessProbe"), ("readiness", "readinessProbe"),
+)  # fmt: skip
+
+
+class ProbeState(msgspec.Struct, frozen=True):
+    """One probe of one container."""
+
+    container: Container
+    kind: Kind
+    probe: Probe
+    facts: ProbedContainer
+    """What the runtime has of the container."""
+    streak: Streak = Streak()
+
+    @property
+    def period(self) -> int:
+        """Seconds."""
+        return max(1, self.probe.periodSeconds)
+
+    @property
+    def timeout(self) -> int:
+        """Seconds."""
+        return max(1, self.probe.timeoutSeconds)
+
+    def first_delay(self, now_ns: int, uptime: float, spread: float) -> float:
+        """Seconds until the first probe: the rest of the initial delay. A container that is older than the prober waits
+        for a part of a period (`spread`, 0 to 1), so that after a restart not all are probed at once."""
+        age = (now_ns - self.facts.started_ns) / 1e9
+        wait = max(0.0, self.probe.initialDelaySeconds - math.floor(max(0.0, age)))
+        if self.facts.started_ns and age > uptime and self.period > uptime:
+            wait = max(wait, spread * self.period)
+        return wait
+
+
+class PodProbes(msgspec.Struct, frozen=True):
+    """One pod that has probes."""
+
+    message: ProbedPod
+    pod: Pod
+    """`message.pod`, decoded."""
+    probes: Mapping[Key, ProbeState]
+    confirmed: bool = True
+    """Sent by the present incarnation of its worker."""
+
+    def started(self, container: str) -> bool:
+        """The container's startup probe, if it has one, has passed."""
+        startup = self.probes.get((self.message.uid, container, "startup"))
+        return startup is None or startup.facts.started or startup.streak.result is True
+
+    def active(self, key: Key) -> bool:
+        """Whether it is to be probed from time to time. Liveness and readiness wait for the startup probe."""
+        state = self.probes[key]
+        if not state.facts.running or state.streak.on_hold:
+            return False
+        started = self.started(state.container.name)
+        return not started if state.kind == "startup" else started
+
+    def field(self, container: str) -> str:
+        """The place of the container in the pod's object, as events name it."""
+        regular = any(each.name == container for each in self.pod.spec.containers)
+        return f"spec.{'containers' if regular else 'initContainers'}{{{container}}}"
+
+
+def probes_of(pod: Pod) -> Iterator[tuple[Container, Kind, Probe]]:
+    """Of regular containers and sidecars; other init containers have none."""
+    for container in (*sidecars(pod), *pod.spec.containers):
+        for kind, field in FIELDS:
+            probe: Probe | None = getattr(container, field)
+            if probe is not None:
+                yield container, kind, probe
+
+
+def updated(before: PodProbes | None, message: ProbedPod) -> PodProbes:
+    """The pod after a message of its worker. A probe that is the same as before goes on where it was."""
+    same = before is not None and before.message.pod == message.pod
+    pod = before.pod if before is not None and same else codec.decode_pod(message.pod)
+    old = before.probes if before is not None else {}
+    facts = {container.name: container for container in message.containers}
+    probes = {}
+    for container, kind, probe in probes_of(pod):
+        if message.deleting and kind != "readiness":
+            continue
+        key: Key = (message.uid, container.name, kind)
+        fact = facts.get(container.name) or ProbedContainer(container.name, "", False, 0)
+        known = old.get(key)
+        if known is None or known.probe != probe:
+            known = ProbeState(container, kind, probe, ProbedContainer(container.name, "", False, 0))
+        probes[key] = _with_facts(msgspec.structs.replace(known, container=container), fact)
+    return PodProbes(message, pod, probes)
+
+
+def _with_facts(state: ProbeState, facts: ProbedContainer) -> ProbeState:
+    """Another container starts anew."""
+    streak = state.streak
+    if facts.id != state.facts.id:
+        streak = Streak(on_hold=state.kind == "startup" and facts.started)
+    return msgspec.structs.replace(state, facts=facts, streak=streak)
+
+
+def probed(before: PodProbes, key: Key, outcome: Outcome) -> PodProbes:
+    """The pod after one more outcome."""
+    state = before.probes[key]
+    streak = decide(state.streak, outcome, state.kind, state.probe)
+    return msgspec.structs.replace(before, probes={**before.probes, key: msgspec.structs.replace(state, streak=streak)})
+
+
+def is_news(before: Streak, after: Streak) -> bool:
+    """Whether others are to be told."""
+    return after.result is not before.result or after.on_hold is not before.on_hold
+
+
+def replaced(before: PodProbes | None, after: PodProbes) -> Iterator[Key]:
+    """The probes of before that are gone, or that have become others."""
+    for key, state in before.probes.items() if before is not None else ():
+        now = after.probes.get(key)
+        if now is None or now.probe != state.probe:
+            yield key

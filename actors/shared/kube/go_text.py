@@ -1,0 +1,9 @@
+"""gRPC errors in the words of grpc-go, in which users and tools know the kubelet's messages."""
+
+from __future__ import annotations
+
+
+def rpc_error(code: str, details: str) -> str:
+    """`rpc error: code = NotFound desc = ...`. `code`: the name of gRPC, NOT_FOUND."""
+    name = "".join(word.capitalize() for word in code.split("_"))
+    return f"rpc error: code = {name} desc = {details}"
