@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import signal
 import socket
 import stat
 import struct
@@ -151,15 +152,28 @@ class Names:
 
 
 _PF_EXITING = 0x4
-_FLAGS = 6
-"""Place of the kernel's flags in /proc/PID/stat after the name (proc(5): field 9)."""
+_FLAGS, _PENDING = 6, 28
+"""Places of the kernel's flags and of the pending signals in /proc/PID/stat after the name (proc(5): fields 9, 31)."""
 
 
 def is_ending(pid: int) -> bool:
     """Whether a process is gone or on its way: its sockets are closed one by one, so the last still answers."""
+    fields = _stat(pid)
+    return not fields or fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)
+
+
+def is_dying(pid: int) -> bool:
+    """Whether it is ending, or is about to because SIGKILL has been sent to it. False for pid 0."""
+    if not pid:
+        return False
+    fields = _stat(pid)
+    return is_ending(pid) or bool(fields and int(fields[_PENDING]) & 1 << signal.SIGKILL - 1)
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat after the name; none when there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
+            return file.read().rpartition(")")[2].split()
     except OSError:
-        return True
-    return fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)
+        return []

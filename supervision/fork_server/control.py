@@ -57,7 +57,7 @@ class Control:
     def answer(self, question: Message) -> Message | None:
         """The answer, or None when the question is not one that everybody may ask."""
         if isinstance(question, GetTree):
-            return self._tree(question)
+            return self.tree(question)
         if isinstance(question, Shutdown):
             self._lifecycle.begin_stop()
             return Done()
@@ -81,7 +81,8 @@ class Control:
             if child.uplink is not None and child.uplink.is_open:
                 child.uplink.send(message)
 
-    def _tree(self, question: GetTree) -> Tree:
+    def tree(self, question: GetTree) -> Tree:
+        """What is known of every name of the tree."""
         return Tree(
             pid=os.getpid(),
             uptime=time.monotonic() - self._began_at,

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from .. import logs
 from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
+from .signals import restore_defaults
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -86,10 +87,9 @@ def _begin(plan: Plan, fork_server: int) -> None:
     tie_to_parent(fork_server)
     set_title(plan.title)
     logs.forget()
-    random.seed()  # the one hook of a library that matters, see hooks.py
+    random.seed()  # the one hook of a library that matters, see fork_hooks.py
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_DFL)
+    restore_defaults()
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL if plan.obeys_signals else signal.SIG_IGN)
     for fd in plan.close:

@@ -9,6 +9,7 @@ import socket
 import time
 from typing import Protocol
 
+from ..names import is_dying
 from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
 from ..wire import Frame
 from .connection import Connection
@@ -121,10 +122,12 @@ class Processes:
             os.kill(child.pid, signal.SIGTERM)
 
     def kill(self, child: Child, cause: Cause, detail: str) -> None:
-        """SIGKILL, now. The cause that was given first stays."""
+        """SIGKILL, now. The cause that was given first stays; one that is dying already has its own."""
         if not child.alive:
             return
-        if child.cause is None or (child.cause == cause and detail):
+        if child.cause == cause and detail:
+            child.detail = detail
+        elif child.cause is None and not is_dying(child.pid):
             child.cause, child.detail = cause, detail
         if self._launcher.withdraw(child):
             self._ended(child, signal.SIGKILL)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-import signal
 from collections.abc import Iterable
 
 from ..application import Application
-from ..protocol import FORK_SERVER, ROOT, Exited, Started
+from ..protocol import FORK_SERVER, ROOT, Exited, GetTree, Started
 from ..spec import SetPolicies
 from ..status_page import StatusPage
 from ..wire import Frame
+from . import signals
 from .connection import Connection
 from .control import Control
 from .disposables import Disposables
@@ -65,7 +65,9 @@ class ForkServer:
         )
         self._processes = processes = Processes(loop, table, context, self)
         self._lifecycle = Lifecycle(loop, table, processes, self._disposables)
-        control = Control(application, loop, table, processes, self._disposables, self._lifecycle, self._set_policies)
+        self._control = control = Control(
+            application, loop, table, processes, self._disposables, self._lifecycle, self._set_policies
+        )
         self._listener = Listener(loop, directory.names, control.received)
         self._orders = Orders(
             table, processes, self._disposables, self._lifecycle, control, dynamic=application.dynamic
@@ -76,10 +78,7 @@ class ForkServer:
 
     def run(self) -> int:
         """Serve until stopped; the exit code."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.on_signal(number, self._on_stop_signal)
-        self._loop.on_signal(signal.SIGCHLD, self._reap)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
         self._start_root()
         self._loop.run()
         self._directory.remove()
@@ -150,6 +149,10 @@ class ForkServer:
                 return
             if not self._directory.reaped(pid, self._loop) and not self._disposables.reaped(pid, status):
                 self._processes.reaped(pid, status)
+
+    def _dump(self) -> None:
+        for line in signals.state_lines(self._control.tree(GetTree(memory=False))):
+            log.warning("%s", line)
 
     def _on_stop_signal(self) -> None:
         if self._lifecycle.stopping:

@@ -39,6 +39,18 @@ def test_an_exception_ends_the_process_and_its_traceback_is_recorded(tmp_path: P
         assert fork_server.pid("listener") == other
 
 
+def test_of_two_kills_in_one_instant_both_are_recorded(tmp_path: Path) -> None:
+    """A supervisor and a child of it: the fork server ends the subtree of the one while the other is dying."""
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        for round in range(1, 6):
+            pids = [fork_server.pid(name) for name in ("group", "group/a")]
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            fork_server.wait_running("group", "group/a", "group/b", incarnation=round + 1)
+        found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
+        assert sorted(found) == [("group", "signal")] * 5 + [("group/a", "signal")] * 5
+
+
 def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:
     numbers = itertools.count()
 

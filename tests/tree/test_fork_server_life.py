@@ -95,7 +95,7 @@ def _child_called(parent: int, title: str) -> int:
     return 0
 
 
-def test_a_killed_stage_leaves_nothing(tmp_path: Path) -> None:
+def test_a_killed_fork_server_leaves_nothing(tmp_path: Path) -> None:
     fork_server = ForkServerProcess(SMALL, tmp_path / "run")
     fork_server.wait_ready()
     pids = fork_server.processes()
@@ -123,6 +123,17 @@ def test_an_actor_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_pa
     with fork_server_running(f"{HERE}:stubborn", tmp_path / "run") as fork_server:
         fork_server.process.send_signal(signal.SIGTERM)
         assert fork_server.wait_end() == 0
+
+
+def test_a_signal_that_is_no_order_does_not_end_it(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pids = fork_server.processes()
+        for number in (signal.SIGUSR2, signal.SIGALRM, signal.SIGHUP, signal.SIGPROF):
+            fork_server.process.send_signal(number)
+        fork_server.process.send_signal(signal.SIGUSR1)
+        fork_server.wait(lambda: "echo: running" in fork_server.log.read_text(), "its state is in the log")
+        assert "state of the agent: ready" in fork_server.log.read_text()
+        assert fork_server.processes() == pids
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:

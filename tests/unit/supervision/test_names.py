@@ -1,6 +1,7 @@
 """Names are sockets in a directory of ours."""
 
 import os
+import signal
 import stat
 import subprocess
 import time
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from supervision.names import Names, NoSuchActor, PeerRefused, file_of, is_ending
+from supervision.names import Names, NoSuchActor, PeerRefused, file_of, is_dying, is_ending
 
 
 @pytest.fixture
@@ -86,3 +87,15 @@ def test_a_process_that_has_ended_or_is_not_there_is_ending_and_a_live_one_is_no
         time.sleep(0.001)
     child.wait()
     assert is_ending(child.pid)
+
+
+def test_a_process_is_dying_from_the_moment_it_is_killed_until_it_is_reaped() -> None:
+    pid = os.fork()
+    if pid == 0:
+        signal.pause()
+    assert not is_dying(pid)
+    os.kill(pid, signal.SIGKILL)
+    assert is_dying(pid)
+    os.waitpid(pid, 0)
+    assert is_dying(pid), "it is gone"
+    assert not is_dying(0)
