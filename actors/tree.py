@@ -100,7 +100,7 @@ def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
         box("pod_config", "actors.pod_config.actor:PodConfig"),
         supervisor(
             "pod_workers",
-            *(box(f"worker/{number}", "actors.pod_workers.actor:Worker") for number in range(agent.workers)),
+            *(box(f"worker/{number}", "actors.pod_workers.actor:Shard") for number in range(agent.workers)),
         ),
         box("pleg", "actors.pleg.actor:Pleg"),
         box("prober", "actors.prober.actor:Prober"),

@@ -17,13 +17,9 @@ PACKAGES: Final = ("supervision", "actors", "proto")
 ROOT: Final = Path(__file__).parents[1]
 MOST_ATTRIBUTES: Final = 15
 TOO_WIDE: Final[dict[str, int]] = {
-    "actors/pod_workers/actor.py:Worker": 21,
-    "actors/pod_workers/executor/pod_worker.py:PodDriver": 34,
     "supervision/port.py:ActorPort": 18,
 }
 """Classes that are still to be divided, with their attributes today: a number here only ever falls."""
-KNOWN_CIRCLES: Final = ("actors.pod_workers.",)
-"""Packages in which a circle is still to be opened."""
 
 
 def circles(imports: Mapping[str, set[str]]) -> list[list[str]]:
@@ -78,8 +74,7 @@ def import_graph() -> dict[str, set[str]]:
 def problems() -> Iterator[str]:
     """What is wrong with the shape of the tree, a line each."""
     for group in circles(import_graph()):
-        if not all(module.startswith(KNOWN_CIRCLES) for module in group):
-            yield f"import circle: {', '.join(group)}"
+        yield f"import circle: {', '.join(group)}"
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             if path.stem.endswith(("_pb2", "_pb2_grpc")):

@@ -1,4 +1,4 @@
-"""A pod worker on a fake runtime, its neighbours played by the test, time in the test's hand.
+"""A shard of pods on a fake runtime, its neighbours played by the test, time in the test's hand.
 
 async with Driven(tmp_path) as node:
     await node.want(pod())
@@ -26,7 +26,7 @@ from actors.container_manager.messages import (
     ReleasePod,
 )
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.pod_workers.actor import Worker
+from actors.pod_workers.actor import Shard
 from actors.pod_workers.messages import (
     DesiredPods,
     PodOperation,
@@ -40,6 +40,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.looking import look
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
+from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesMounted, VolumesUnmounted
 from proto import cri_pb2 as cri
@@ -65,7 +66,7 @@ def container(name: str, command: list[str] | None = None, **more: Any) -> dict[
 
 
 class Driven:
-    """One worker, from its start to its end. A second one on the same `fake` and `clock` is its next incarnation."""
+    """One shard, from its start to its end. A second one on the same `fake` and `clock` is its next incarnation."""
 
     def __init__(
         self,
@@ -74,10 +75,13 @@ class Driven:
         clock: VirtualClock | None = None,
         *,
         joined: bool = False,
+        tracer: Tracer | None = None,
         **config: Any,
     ) -> None:
         """`joined`: there is an API server, of which `objects` has the objects and `services` the services."""
         self.home, self.clock = home, clock or VirtualClock(BEGAN)
+        self.clock_offset = 0.0
+        """Seconds by which somebody has set the clock of the node."""
         self.fake = fake or FakeRuntime(clock_ns=lambda: round(self.clock() * 1e9))
         settings = KubeletConfiguration(podLogsDir=f"{home}/logs", **config)
         self.agent = Agent(
@@ -91,8 +95,8 @@ class Driven:
         )
         self.objects: dict[ObjectRef, ObjectState] = {}
         self.services = Services(synced=True)
-        arguments = {"runtime": self.fake.client(), "clock": self.clock}
-        self.harness = Harness(Worker, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
+        arguments = {"runtime": self.fake.client(), "clock": lambda: self.clock() + self.clock_offset, "tracer": tracer}
+        self.harness = Harness(Shard, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
         self.answer(GetNodeResources, resources)
         self.answer(AdmitPod, lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}"))
@@ -116,9 +120,9 @@ class Driven:
         await self.harness.__aexit__(kind, error, traceback)
 
     @property
-    def worker(self) -> Worker:
+    def shard(self) -> Shard:
         actor = self.harness.actor
-        assert isinstance(actor, Worker)
+        assert isinstance(actor, Shard)
         return actor
 
     # -- what its neighbours tell it --------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
     found = {
         known.CONTAINER_HASH: container_hash(container),
         known.CONTAINER_RESTART_COUNT: str(start.restart_count),
-        known.CONTAINER_RESTARTS_IN_A_ROW: str(start.row),
+        known.CONTAINER_RESTARTS_IN_A_ROW: str(start.consecutive_restarts),
         known.CONTAINER_TERMINATION_MESSAGE_PATH: container.terminationMessagePath,
         known.CONTAINER_TERMINATION_MESSAGE_POLICY: container.terminationMessagePolicy,
         known.POD_TERMINATION_GRACE_PERIOD: str(grace_period(pod)),

@@ -1,143 +1,137 @@
-"""Whether a pod may run here: names, sysctls, resources, and its volumes on the way."""
+"""Admission of a pod: names, sysctls, the node's labels, what the runtime can do, resources; its volumes on the way."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from actors.api_clients.messages import ObjectRef
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.admission.node_fit import asks, read_node, unfit
 from actors.pod_workers.admission.node_support import Support, unsupported
 from actors.pod_workers.admission.sysctls import forbidden
+from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of
-from actors.pod_workers.phases.termination_plan import alive, unborn
-from actors.pod_workers.pod.table import Event
-from actors.shared.config.fields.shutdown_windows import windows
+from actors.pod_workers.phases.effects import Admit, AskForShutdown
+from actors.pod_workers.pod.resizes import FirstAllocated
+from actors.pod_workers.pod.results import Admitted, Counted, Postponed, Refused, VolumesPending
+from actors.pod_workers.pod.runtime import alive, created
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.model import PodRuntime
+from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
 
-from . import resizing
-from .container_starter import PodPlace
-from .synchronization import decide
-
-if TYPE_CHECKING:
-    from .pod_worker import PodDriver
+from .execution import Execution
+from .resizing import keep_allocation
 
 ADMIT_SECONDS = 10.0
 VOLUME_SECONDS = 130.0
-MOUNT_TOLD_SECONDS = 123.0
+MOUNT_REPORT_SECONDS = 123.0
 """So long volumes may take before users are told which the pod still waits for, and then again each time."""
 SAME_NAME_SECONDS = 0.3
 
 
-async def admit(driver: PodDriver) -> None:
-    """Find out whether the pod may run, and have its volumes made meanwhile."""
-    pod = driver.the_pod()
-    if driver.stale:
-        await driver.look()
-    assert driver.runtime is not None  # noqa: S101 - looked at
-    if is_static(pod) and not driver.runtime.sandboxes and await driver.worker.namesake_runs(pod):
+async def admit(run: Execution, effect: Admit) -> None:
+    pod, services = run.pod, run.services
+    runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
+    if is_static(pod) and not runtime.sandboxes and await namesake_runs(services.client, pod):
         # an edited static pod has a new UID: never two of one name at once
-        driver.at(driver.worker.clock() + SAME_NAME_SECONDS)
+        run.report(Postponed(services.clock() + SAME_NAME_SECONDS))
         return
-    if driver.runtime.sandboxes and decide(driver, driver.runtime).done:
-        await ask_why(driver)
-        driver.go(Event.LEAVE)  # it has run to its end before this incarnation
-        return
-    reason, text = await judge(driver, pod)
+    reason, text = await _objection(run, pod)
     if reason:
-        refuse(driver, reason, text)
+        _refuse(run, reason, text)
         return
-    volumes = asyncio.ensure_future(mount(driver, pod))
+    volumes = asyncio.ensure_future(_mount(run, pod))
     try:
-        question = AdmitPod(driver.uid, driver.data, running=bool(alive(driver.runtime) or unborn(driver.runtime)))
-        answer = await driver.unless_leaving(driver.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
+        question = AdmitPod(run.state.uid, run.state.wanted.data, running=bool(alive(runtime) or created(runtime)))
+        answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
         if isinstance(answer, PodRejected):
-            refuse(driver, answer.reason, answer.message)
+            _refuse(run, answer.reason, answer.message)
             return
         if not isinstance(answer, PodAdmitted):
             raise AskError(f"container_manager answered {type(answer).__name__}")
-        driver.in_ledger = True
-        paths = await driver.unless_leaving(volumes)
+        run.report(Counted())
+        paths = await run.unless_leaving(volumes)
     finally:
         if not volumes.done():
             volumes.cancel()
     if paths is None:
         return
-    resizing.admitted(driver)
-    driver.wait_no_longer("ContainerCreating")
-    driver.place = PodPlace(cgroup_parent=answer.cgroup_parent, volumes=paths)
-    driver.go(Event.ADMITTED)
+    asked = allocation.of(run.pod)
+    if run.state.resizing.allocated is None and asked:
+        run.report(FirstAllocated(asked))
+        keep_allocation(run)
+    run.report(Admitted(answer.cgroup_parent, paths))
 
 
-async def ask_why(driver: PodDriver) -> None:
-    """Where a shutdown of the node may have ended it: raises AskError if it was that, then the order to end it comes,
-    with the reason."""
-    if windows(driver.worker.agent.config):
-        question = AdmitPod(driver.uid, driver.data, over=True)
-        answer = await driver.unless_leaving(driver.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
-        if not isinstance(answer, PodAdmitted):
-            raise AskError("the shutdown of the node ends it")
+async def ask_for_shutdown(run: Execution, effect: AskForShutdown) -> None:
+    """Raises AskError if a shutdown of the node ended the pod: then the order to end it follows, with the reason."""
+    question = AdmitPod(run.state.uid, run.state.wanted.data, over=True)
+    answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
+    if not isinstance(answer, PodAdmitted):
+        raise AskError("the shutdown of the node ends it")
 
 
-async def judge(driver: PodDriver, pod: Pod) -> tuple[str, str]:
+async def namesake_runs(client: CriClient, pod: Pod) -> bool:
+    """Whether another pod of this name has a ready sandbox or a container that may have a process. Raises CriError."""
+    labels = {POD_NAME_LABEL: pod.metadata.name, POD_NAMESPACE_LABEL: pod.metadata.namespace}
+    sandboxes = [one for one in await client.list_pod_sandboxes(labels) if one.pod_uid != pod.metadata.uid]
+    if not sandboxes or any(sandbox.ready for sandbox in sandboxes):
+        return bool(sandboxes)
+    containers = await client.list_containers(labels)
+    others = [one for one in containers if one.pod_uid != pod.metadata.uid]
+    return bool(alive(PodRuntime(uid="", containers=others)))
+
+
+async def _objection(run: Execution, pod: Pod) -> tuple[str, str]:
     """Why this node must not run it: reason and message, '' when it may. Raises CriError."""
-    text = forbidden(pod, driver.worker.agent.config.allowedUnsafeSysctls)
+    text = forbidden(pod, run.services.agent.config.allowedUnsafeSysctls)
     if text:
         return "SysctlForbidden", text
-    reason, text = await misfit(driver, pod)
+    reason, text = await _misfit(run, pod)
     if reason:
         return reason, text
     strict = pod.spec.securityContext.supplementalGroupsPolicy == "Strict"
-    groups = strict and (await driver.worker.client.status()).supplemental_groups_policy
-    return unsupported(pod, Support(apparmor=driver.worker.apparmor, strict_groups=groups))
+    groups = strict and (await run.services.client.status()).supplemental_groups_policy
+    return unsupported(pod, Support(apparmor=run.services.apparmor, strict_groups=groups))
 
 
-async def misfit(driver: PodDriver, pod: Pod) -> tuple[str, str]:
-    """What the Node object has against it. A pod that runs is left alone, and so is one that nothing is known against
-    because the API server cannot be asked: the scheduler has judged it already."""
-    agent = driver.worker.agent
-    if agent.standalone or not asks(pod) or (driver.runtime is not None and alive(driver.runtime)):
+async def _misfit(run: Execution, pod: Pod) -> tuple[str, str]:
+    """What the Node object has against it. A pod that runs is left alone, and so is one where the API server cannot be
+    asked: the scheduler has judged it already."""
+    agent, runtime = run.services.agent, run.state.runtime
+    if agent.standalone or not asks(pod) or (runtime is not None and alive(runtime)):
         return "", ""
-    state = await driver.unless_leaving(state_of(driver.worker, ObjectRef("Node", agent.node_name)))
-    node = read_node(state.body) if state.body else None
+    found = await run.unless_leaving(state_of(run.services.actor, ObjectRef("Node", agent.node_name)))
+    node = read_node(found.body) if found.body else None
     return unfit(pod, node) if node is not None else ("", "")
 
 
-def refuse(driver: PodDriver, reason: str, message: str) -> None:
-    driver.reason = (reason, f"Pod was rejected: {message}")
-    driver.worker.event(driver, "Warning", reason, message)
-    driver.go(Event.REFUSED)
+def _refuse(run: Execution, reason: str, message: str) -> None:
+    run.announce("Warning", reason, message)
+    run.report(Refused(reason, message))
 
 
-async def mount(driver: PodDriver, pod: Pod) -> dict[str, str] | None:
-    """Host paths of the volumes; None when they are not there yet."""
+async def _mount(run: Execution, pod: Pod) -> dict[str, str] | None:
+    """Host paths of the volumes; None when they are not there yet. Raises AskError."""
     if not pod.spec.volumes:
         return {}
-    answer = await driver.ask(VOLUME_MANAGER, MountVolumes(driver.uid, driver.data), VOLUME_SECONDS)
+    answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), VOLUME_SECONDS)
     if isinstance(answer, VolumesMounted):
         return answer.paths
     if not isinstance(answer, VolumesFailed):
         raise AskError(f"volume_manager answered {type(answer).__name__}")
-    tell_of_volumes(driver, answer)
-    driver.wait_for_all("ContainerCreating", answer.message)
-    driver.again(answer.message)
+    for text in answer.texts or [answer.message]:
+        run.announce("Warning", "FailedMount", text)
+    now, due = run.services.clock(), run.state.mount_report_due
+    if due is not None and now >= due:
+        run.announce("Warning", "FailedMount", overdue(answer.volumes))
+    run.report(VolumesPending(answer.message, now + MOUNT_REPORT_SECONDS if due is None or now >= due else due))
+    run.failed(answer.message)
     return None
-
-
-def tell_of_volumes(driver: PodDriver, failed: VolumesFailed) -> None:
-    """Each failure by itself; and now and then what the pod still waits for."""
-    now = driver.worker.clock()
-    if driver.volumes_due is None:
-        driver.volumes_due = now + MOUNT_TOLD_SECONDS
-    for text in failed.texts or [failed.message]:
-        driver.worker.event(driver, "Warning", "FailedMount", text)
-    if now >= driver.volumes_due:
-        driver.volumes_due = now + MOUNT_TOLD_SECONDS
-        driver.worker.event(driver, "Warning", "FailedMount", overdue(failed.volumes))
 
 
 def overdue(volumes: list[str]) -> str:

@@ -1,6 +1,6 @@
 """Making a pod's sandbox and containers: brings the parts together, asks the runtime, tells what went wrong and where.
 
-One `Maker` for each worker. Errors are values: the waiting reason that a user sees, and its message.
+One for each shard. Errors are values: the waiting reason that a user sees, and its message.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError, StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
@@ -54,49 +55,46 @@ from . import images
 from .hooks import HookFailed, run_hook
 
 ASK_SECONDS = 30.0
-TURN_SECONDS = 30.0
+PERMIT_SECONDS = 30.0
 START_ERROR = "StartError"
 """containerd's reason for a container that could not be started."""
 
 
-class PodPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a pod is being run."""
-
-    cgroup_parent: str
-    volumes: dict[str, str] = {}
-
-
-class Turn:
-    """One pod's right to have something made now. Given up while it waits for what may take long (a pull, a hook), and
-    lost after TURN_SECONDS: calls that hang keep nobody else from starting."""
+class Permit:
+    """One pod's right to start something now. Released while the pod waits for what may take long (a pull, a hook), and
+    lost after PERMIT_SECONDS: calls that hang keep no other pod from starting."""
 
     def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:
         self._slots, self._after = slots, after
         self._end: Timer | None = None
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         if self._end is None:
             await self._slots.acquire()
-            self._end = self._after(TURN_SECONDS, self.give_up)
+            self._end = self._after(PERMIT_SECONDS, self.release)
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         if self._end is not None:
             self._end.cancel()
             self._end = None
             self._slots.release()
 
 
-class Maker:
-    """Starts sandboxes and containers for a worker; `slots` bounds how many pods at once."""
+class ContainerStarter:
+    """Starts sandboxes and containers for a shard; `slots` bounds how many pods at once."""
 
     def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
         self._actor, self._client, self._agent = actor, client, agent
         self._slots = asyncio.Semaphore(slots)
         self._machine, self._throttles = this_machine(), thermal_throttles()
-        self.allocatable: dict[str, int] = {}
+        self._allocatable: dict[str, int] = {}
 
-    def turn(self) -> Turn:
-        return Turn(self._slots, self._actor.after)
+    def learn_allocatable(self, amounts: dict[str, int]) -> None:
+        """What the node has for pods, which is a container's limit where it has none of its own."""
+        self._allocatable = amounts
+
+    def permit(self) -> Permit:
+        return Permit(self._slots, self._actor.after)
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
@@ -129,14 +127,14 @@ class Maker:
         except ConfigError:
             return []  # said when the sandbox is made
 
-    async def sandbox(self, pod: Pod, attempt: int, place: PodPlace) -> str:
+    async def sandbox(self, pod: Pod, attempt: int, cgroup_parent: str) -> str:
         """Make the sandbox; its id. Raises StartFailed."""
         try:
             if lacking := beyond_us(pod):
                 raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
-            config = self.sandbox_config(pod, attempt, place.cgroup_parent)
+            config = self.sandbox_config(pod, attempt, cgroup_parent)
             return await self._client.run_pod_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
             self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
@@ -154,19 +152,19 @@ class Maker:
         return found
 
     # -- containers -----------------------------------------------------------------------------------------------
-    async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, place: PodPlace) -> str:
+    async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: Held) -> str:
         """Create and start one; its id. Raises StartFailed."""
         if not runtime.sandboxes:
             raise StartFailed("CreateContainerError", "its sandbox is gone")
         sandbox = runtime.sandboxes[0]
         try:
-            parts = await self._parts(pod, start, image, sandbox.ips, place)
+            parts = await self._parts(pod, start, image, sandbox.ips, held)
             config = container_config(pod, start, parts)
             target = self._target(start.container, runtime)
             if target:
                 config.linux.security_context.namespace_options.pid = cri.TARGET
                 config.linux.security_context.namespace_options.target_id = target
-            whole = self.sandbox_config(pod, sandbox.attempt, place.cgroup_parent)
+            whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", str(error)) from None
         await self._end_what_failed(runtime.newest(start.container.name))
@@ -175,7 +173,7 @@ class Maker:
         except CriError as error:
             raise StartFailed("CreateContainerError", str(error)) from None
         self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
-        await self.begin(pod, start.container, container_id, start.restart_count)
+        await self.start(pod, start.container, container_id, start.restart_count)
         return container_id
 
     async def _end_what_failed(self, last: Ran | None) -> None:
@@ -187,7 +185,7 @@ class Maker:
             except CriError as error:
                 self._actor.log.warning("what the failed start of %s left is not ended: %s", last.name, error)
 
-    async def begin(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
+    async def start(self, pod: Pod, container: Container, container_id: str, count: int) -> None:
         """Start a container that was created. Raises StartFailed."""
         try:
             await self._client.start_container(container_id)
@@ -212,7 +210,7 @@ class Maker:
             return str(error)
         return ""
 
-    async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], place: PodPlace) -> Parts:
+    async def _parts(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: Held) -> Parts:
         agent, container = self._agent, start.container
         own_ips, objects = await asyncio.gather(
             host_ips(self._actor, agent, pod, container),
@@ -223,8 +221,8 @@ class Maker:
             node_name=agent.node_name,
             host_ips=own_ips,
             pod_ips=pod_ips,
-            allocatable=self.allocatable,
-            files=env_files.read(env_files.selectors(container), place.volumes),
+            allocatable=self._allocatable,
+            files=env_files.read(env_files.selectors(container), held.volumes),
         )
         found = environment(pod, container, around, objects)
         for text in found.skipped:
@@ -244,7 +242,7 @@ class Maker:
         return Parts(
             image_ref=image.image_ref,
             environment=values,
-            mounts=await self._mounts(pod, start, values, pod_ips, place),
+            mounts=await self._mounts(pod, start, values, pod_ips, held),
             limits=self._limits(pod, container),
             security=security,
             stop_signals=agent.gate("ContainerStopSignals"),
@@ -277,18 +275,18 @@ class Maker:
         return {"memory.oom.group": "1"} if together else {}
 
     async def _mounts(
-        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], place: PodPlace
+        self, pod: Pod, start: Start, values: dict[str, str], ips: list[str], held: Held
     ) -> list[cri.Mount]:
         container, uid = start.container, pod.metadata.uid
         pod_dir = self._agent.pod_dir(uid)
         images_of = image_volumes(pod, container)
         sources = Sources(
-            paths=place.volumes,
-            subpaths=await self._subpaths(pod, container, values, place),
+            paths=held.volumes,
+            subpaths=await self._subpaths(pod, container, values, held),
             images={name: await self._image_id(reference) for name, reference in images_of.items()},
             read_only=read_only_volumes(pod),
             recursive_read_only=await self._recursive_read_only(pod, container),
-            relabelled=relabelled_volumes(pod, place.volumes) if self._machine.selinux else frozenset(),
+            relabelled=relabelled_volumes(pod, held.volumes) if self._machine.selinux else frozenset(),
         )
         mounts = volume_mounts(container, sources)
         mounted = {mount.container_path for mount in mounts}
@@ -327,13 +325,11 @@ class Maker:
         handler = (await self._client.status()).handler(name)
         return handler is not None and handler.recursive_read_only_mounts
 
-    async def _subpaths(
-        self, pod: Pod, container: Container, values: dict[str, str], place: PodPlace
-    ) -> dict[int, str]:
+    async def _subpaths(self, pod: Pod, container: Container, values: dict[str, str], held: Held) -> dict[int, str]:
         items = [
             SubPath(mount.name, path, index, mount.readOnly)
             for index, mount in enumerate(container.volumeMounts)
-            if mount.name in place.volumes
+            if mount.name in held.volumes
             if (path := expanded_subpath(mount, values))
         ]
         if not items:

@@ -1,61 +1,63 @@
-"""Spans of what a worker does with a pod: names and attributes are the reference's."""
+"""Spans of what a pod worker does: names and attributes are the reference's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .pod_worker import PodDriver
+from actors.pod_workers.pod.state import PodState
+
+from .execution import EffectInterrupted, Execution
 
 GARBAGE = "Containers/GarbageCollect"
 
 
 @contextmanager
-def of_pod(driver: PodDriver, name: str, update_type: str = "") -> Iterator[None]:
-    """A step of a pod. Exceptions and what is to be tried again are its failure; that the pod is to end meanwhile is
-    none. `update_type`: create, update or sync."""
-    from .pod_worker import Left
-
-    tracer = driver.worker.tracer
-    failures, held = driver.failures, driver.held
-    span = tracer.start(name, _about(driver, update_type))
-    with tracer.around(span, expected=(Left,)):
+def of_phase(run: Execution, name: str, update_type: str = "") -> Iterator[None]:
+    """A pod while it is synchronized in one phase. Exceptions and what is to be tried again are its failure; that the
+    pod is to end meanwhile is none. `update_type`: create, update or sync; '' for none."""
+    tracer, before = run.services.tracer, run.state
+    span = tracer.start(name, _attributes(before, update_type))
+    with tracer.around(span, expected=(EffectInterrupted,)):
         yield
-        trouble = _trouble(driver, failures, held)
+        trouble = _trouble(before, run.state)
         if trouble:
             span.fail(trouble)
 
 
 @contextmanager
-def of_garbage(driver: PodDriver) -> Iterator[None]:
+def of_garbage(run: Execution) -> Iterator[None]:
     """The removal of dead containers and sandboxes."""
-    with driver.worker.tracer.span(GARBAGE, _about(driver)):
+    with run.services.tracer.span(GARBAGE, _attributes(run.state)):
         yield
 
 
-def _about(driver: PodDriver, update_type: str = "") -> dict[str, str]:
-    pod, known = driver.pod, driver.runtime
-    namespace, name = (
-        (pod.metadata.namespace, pod.metadata.name)
-        if pod is not None
-        else (known.namespace, known.name)
-        if known is not None
-        else ("", "")
-    )
-    about = {
-        "k8s.pod.uid": driver.uid,
+def _attributes(state: PodState, update_type: str = "") -> dict[str, str]:
+    pod, runtime = state.wanted.pod, state.runtime
+    namespace, name = "", ""
+    if pod is not None:
+        namespace, name = pod.metadata.namespace, pod.metadata.name
+    elif runtime is not None:
+        namespace, name = runtime.namespace, runtime.name
+    attributes = {
+        "k8s.pod.uid": state.uid,
         "k8s.pod": f"{namespace}/{name}",
         "k8s.pod.name": name,
         "k8s.namespace.name": namespace,
     }
-    return about | {"k8s.pod.update_type": update_type} if update_type else about
+    return attributes | {"k8s.pod.update_type": update_type} if update_type else attributes
 
 
-def _trouble(driver: PodDriver, failures: int, held: Mapping[str, float]) -> str:
-    """What could not be made since then, or why the step is tried again."""
-    fresh = [name for name, until in driver.held.items() if held.get(name) != until]
-    told = [(name, driver.waiting[name]) for name in fresh if name in driver.waiting]
-    text = "; ".join(f"{name}: {why.reason}: {why.message}" for name, why in told)
-    return text or (driver.trouble if driver.failures > failures else "")
+def _trouble(before: PodState, after: PodState) -> str:
+    """What could not be started since then, or why the phase is tried again."""
+    told = [
+        f"{name}: {one.waiting.reason}: {one.waiting.message}"
+        for name, one in after.attempts.items()
+        if one.not_before and one.waiting is not None and one.not_before != _not_before(before, name)
+    ]
+    return "; ".join(told) or (after.retry.trouble if after.retry.failures > before.retry.failures else "")
+
+
+def _not_before(state: PodState, name: str) -> float:
+    attempt = state.attempts.get(name)
+    return attempt.not_before if attempt is not None else 0.0

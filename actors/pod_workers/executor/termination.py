@@ -1,143 +1,160 @@
-"""Ends a pod: its containers, then what it held, then its last traces."""
+"""Stops containers and sandboxes.
+
+preStop hooks all begin at once and their time is taken off the grace; at least two seconds are left for SIGTERM. A hook
+runs once, however often its container's termination is tried.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Sequence
 
-from actors.container_manager.messages import CONTAINER_MANAGER, PodReleased, ReleasePod, StopCounting
-from actors.pod_workers.containers import files
-from actors.pod_workers.garbage import container_gc
-from actors.pod_workers.phases.termination_plan import Ending, alive, end_all, plan, unborn
-from actors.pod_workers.pod.table import Event
-from actors.shared.cri.errors import CriError
+import msgspec
+
+from actors.pod_workers.phases.effects import RestartAll, StopContainers, StopPod
+from actors.pod_workers.phases.termination_plan import Termination, plan, waves
+from actors.pod_workers.pod.results import PreStopBegun, PreStopUnreached, RuntimeTouched, TerminationAnnounced
+from actors.pod_workers.pod.runtime import alive, created
+from actors.pod_workers.pod.starts import AllRestarting
+from actors.pod_workers.pod.state import Instance
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.cri.restarts import next_consecutive_restarts
 from actors.shared.kube.pod import Pod
-from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, VolumesFailed, VolumesUnmounted
 
-from . import spans
+from .execution import Execution
+from .hooks import HookFailed, run_hook
 
-if TYPE_CHECKING:
-    from .pod_worker import PodDriver
-
-RELEASE_SECONDS = 10.0
-VOLUME_SECONDS = 130.0
-UNBORN_TRIES = 3
-"""In a row; then a pod's end no longer waits for the removal of a container that never started."""
+MIN_GRACE_SECONDS = 2
+CREATED_TRIES = 3
+"""So often the removal of a container that was never started may fail; then the end of the pod goes on without it."""
 
 
-async def terminate(driver: PodDriver) -> None:
-    """End every container, then the sandboxes, until the runtime agrees that all are gone."""
-    runtime = await driver.look()
-    for ran in alive(runtime):
-        tell_end(driver, ran, f"Stopping container {ran.name}")
-    await stop_whatever_there_is(driver, runtime)
-    runtime = await driver.look()
-    if remains(runtime):
-        driver.again("the runtime still has running containers or a sandbox of it")
+class Observer(msgspec.Struct, frozen=True):
+    """Who is told of preStop hooks."""
+
+    begun: Callable[[str], None]
+    """With the container's id, before the hook is run."""
+    unreached: Callable[[str], None]
+    """With the container's id: the runtime was away, the hook is to be run again."""
+    failed: Callable[[str], None]
+    """With the complaint."""
+
+
+async def terminate_all(
+    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], ip: str, observer: Observer
+) -> list[CriError]:
+    """Stop them in their waves. Answers what the runtime refused (tried again by the caller)."""
+    began = time.monotonic()
+    hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, ip, observer)) for one in terminations}
+    errors: list[CriError] = []
+    try:
+        for wave in waves(pod, terminations):
+            results = await asyncio.gather(*(_stop(client, one, hooks[one.ran.id], began) for one in wave))
+            errors += [error for error in results if error is not None]
+    finally:
+        for hook in hooks.values():
+            hook.cancel()
+    return errors
+
+
+async def _pre_stop(client: CriClient, one: Termination, ip: str, observer: Observer) -> None:
+    if one.pre_stop is None or one.grace <= 0 or one.ran.state is not ContainerState.RUNNING:
         return
-    driver.waiting = {}
-    driver.go(Event.STOPPED)
+    observer.begun(one.ran.id)
+    try:
+        await asyncio.wait_for(run_hook(client, one.pre_stop, one.ran.id, ip, one.ports), one.grace)
+    except TimeoutError:
+        observer.failed(f"preStop hook of {one.ran.name} took longer than the grace period of {one.grace} s")
+    except Unavailable:
+        observer.unreached(one.ran.id)  # the stop itself fails as well, then, and is tried again with it
+    except HookFailed as error:
+        observer.failed(f"preStop hook of {one.ran.name} failed: {error}")
 
 
-def tell_end(driver: PodDriver, ran: Ran, why: str) -> None:
-    """Users, once, however often it takes."""
-    if ran.id not in driver.unfinished.told:
-        driver.unfinished.told.add(ran.id)
-        driver.worker.event(driver, "Normal", "Killing", why, ran.name)
+async def _stop(client: CriClient, one: Termination, hook: asyncio.Future[None], began: float) -> CriError | None:
+    await hook
+    left = round(one.grace - (time.monotonic() - began))
+    try:
+        await client.stop_container(one.ran.id, max(MIN_GRACE_SECONDS, left))
+    except CriError as error:
+        return error
+    return None
 
 
-def remains(runtime: PodRuntime | None) -> bool:
-    """Whether something of it still runs, as far as is known."""
-    return runtime is not None and (bool(alive(runtime)) or any(sandbox.ready for sandbox in runtime.sandboxes))
-
-
-async def stop_whatever_there_is(driver: PodDriver, runtime: PodRuntime) -> None:
-    """What is only just being started is not removed by a runtime; soon it runs, and is ended as it should be. What is
-    never removed is left to the release of the pod's cgroup. Raises CriError."""
-    for ran in unborn(runtime):
-        try:
-            await driver.worker.client.remove_container(ran.id)
-        except CriError as error:
-            if driver.failures < UNBORN_TRIES:
-                raise
-            driver.worker.log.warning("pod %s: %s was made, and is not removed yet: %s", driver.label, ran.name, error)
-    await stop_all(driver, runtime, driver.pod, driver.override)
-
-
-async def end(driver: PodDriver, endings: list[Ending]) -> None:
-    """End containers. Hooks run once, however often it takes. Raises CriError; Left when the pod is to end sooner than
-    it was to: then it is planned anew."""
-    driver.hurry.clear()
-    begun = driver.unfinished.pre_stop
-    ending_all = end_all(driver.worker.client, driver.pod, endings, driver.ip(), driver.say, begun)
-    errors = await driver.unless(driver.hurry, ending_all)
+async def terminate(run: Execution, terminations: list[Termination]) -> None:
+    """Stop containers of the pod. Raises CriError; EffectInterrupted when the pod is to end sooner than it was to: then
+    it is planned anew."""
+    grace, known = run.state.wanted.grace_seconds, run.state.instances
+    todo = [
+        msgspec.structs.replace(one, pre_stop=None) if known.get(one.ran.id, Instance()).pre_stop_begun else one
+        for one in terminations
+    ]
+    observer = Observer(
+        begun=lambda container_id: run.report(PreStopBegun(container_id)),
+        unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
+        failed=lambda text: run.announce("Warning", "FailedPreStopHook", text),
+    )
+    stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.state.ip, observer)
+    errors = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
     if errors:
         raise errors[0]
 
 
-async def stop_all(driver: PodDriver, runtime: PodRuntime, pod: Pod | None, grace: int | None = None) -> None:
-    """Its containers, then its sandboxes. Raises as `end` does."""
-    await end(driver, [plan(ran, pod, grace) for ran in alive(runtime)])
+def announce_termination(run: Execution, ran: Ran, why: str) -> None:
+    """Tell users, once, however often it is tried."""
+    if not run.state.instances.get(ran.id, Instance()).termination_announced:
+        run.report(TerminationAnnounced(ran.id))
+        run.announce("Normal", "Killing", why, ran.name)
+
+
+async def stop_containers(run: Execution, effect: StopContainers) -> None:
+    """Raises as `terminate` does."""
+    for kill in effect.kills:
+        announce_termination(run, kill.container, kill.why)
+    await terminate(run, [plan(kill.container, run.pod, None, kill.probe) for kill in effect.kills])
+    run.report(RuntimeTouched())
+
+
+async def stop_pod(run: Execution, effect: StopPod) -> None:
+    """Raises as `terminate` does."""
+    runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
+    if effect.remove_created:
+        for ran in alive(runtime):
+            announce_termination(run, ran, f"Stopping container {ran.name}")
+        await _remove_created(run, runtime)
+    pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
+    await terminate(run, [plan(ran, pod, grace) for ran in alive(runtime)])
     ready = [sandbox.id for sandbox in runtime.sandboxes if sandbox.ready]
-    await asyncio.gather(*(driver.worker.client.stop_pod_sandbox(sandbox_id) for sandbox_id in ready))
+    await asyncio.gather(*(run.services.client.stop_pod_sandbox(sandbox_id) for sandbox_id in ready))
 
 
-async def clean(driver: PodDriver) -> None:
-    """Give back resources, volumes and the cgroup."""
-    driver.worker.tell(CONTAINER_MANAGER, StopCounting(driver.uid))
-    answer = await driver.ask(VOLUME_MANAGER, UnmountVolumes(driver.uid), VOLUME_SECONDS)
-    if not isinstance(answer, VolumesUnmounted):
-        text = answer.message if isinstance(answer, VolumesFailed) else type(answer).__name__
-        driver.worker.event(driver, "Warning", "FailedUnmount", text)
-        driver.again(f"volumes: {text}")
-        return
-    driver.unmounted = True
-    driver.publish()
-    released = await driver.ask(CONTAINER_MANAGER, ReleasePod(driver.uid), RELEASE_SECONDS)
-    if isinstance(released, PodReleased) and released.message:
-        driver.worker.log.info("pod %s: its cgroup: %s", driver.label, released.message)
-    driver.in_ledger = False
-    driver.go(Event.CLEANED)
+async def _remove_created(run: Execution, runtime: PodRuntime) -> None:
+    """What is never removed is left to the release of the pod's cgroup. Raises CriError."""
+    for ran in created(runtime):
+        try:
+            await run.services.client.remove_container(ran.id)
+        except CriError as error:
+            if run.state.retry.failures < CREATED_TRIES:
+                raise
+            text = "pod %s: container %s was created and is not removed yet: %s"
+            run.services.actor.log.warning(text, run.state.label, ran.name, error)
 
 
-async def rest(driver: PodDriver) -> None:
-    """Keep the last instance of each container for as long as a source has the pod; then leave no trace. What shows up
-    late (a runtime's answer that nobody waited for any more) is ended as well."""
-    if not driver.removed:
-        if remains(driver.runtime):
-            await stop_whatever_there_is(driver, await driver.look())
-            await driver.look()
-        await collect(driver)
-        return
-    with spans.of_garbage(driver):
-        runtime = await driver.look()
-        client = driver.worker.client
-        await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
-        for sandbox in runtime.sandboxes:
-            await client.remove_pod_sandbox(sandbox.id)
-    name, namespace = (
-        (driver.pod.metadata.name, driver.pod.metadata.namespace) if driver.pod else (runtime.name, runtime.namespace)
-    )
-    await driver.worker.remove_traces(driver.uid, namespace, name)
-    driver.go(Event.FORGOTTEN)
-
-
-async def collect(driver: PodDriver) -> None:
-    """Remove dead containers and sandboxes that nobody needs any more."""
-    runtime, pod = driver.runtime, driver.pod
-    if runtime is None or pod is None:
-        return
-    client, agent = driver.worker.client, driver.worker.agent
-    dead = container_gc.dead_containers(runtime, container_gc.policy_of(agent.flags), driver.worker.clock())
-    sandboxes = container_gc.dead_sandboxes(runtime, keep_newest=True)
-    if not (dead or sandboxes):
-        return
-    with spans.of_garbage(driver):
-        for ran in dead:
-            await client.remove_container(ran.id)
-            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
-        for sandbox in sandboxes:
-            await client.remove_pod_sandbox(sandbox.id)
-        await driver.look()
+async def restart_all(run: Execution, effect: RestartAll) -> None:
+    """Raises as `terminate` does."""
+    pod, sources, client = run.pod, effect.sources, run.services.client
+    runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
+    own = [container.name for container in (*pod.spec.initContainers, *pod.spec.containers)]
+    text = f"Container {sources[0].name} ended with {sources[0].exit_code}, which restarts all containers of the pod"
+    run.announce("Normal", "Killing", text, sources[0].name)
+    run.report(AllRestarting(own, text, {source.name: next_consecutive_restarts(source) for source in sources}))
+    here = [ran for ran in runtime.containers if ran.name in own]
+    await terminate(run, [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own])
+    last = {source.id for source in sources}
+    await asyncio.gather(*(client.remove_container(ran.id) for ran in here if ran.id not in last))
+    await asyncio.gather(*(client.remove_container(source) for source in last))
+    run.report(RuntimeTouched())

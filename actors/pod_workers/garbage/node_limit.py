@@ -1,50 +1,49 @@
-"""Holds dead containers to the bound of the node, and removes those that were too young when they were looked at.
+"""Holds dead containers to the limit of the node, and removes those that were too young when they were looked at.
 
-Each worker looks at all that the runtime has, finds the same as the others, and removes what is of its own pods.
+Each shard looks at all that the runtime has, finds the same as the others, and removes what is of its own pods.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
 from actors.pod_workers.containers import files
+from actors.pod_workers.executor.services import Services
 from actors.shared.cri.errors import CriError
+from actors.shared.kube.pod import Pod
 from supervision.actor import AskError
 
-from . import container_gc
+from .container_gc import Policy, dead_containers, surplus
 
-if TYPE_CHECKING:
-    from actors.pod_workers.actor import Worker
-
-BOUND_SECONDS: Final = 60.0
+SECONDS: Final = 60.0
+"""How often it is enforced."""
 _ASK_SECONDS: Final = 10.0
 
 
-def is_needed(flags: Mapping[str, Any]) -> bool:
-    """Else each pod's driver does all that there is to do."""
-    policy = container_gc.policy_of(flags)
+def is_needed(policy: Policy) -> bool:
+    """Else each pod worker does all that there is to do."""
     return policy.on_node >= 0 or policy.min_age > 0
 
 
-async def bound(worker: Worker) -> None:
-    """To be called each minute."""
+async def enforce(services: Services, pods: Mapping[str, Pod]) -> None:
+    """Remove dead containers of these pods."""
     try:
-        found = await worker.ask(PLEG, GetRuntimePods(), RuntimeSnapshot, timeout=_ASK_SECONDS)
+        found = await services.actor.ask(PLEG, GetRuntimePods(), RuntimeSnapshot, timeout=_ASK_SECONDS)
     except AskError:
         return
-    policy, now = container_gc.policy_of(worker.agent.flags), worker.clock()
-    going = {ran.id: ran for ran in container_gc.surplus(found.pods, policy, now)}
+    policy, agent, now = services.garbage, services.agent, services.clock()
+    surplus_ids = {ran.id for ran in surplus(found.pods, policy, now)}
     for runtime in found.pods:
-        driver = worker.drivers.get(runtime.uid)
-        if driver is None or driver.pod is None:
-            continue  # of another worker, or its pod is about to leave no trace anyway
-        too_many = {ran.id: ran for ran in container_gc.dead_containers(runtime, policy, now)}
-        for ran in (too_many | {ran.id: ran for ran in runtime.containers if ran.id in going}).values():
+        pod = pods.get(runtime.uid)
+        if pod is None:
+            continue  # of another shard, or one that is about to leave no trace anyway
+        too_many = {ran.id for ran in dead_containers(runtime, policy, now)} | surplus_ids
+        for ran in [ran for ran in runtime.containers if ran.id in too_many]:
             try:
-                await worker.client.remove_container(ran.id)
+                await services.client.remove_container(ran.id)
             except CriError as error:
-                worker.log.warning("dead container %s stays for now: %s", ran.id, error)
+                services.actor.log.warning("dead container %s stays for now: %s", ran.id, error)
                 continue
-            files.remove_log(worker.agent.container_logs_dir, worker.agent.pod_logs_dir, driver.pod, ran)
+            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)

@@ -12,32 +12,19 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from actors.pod_workers.containers.spec_hash import container_hash
+from actors.pod_workers.pod.runtime import alive
+from actors.pod_workers.pod.starts import POST_START
+from actors.pod_workers.pod.state import PodState, Verdicts
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
-from actors.shared.cri.restarts import RESTART_ALL, may_restart, next_row, rule_for, start_not_before
+from actors.shared.cri.restarts import RESTART_ALL, may_restart, next_consecutive_restarts, rule_for, start_not_before
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
 
-from .termination_plan import alive
-
 HASH = "io.kubernetes.container.hash"
-POST_START = "postStart"
 KILLED = 137
-"""Exit code of a container that was ended."""
-
-
-class Verdicts(msgspec.Struct, frozen=True):
-    """What probes found, by container id."""
-
-    unhealthy: dict[str, str] = {}
-    """Containers to kill, and which probe says so: `liveness` or `startup`; or `postStart`: their hook failed."""
-    started: frozenset[str] = frozenset()
-    """Containers whose startup probe has passed."""
-
-    def of(self, ids: AbstractSet[str]) -> Verdicts:
-        """Those of these containers only."""
-        return Verdicts({key: kind for key, kind in self.unhealthy.items() if key in ids}, self.started & ids)
+"""Exit code of a container that was killed."""
 
 
 class Kill(msgspec.Struct, frozen=True):
@@ -45,15 +32,15 @@ class Kill(msgspec.Struct, frozen=True):
     why: str
     probe: str = ""
     """`liveness` or `startup`, whose own grace period may count; `postStart` for the hook."""
-    again: bool = False
-    """It is begun anew, whatever it exits with."""
+    restart: bool = False
+    """It is started anew, whatever it exits with."""
 
 
 class Start(msgspec.Struct, frozen=True):
     container: Container
     restart_count: int
-    row: int = 0
-    """Which restart in a row without a long run between them it is (see restarts.py)."""
+    consecutive_restarts: int = 0
+    """How many, this one included, without a long run between them."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -64,7 +51,7 @@ class Backoff(msgspec.Struct, frozen=True):
     last: Ran
 
 
-class Actions(msgspec.Struct, frozen=True, kw_only=True):
+class PodActions(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is to be done now; kills come first, then the sandbox, then the starts."""
 
     kill_pod: bool = False
@@ -72,7 +59,7 @@ class Actions(msgspec.Struct, frozen=True, kw_only=True):
     create_sandbox: bool = False
     attempt: int = 0
     restart_all: list[Ran] = []
-    """Containers whose end has all others begin anew, too: everything is ended and removed, these last."""
+    """Containers whose exit restarts all others, too: everything is stopped and removed, these last."""
     kill: list[Kill] = []
     resume: list[Ran] = []
     """Created by an earlier incarnation that did not get to start them."""
@@ -83,25 +70,33 @@ class Actions(msgspec.Struct, frozen=True, kw_only=True):
     initialized: bool = False
 
 
-def compute(
+def compute_actions(
     pod: Pod,
     runtime: PodRuntime,
     verdicts: Verdicts,
     now: float,
     maximum_backoff: float,
-    renewed: AbstractSet[str] = frozenset(),
-) -> Actions:
-    """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `renewed`: ids of containers that
-    were ended in order to be begun anew."""
+    restarting: AbstractSet[str] = frozenset(),
+) -> PodActions:
+    """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
+    were stopped in order to be started anew."""
     sandbox, replace, attempt = judge_sandbox(pod, runtime)
     if replace:
         if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
-            return Actions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
+            return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
         starts = _first_init(pod, runtime) or _fresh(pod, runtime)
         kill = bool(runtime.sandboxes or alive(runtime))
-        return Actions(kill_pod=kill, create_sandbox=True, attempt=attempt, start=starts)
+        return PodActions(kill_pod=kill, create_sandbox=True, attempt=attempt, start=starts)
     here = [ran for ran in runtime.containers if sandbox is not None and ran.sandbox_id == sandbox.id]
-    return _Plan(pod, runtime, here, verdicts, now, maximum_backoff, renewed).actions(attempt)
+    return _Plan(pod, runtime, here, verdicts, now, maximum_backoff, restarting).actions(attempt)
+
+
+def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
+    """The same for what is known of a pod that a source has."""
+    pod, runtime = state.wanted.pod, state.runtime
+    if pod is None or runtime is None:
+        return PodActions()
+    return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, state.restarting)
 
 
 def judge_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
@@ -155,7 +150,9 @@ def _first_init(pod: Pod, runtime: PodRuntime) -> list[Start]:
 def _next(container: Container, runtime: PodRuntime) -> Start:
     """The next instance: counting goes on over sandboxes."""
     last = runtime.newest(container.name)
-    return Start(container, last.restart_count + 1, next_row(last)) if last is not None else Start(container, 0)
+    if last is None:
+        return Start(container, 0)
+    return Start(container, last.restart_count + 1, next_consecutive_restarts(last))
 
 
 def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
@@ -180,10 +177,10 @@ class _Plan:
         verdicts: Verdicts,
         now: float,
         maximum_backoff: float,
-        renewed: AbstractSet[str],
+        restarting: AbstractSet[str],
     ) -> None:
         self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
-        self.now, self.maximum, self.renewed = now, maximum_backoff, renewed
+        self.now, self.maximum, self.restarting = now, maximum_backoff, restarting
         self.kill: list[Kill] = []
         self.resume: list[Ran] = []
         self.start: list[Start] = []
@@ -193,15 +190,15 @@ class _Plan:
         """The newest instance in this sandbox."""
         return next((ran for ran in self.here if ran.name == name), None)
 
-    def actions(self, attempt: int) -> Actions:
+    def actions(self, attempt: int) -> PodActions:
         sources = self._restarting_all()
         if sources:
-            return self._all_anew(sources, attempt)
+            return self._restart_all(sources, attempt)
         self._doubles()
         self._ephemeral()
         failed, initialized = self._init()
         if failed:
-            return Actions(kill_pod=True, done=True, attempt=attempt)
+            return PodActions(kill_pod=True, done=True, attempt=attempt)
         done = False
         if initialized:
             kept = [self._regular(container) for container in self.pod.spec.containers]
@@ -209,7 +206,7 @@ class _Plan:
             if ends:
                 self.start, self.resume, self.backoff = [], [], []
             done = ends and not self.kill  # an unhealthy one is ended first, with the grace of its probe
-        return Actions(
+        return PodActions(
             kill_pod=done,
             attempt=attempt,
             kill=self.kill,
@@ -228,7 +225,7 @@ class _Plan:
             if ran is not later and ran.state is ContainerState.RUNNING:
                 self.kill.append(Kill(ran, f"Container {ran.name} runs twice, its earlier instance is ended"))
 
-    # -- everything anew ----------------------------------------------------------------------------------------------
+    # -- restart of all -----------------------------------------------------------------------------------------------
     def _restarting_all(self) -> list[Ran]:
         """The containers whose exit asks for it (KEP-5532)."""
         found = []
@@ -239,13 +236,13 @@ class _Plan:
                 found.append(last)
         return found
 
-    def _all_anew(self, sources: list[Ran], attempt: int) -> Actions:
+    def _restart_all(self, sources: list[Ran], attempt: int) -> PodActions:
         """Now, or after the pause that is due to the container that keeps asking for it."""
         last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
         until = start_not_before(last, self.maximum, self.now)
         if until > self.now:
-            return Actions(attempt=attempt, backoff=[Backoff(last.name, until, last)])
-        return Actions(attempt=attempt, restart_all=sources)
+            return PodActions(attempt=attempt, backoff=[Backoff(last.name, until, last)])
+        return PodActions(attempt=attempt, restart_all=sources)
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:
@@ -330,14 +327,14 @@ class _Plan:
 
     # -- shared -----------------------------------------------------------------------------------------------------
     def _again(self, container: Container, last: Ran, *, init: bool) -> bool:
-        """Whether one that has ended is begun anew."""
-        return last.id in self.renewed or may_restart(self.pod, container, last.exit_code, init=init)
+        """Whether one that has ended is started anew."""
+        return last.id in self.restarting or may_restart(self.pod, container, last.exit_code, init=init)
 
     def _changed(self, container: Container, last: Ran) -> bool:
         theirs = last.annotations.get(HASH, "")
         if not theirs or theirs == container_hash(container):
             return False
-        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", again=True))
+        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", restart=True))
         return True
 
     def _unhealthy(self, last: Ran) -> bool:
@@ -350,18 +347,19 @@ class _Plan:
         if kind == POST_START:
             self.kill.append(Kill(last, "FailedPostStartHook", kind))
         else:
-            self.kill.append(Kill(last, text, kind, again=again))
+            self.kill.append(Kill(last, text, kind, restart=again))
         return True
 
     def _odd(self, last: Ran) -> bool:
-        """Created but never started: started now. In a state that the runtime does not know: ended, then made anew."""
+        """Created but never started: started now. In a state that the runtime does not know: stopped, then created
+        anew."""
         if last.state is ContainerState.RUNNING:
             return False
         if last.state is ContainerState.CREATED:
             self.resume.append(last)
             return True
         text = f"Container {last.name} is in state {last.state}, try killing it before restart"
-        self.kill.append(Kill(last, text, again=True))
+        self.kill.append(Kill(last, text, restart=True))
         return True
 
     def _start(self, container: Container) -> None:

@@ -1,18 +1,18 @@
-"""The life of a pod on this node, as a table. A missing entry is an error that names both."""
+"""The life of a pod on this node, as a table: phase, event, next phase. A missing entry is an error that names both."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 
-class Stage(StrEnum):
+class Phase(StrEnum):
     ADMITTING = "admitting"
     RUNNING = "running"
     TERMINATING = "terminating"
     TERMINATED = "terminated"
-    """Nothing of it runs or will; cgroup and volumes are being given back."""
+    """No container runs or will; volumes and cgroup are removed."""
     ENDED = "ended"
-    """Only its dead containers and logs are left, while a source still has the pod."""
+    """Only dead containers and logs are left, which stay as long as a source has the pod."""
     REJECTED = "rejected"
     FINISHED = "finished"
 
@@ -21,21 +21,21 @@ class Event(StrEnum):
     ADMITTED = "admitted"
     REFUSED = "refused"
     LEAVE = "leave"
-    """No source has it, it was deleted or killed, or it is complete."""
+    """No source has the pod, it is deleted, evicted or complete."""
     STOPPED = "stopped"
     CLEANED = "cleaned"
     FORGOTTEN = "forgotten"
-    """No source has it any more, and nothing of it is left to clean."""
+    """No source has the pod any more, and nothing of it is left."""
 
 
-TRANSITIONS: dict[Stage, dict[Event, Stage]] = {
-    Stage.ADMITTING: {Event.ADMITTED: Stage.RUNNING, Event.REFUSED: Stage.REJECTED, Event.LEAVE: Stage.TERMINATING},
-    Stage.RUNNING: {Event.LEAVE: Stage.TERMINATING},
-    Stage.TERMINATING: {Event.STOPPED: Stage.TERMINATED},
-    Stage.TERMINATED: {Event.CLEANED: Stage.ENDED},
-    Stage.ENDED: {Event.FORGOTTEN: Stage.FINISHED},
-    Stage.REJECTED: {Event.LEAVE: Stage.TERMINATING},
-    Stage.FINISHED: {},
+TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
+    Phase.ADMITTING: {Event.ADMITTED: Phase.RUNNING, Event.REFUSED: Phase.REJECTED, Event.LEAVE: Phase.TERMINATING},
+    Phase.RUNNING: {Event.LEAVE: Phase.TERMINATING},
+    Phase.TERMINATING: {Event.STOPPED: Phase.TERMINATED},
+    Phase.TERMINATED: {Event.CLEANED: Phase.ENDED},
+    Phase.ENDED: {Event.FORGOTTEN: Phase.FINISHED},
+    Phase.REJECTED: {Event.LEAVE: Phase.TERMINATING},
+    Phase.FINISHED: {},
 }
 
 
@@ -43,9 +43,9 @@ class IllegalTransition(Exception):
     """The table has no such step."""
 
 
-def step(stage: Stage, event: Event) -> Stage:
-    """The next stage. Raises IllegalTransition."""
+def step(phase: Phase, event: Event) -> Phase:
+    """The next phase. Raises IllegalTransition."""
     try:
-        return TRANSITIONS[stage][event]
+        return TRANSITIONS[phase][event]
     except KeyError:
-        raise IllegalTransition(f"a pod that is {stage} cannot be {event}") from None
+        raise IllegalTransition(f"a pod that is {phase} cannot be {event}") from None

@@ -1,6 +1,6 @@
-"""When a container that ended is started again: the policy, and the pause before it. Pure.
+"""When a container that ended is started again: the restart policy, and the backoff. Pure.
 
-Each container carries in an annotation how many restarts in a row led to it, so that the pauses go on as they were
+Each container carries in an annotation how many consecutive restarts led to it, so that the backoff goes on as it was
 after a restart of the agent. One that another agent made has its restart count instead.
 """
 
@@ -15,15 +15,15 @@ from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
 
-_ROW = re.compile("[0-9]{1,9}")
+_COUNT = re.compile("[0-9]{1,9}")
 
 RESTART, RESTART_ALL = "Restart", "RestartAllContainers"
 RESTARTING_ALL = "RestartingAllContainers"
-"""Why a container waits while all of its pod are ended for that."""
+"""Why a container waits while all containers of its pod are stopped for that."""
 FIRST_SECONDS = 10.0
 SKEW_SECONDS = 5.0
 RESET_SECONDS = 600.0
-"""A container that ran for longer begins anew (fixed, whatever the maximum is)."""
+"""A container that ran for longer has no backoff (fixed, whatever the maximum is)."""
 
 
 def rule_for(container: Container, exit_code: int) -> str:
@@ -49,23 +49,23 @@ def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -
 
 
 def pause_after(count: int, maximum: float) -> float:
-    """Seconds after the `count`-th start that failed in a row: none after the first, then 10 s doubling."""
+    """Seconds after that many consecutive restarts: none after the first, then 10 s doubling."""
     if count <= 0:
         return 0.0
     return min(maximum, min(FIRST_SECONDS, maximum) * 2.0 ** min(count - 1, 30))
 
 
-def row_of(last: Ran) -> int:
+def consecutive_restarts(last: Ran) -> int:
     """How many restarts without a long run between them led to this run, itself included when it was no long one."""
     if last.started_ns and last.finished_ns - last.started_ns > RESET_SECONDS * 1e9:
         return 0
     text = last.annotations.get(CONTAINER_RESTARTS_IN_A_ROW, "")
-    return int(text) if _ROW.fullmatch(text) else last.restart_count
+    return int(text) if _COUNT.fullmatch(text) else last.restart_count
 
 
-def next_row(last: Ran) -> int:
+def next_consecutive_restarts(last: Ran) -> int:
     """Of the instance that follows."""
-    return row_of(last) + 1
+    return consecutive_restarts(last) + 1
 
 
 def start_not_before(last: Ran | None, maximum: float, now: float) -> float:
@@ -75,7 +75,7 @@ def start_not_before(last: Ran | None, maximum: float, now: float) -> float:
     """
     if last is None or last.state is not ContainerState.EXITED:
         return 0.0
-    pause = pause_after(row_of(last), maximum)
+    pause = pause_after(consecutive_restarts(last), maximum)
     ended = (last.finished_ns or last.created_ns) / 1e9
     if not pause or ended > now + SKEW_SECONDS:
         return 0.0

@@ -1,5 +1,5 @@
-"""Whatever the runtime answers, and whoever dies meanwhile: never two instances of a container, and all is well again
-once the faults are over."""
+"""Whatever the runtime answers, and whoever dies meanwhile: a container never has two instances, and the pod runs as
+wanted once the faults are over."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LIVES = st.lists(st.lists(STEPS, min_size=4, max_size=20), min_size=1, max_size=
 
 
 class History:
-    """One pod on one runtime, and the workers that had it one after the other."""
+    """One pod on one runtime, and the shards that had it one after the other."""
 
     def __init__(self, home: Path) -> None:
         self.home, self.clock = home, VirtualClock(1_700_000_000.0)
@@ -48,7 +48,7 @@ class History:
         self.relisted: PodRuntime | None = None
 
     async def life(self, steps: list[tuple], *, last: bool = False) -> None:
-        """A worker, told what the PLEG saw last, until it is killed."""
+        """A shard, told what the PLEG saw last, until it is killed."""
         async with Driven(self.home, self.fake, self.clock) as node:
             if last:
                 await node.first_look()
@@ -73,8 +73,8 @@ class History:
             if rest[0]:
                 await node.harness.deliver(PodRuntimeChanged("u", self.relisted))
         elif kind == "withdrawn or put back":
-            driver = node.worker.drivers.get("u")
-            await (node.want(WANTED) if driver is None or driver.removed else node.remove())
+            worker = node.shard.pods.get("u")
+            await (node.want(WANTED) if worker is None or worker.state.wanted.removed else node.remove())
         else:
             await self.ended(node, kind, *rest)
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from actors.pleg.messages import GetRuntimePods, RuntimeSnapshot
-from actors.pod_workers.garbage.node_limit import BOUND_SECONDS
+from actors.pod_workers.garbage.node_limit import SECONDS
 from actors.shared.cri.looking import look
 from tests.support.driven import Driven, container, pod
 
@@ -60,6 +60,6 @@ async def test_the_bound_of_the_node_takes_all_but_the_newest(tmp_path: Path) ->
         await die(node, 3)
         assert node.attempts("a") == [0, 1, 2, 3], "nobody told what there is: nothing goes"
         await tell_all(node)
-        await node.pass_time(BOUND_SECONDS * 1.2)
+        await node.pass_time(SECONDS * 1.2)
         assert node.attempts("a") == [2, 3]
         assert node.attempts("b") == [0]

@@ -44,7 +44,7 @@ async def test_a_removed_pod_ends_with_its_grace_and_leaves_nothing(tmp_path):
         assert asked.index(UnmountVolumes) < asked.index(ReleasePod)
         assert os.listdir(tmp_path / "logs") == []
         assert os.listdir(tmp_path / "links") == []
-        assert not node.worker.drivers
+        assert not node.shard.pods
         await node.until(lambda: node.harness.sent(KnownPods)[-1].uids == [], "nobody known")
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from actors.container_manager.messages import PodAdmitted, ResizePod
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.pod_workers.executor.container_starter import TURN_SECONDS
+from actors.pod_workers.executor.container_starter import PERMIT_SECONDS
+from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import (
     DesiredPods,
     KillPod,
@@ -19,7 +20,8 @@ from actors.pod_workers.messages import (
     RuntimePods,
     WantedPod,
 )
-from actors.pod_workers.phases.termination_plan import MIN_GRACE_SECONDS
+from actors.pod_workers.pod.orders import PodRemoved
+from actors.pod_workers.pod.results import Interrupted
 from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
 from actors.shared.cri.restarts import RESTARTING_ALL
@@ -95,9 +97,9 @@ async def test_what_was_started_before_the_pod_was_withdrawn_and_put_back_is_not
         await node.until(lambda: node.running("a"))
         node.leave_log("a", 0)
         await node.settled()
-        driver = node.worker.drivers["u"]
-        driver.remove()
-        driver.want(wanted, driver.source)
+        worker = node.shard.pods["u"]
+        worker.tell(PodRemoved())
+        worker.want(wanted, worker.state.wanted.source)
         await node.settled()
         await node.pass_time(10)
         assert node.attempts("a") == [0]
@@ -227,7 +229,7 @@ async def test_sandboxes_that_hang_hold_up_no_other_for_long(tmp_path):
         await node.want(pod("v", "q"))
         await node.settled()
         assert node.asked("RunPodSandbox") == 4
-        await node.pass_time(TURN_SECONDS)
+        await node.pass_time(PERMIT_SECONDS)
         await node.until(lambda: node.running("a"))
 
 
@@ -264,23 +266,26 @@ async def test_what_shows_up_after_the_end_is_ended(tmp_path):
         assert node.stage() == "terminated"
 
 
-async def test_what_shows_up_while_the_last_traces_go_is_ended(tmp_path):
+async def test_what_shows_up_while_the_last_traces_go_is_ended(tmp_path, monkeypatch):
     async with Driven(tmp_path) as node:
         await node.sources()
         await node.first_look()
         await up(node)
-        late = node.worker.maker.sandbox_config(pod(), 7, "/kubepods/podu")
-        remove = node.worker.remove_traces
+        late = node.shard.services.starter.sandbox_config(pod(), 7, "/kubepods/podu")
+        remove, removed = node.shard.disposable, []
 
-        async def meanwhile(*args: str) -> None:
-            node.worker.remove_traces = remove
-            await node.fake.client().run_pod_sandbox(late)
-            node.worker._seen(await look(node.fake.client(), "u"))
-            await remove(*args)
+        async def meanwhile(*args, **more):
+            if not removed:
+                removed.append(args)
+                await node.fake.client().run_pod_sandbox(late)
+                node.shard.on_runtime_changed(
+                    PodRuntimeChanged("u", await look(node.fake.client(), "u")), Address("pleg")
+                )
+            return await remove(*args, **more)
 
-        node.worker.remove_traces = meanwhile
+        monkeypatch.setattr(node.shard, "disposable", meanwhile)
         await node.remove()
-        await node.until(lambda: node.worker.remove_traces == remove)
+        await node.until(lambda: bool(removed))
         await node.pass_time(5)
         assert not node.fake.world.sandboxes
 
@@ -413,7 +418,7 @@ async def test_containers_that_are_all_begun_anew_are_shown_as_running_though_th
         await node.end("a", 88)
         await node.until(lambda: node.asked("StopContainer") == 1)
         await node.relist()
-        assert node.worker.drivers["u"].waiting["b"].reason == RESTARTING_ALL
+        assert node.shard.pods["u"].state.waiting["b"].reason == RESTARTING_ALL
         await node.until(lambda: node.asked("RemoveContainer") >= 1)
         for _ in range(4):
             await node.relist()
@@ -426,8 +431,8 @@ async def test_a_new_worker_tells_nothing_that_is_older_than_what_the_last_one_d
         relisted = await started_after_a_relist(first)
     for pods in ([relisted], []):
         async with Driven(tmp_path, first.fake, first.clock) as second:
-            second.worker.on_desired(DesiredPods([WantedPod("u", encode(pod()))], True), Address("pod_config"))
-            second.worker.on_runtime_pods(RuntimePods(pods, relisted.at), Address("pleg"))
+            second.shard.on_desired(DesiredPods([WantedPod("u", encode(pod()))], True), Address("pod_config"))
+            second.shard.on_runtime_pods(RuntimePods(pods, relisted.at), Address("pleg"))
             await second.settled()
             await second.pass_time(5)
             told = second.harness.sent(PodObserved, "status_manager")
@@ -449,7 +454,7 @@ async def test_a_pre_stop_hook_that_never_reached_the_runtime_is_run_with_the_ne
 async def test_an_order_that_comes_during_a_look_counts(tmp_path):
     async with Driven(tmp_path) as node:
         ran = await up(node, terminationGracePeriodSeconds=3600)
-        node.worker.drivers["u"].stale = True
+        node.shard.pods["u"].tell(Interrupted())
         node.fake.faults.add("ListContainers", Fault(delay=0.05, times=1))
         before = node.asked("ListContainers")
         await node.harness.deliver(ProbeVerdict("u", "a", ran, "liveness", False))

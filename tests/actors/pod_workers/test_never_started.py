@@ -6,7 +6,7 @@ import pytest
 
 from actors.container_manager.messages import PodReleased, ReleasePod
 from actors.pod_workers.executor.container_starter import START_ERROR
-from actors.pod_workers.executor.termination import UNBORN_TRIES
+from actors.pod_workers.executor.termination import CREATED_TRIES
 from actors.shared.cri.model import ContainerState
 from tests.support.driven import Driven, pod
 from tests.support.fake_cri import Fault
@@ -40,7 +40,7 @@ async def test_what_the_runtime_never_removes_keeps_no_pod_from_ending(tmp_path)
         while not released:
             await node.pass_time(10)
         await node.until(lambda: node.stage() == "gone")
-        assert 2 < node.asked("RemoveContainer") <= UNBORN_TRIES + 2  # with the last one, which came about
+        assert 2 < node.asked("RemoveContainer") <= CREATED_TRIES + 2  # with the last one, which came about
         assert not node.fake.world.containers
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from actors.pod_config.messages import PodPoisons
-from actors.pod_workers.actor import QUARANTINE
-from actors.pod_workers.executor import synchronization
 from actors.pod_workers.messages import KnownPods
+from actors.pod_workers.phases import pod_actions
+from actors.pod_workers.quarantine import POLICY
 from supervision.harness import VirtualClock
 from supervision.protocol import Hello
 from tests.support.driven import BEGAN, Driven, container, pod
@@ -22,14 +22,14 @@ class Poison(Exception):
 
 @pytest.fixture
 def poison(monkeypatch: pytest.MonkeyPatch) -> None:
-    decide = synchronization.compute
+    decide = pod_actions.compute_actions
 
     def compute(wanted, *rest):
         if wanted.metadata.uid == "bad" and wanted.spec.containers[0].image == "busybox":
             raise Poison
         return decide(wanted, *rest)
 
-    monkeypatch.setattr(synchronization, "compute", compute)
+    monkeypatch.setattr(pod_actions, "compute_actions", compute)
 
 
 async def lives(home, fake: FakeRuntime, clock: VirtualClock) -> None:
@@ -42,7 +42,7 @@ async def poisoned(home) -> Driven:
     """The incarnation after the last death."""
     clock = VirtualClock(BEGAN)
     fake = FakeRuntime(clock_ns=lambda: round(clock() * 1e9))
-    for _ in range(QUARANTINE.crashes):
+    for _ in range(POLICY.crashes):
         with pytest.raises(Poison):
             await lives(home, fake, clock)
     return Driven(home, fake, clock)
@@ -53,7 +53,7 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_its_mates_run(tmp_path
         await node.sources(BAD, GOOD)
         await node.until(lambda: node.running("g"))
         assert (node.waiting("a", "bad"), node.observed("bad").reason) == ("CrashLoopBackOff", "CrashLoop")
-        assert node.harness.sent(PodPoisons) == [PodPoisons("bad", QUARANTINE.crashes)]
+        assert node.harness.sent(PodPoisons) == [PodPoisons("bad", POLICY.crashes)]
         node.harness.clear()
         await node.harness.deliver(Hello("status_manager", 2))
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"

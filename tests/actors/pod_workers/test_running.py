@@ -8,6 +8,8 @@ from actors.api_clients.messages import RecordEvent
 from actors.container_manager.messages import AdmitPod, PodRejected
 from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
 from actors.pod_workers.messages import ProbeVerdict
+from actors.pod_workers.pod.results import Looked
+from actors.shared.cri.looking import look
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
@@ -313,7 +315,7 @@ async def test_a_clock_that_is_set_back_makes_no_worker_deaf(tmp_path):
         await node.want(pod())
         await node.until(lambda: node.running("a"))
         await node.settled()
-        node.worker.clock = lambda: node.clock() - 7200.0
+        node.clock_offset = -7200.0
         await node.end("a", 1)
         await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"))
 
@@ -326,13 +328,13 @@ async def test_what_was_started_after_the_clock_was_set_back_is_the_newest(tmp_p
         node.fake.world.clock_ns = lambda: round((node.clock() - 7200.0) * 1e9)
         await node.end("a", 1)
         await node.until(lambda: node.attempts("a") == [0, 1] and node.running("a"))
-        await node.pass_time(3 * node.worker.sync_seconds)
+        await node.pass_time(3 * node.shard.services.sync_seconds)
         assert (node.attempts("a"), node.waiting("a")) == ([0, 1], "")
         (box,) = node.fake.world.sandboxes
         await node.fake.client().stop_pod_sandbox(box)
         await node.relist()
         await node.until(lambda: node.running("a"))
-        await node.pass_time(3 * node.worker.sync_seconds)
+        await node.pass_time(3 * node.shard.services.sync_seconds)
         assert (max(node.attempts("a")), node.asked("RunPodSandbox")) == (2, 2)
 
 
@@ -342,8 +344,8 @@ async def test_what_failed_before_the_clock_was_set_back_is_tried_again_soon(tmp
         await node.want(pod())
         await node.until(lambda: node.asked("CreateContainer") == 1)
         await node.settled()
-        node.worker.clock = lambda: node.clock() - 7200.0
-        await node.pass_time(2 * node.worker.sync_seconds)
+        node.clock_offset = -7200.0
+        await node.pass_time(2 * node.shard.services.sync_seconds)
         assert node.running("a")
 
 
@@ -352,10 +354,10 @@ async def test_what_the_pleg_saw_later_is_not_overwritten_by_a_look_that_took_lo
         await node.want(pod())
         await node.until(lambda: node.running("a"))
         await node.settled()
-        driver = node.worker.drivers["u"]
-        older = await node.worker.look("u")
+        worker = node.shard.pods["u"]
+        older = await look(node.fake.client(), "u")
         await node.end("a", 1)
-        before = driver.runtime
+        before = worker.state.runtime
         assert before is not None
-        driver._looked(older)
-        assert driver.runtime is before
+        worker.tell(Looked(older))
+        assert worker.state.runtime is before

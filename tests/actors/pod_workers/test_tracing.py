@@ -13,16 +13,15 @@ from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
 
 
-def traced(node: Driven) -> list[Span]:
-    """What has ended from now on."""
+def traced(home: Path) -> tuple[Driven, list[Span]]:
+    """A node, and the spans that have ended on it."""
     ended: list[Span] = []
-    node.worker.tracer = RecordingTracer(bound_of(MILLION), ended.append)
-    return ended
+    return Driven(home, tracer=RecordingTracer(bound_of(MILLION), ended.append)), ended
 
 
 async def test_a_pods_life_is_told_as_the_reference_tells_it(tmp_path: Path) -> None:
-    async with Driven(tmp_path) as node:
-        ended = traced(node)
+    node, ended = traced(tmp_path)
+    async with node:
         await node.sources(pod())
         await node.until(lambda: node.running("a"))
         await node.settled()
@@ -48,8 +47,8 @@ async def test_a_pods_life_is_told_as_the_reference_tells_it(tmp_path: Path) -> 
 
 
 async def test_its_image_is_asked_for_within_its_span(tmp_path: Path) -> None:
-    async with Driven(tmp_path) as node:
-        ended = traced(node)
+    node, ended = traced(tmp_path)
+    async with node:
         await node.sources(pod())
         await node.until(lambda: node.running("a"))
         await node.settled()
@@ -61,8 +60,8 @@ async def test_its_image_is_asked_for_within_its_span(tmp_path: Path) -> None:
 
 
 async def test_a_container_that_cannot_be_made_is_a_failure_of_its_span(tmp_path: Path) -> None:
-    async with Driven(tmp_path) as node:
-        ended = traced(node)
+    node, ended = traced(tmp_path)
+    async with node:
         node.fake.faults.add("CreateContainer", Fault(error="INTERNAL", details="no disk", times=1))
         await node.sources(pod())
         await node.until(lambda: any(span.error for span in ended))
@@ -71,8 +70,8 @@ async def test_a_container_that_cannot_be_made_is_a_failure_of_its_span(tmp_path
 
 
 async def test_a_runtime_that_is_away_is_a_failure_of_its_span(tmp_path: Path) -> None:
-    async with Driven(tmp_path) as node:
-        ended = traced(node)
+    node, ended = traced(tmp_path)
+    async with node:
         node.fake.faults.add("RunPodSandbox", Fault(error="UNAVAILABLE", details="gone", times=1))
         await node.sources(pod())
         await node.until(lambda: any(span.error for span in ended))
@@ -85,8 +84,8 @@ async def test_a_runtime_that_is_away_is_a_failure_of_its_span(tmp_path: Path) -
 
 
 async def test_a_pod_that_is_to_end_meanwhile_is_no_failure(tmp_path: Path) -> None:
-    async with Driven(tmp_path) as node:
-        ended = traced(node)
+    node, ended = traced(tmp_path)
+    async with node:
         waits = node.harness
         waits.answer(EnsureImage, lambda _: None)
         await node.sources(pod(containers=[container("a")]))

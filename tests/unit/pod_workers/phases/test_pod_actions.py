@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.containers.spec_hash import container_hash
-from actors.pod_workers.phases.pod_actions import Actions, Verdicts, compute
+from actors.pod_workers.phases.pod_actions import PodActions, compute_actions
+from actors.pod_workers.pod.state import Verdicts
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
 from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe
@@ -36,12 +37,12 @@ def ran(name: str, state: ContainerState = S.RUNNING, *, exit_code: int = 0, cou
     return Ran(id=f"{name}-{count}", name=name, pod_uid="u", state=state, exit_code=exit_code, **values)
 
 
-def do(wanted: Pod, *containers: Ran, boxes: tuple[Sandbox, ...] = (box(),), verdicts: Verdicts = NONE) -> Actions:
+def do(wanted: Pod, *containers: Ran, boxes: tuple[Sandbox, ...] = (box(),), verdicts: Verdicts = NONE) -> PodActions:
     runtime = PodRuntime(uid="u", sandboxes=list(boxes), containers=list(containers))
-    return compute(wanted, runtime, verdicts, NOW, 300.0)
+    return compute_actions(wanted, runtime, verdicts, NOW, 300.0)
 
 
-def starts(actions: Actions) -> list[tuple[str, int]]:
+def starts(actions: PodActions) -> list[tuple[str, int]]:
     return [(start.container.name, start.restart_count) for start in actions.start]
 
 
@@ -56,7 +57,7 @@ def test_a_new_pod_with_init_containers_starts_the_first_of_them_only():
 
 
 def test_a_running_pod_needs_nothing():
-    assert do(pod("a"), ran("a")) == Actions(initialized=True)
+    assert do(pod("a"), ran("a")) == PodActions(initialized=True)
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.phases.pod_actions import Start
-from actors.pod_workers.phases.termination_plan import Ending, alive, end_all, grace_of, plan, unborn, waves
+from actors.pod_workers.phases.termination_plan import Termination, grace_of, plan, waves
 from actors.shared.cri.model import Container as Ran
-from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.cri.model import ContainerState
 from actors.shared.kube.container import (
     Container,
     ContainerPort,
@@ -20,7 +18,6 @@ from actors.shared.kube.container import (
     Lifecycle,
     LifecycleHandler,
     Probe,
-    SleepAction,
 )
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import Pod, PodSpec
@@ -61,50 +58,17 @@ def test_a_container_of_an_unknown_pod_ends_as_its_annotations_say():
     )
     wanted = Pod(spec=PodSpec(containers=[container], terminationGracePeriodSeconds=12))
     written = container_annotations(wanted, Start(container, 3, 2))
-    ending = plan(ran(**written), None)
-    assert (ending.grace, ending.pre_stop, [port.name for port in ending.ports]) == (12, HOOK, ["web"])
+    termination = plan(ran(**written), None)
+    assert (termination.grace, termination.pre_stop, [port.name for port in termination.ports]) == (12, HOOK, ["web"])
 
 
 @given(st.dictionaries(st.sampled_from(sorted(container_annotations(pod(), Start(Container(name="a"), 0)))), st.text()))
-def test_annotations_that_somebody_spoiled_do_not_stop_an_ending(annotations):
+def test_annotations_that_somebody_spoiled_do_not_stop_an_termination(annotations):
     assert plan(ran(**annotations), None).grace >= 0
 
 
 def test_regular_containers_end_first_then_sidecars_from_the_last():
     side = [Container(name=name, restartPolicy="Always") for name in ("s1", "s2")]
     wanted = Pod(spec=PodSpec(containers=[Container(name="a"), Container(name="b")], initContainers=side))
-    endings = [Ending(ran=ran(name), grace=1) for name in ("s1", "a", "s2", "b")]
-    assert [[one.ran.name for one in wave] for wave in waves(wanted, endings)] == [["a", "b"], ["s2"], ["s1"]]
-
-
-def test_what_may_have_a_process_is_ended_what_never_had_one_is_not():
-    runtime = PodRuntime(uid="u", containers=[ran(state, ContainerState(state)) for state in ContainerState])
-    assert {one.name for one in alive(runtime)} == {"running", "unknown"}
-    assert {one.name for one in unborn(runtime)} == {"created"}
-
-
-class Runtime:
-    """Notes the seconds that each container is given."""
-
-    def __init__(self) -> None:
-        self.given: dict[str, int] = {}
-
-    async def stop_container(self, container_id, seconds):
-        self.given[container_id] = seconds
-
-
-def ended(*endings: Ending) -> tuple[dict[str, int], list[str]]:
-    runtime, said = Runtime(), []
-    asyncio.run(end_all(runtime, None, endings, "127.0.0.1", said.append))
-    return runtime.given, said
-
-
-def test_at_least_two_seconds_are_left_for_the_signal():
-    assert ended(Ending(ran=ran(), grace=0)) == ({"a": 2}, [])
-
-
-def test_the_time_of_the_hook_is_taken_off_the_grace_and_a_long_one_is_given_up():
-    hook = LifecycleHandler(sleep=SleepAction(seconds=60))
-    given, said = ended(Ending(ran=ran(), grace=1, pre_stop=hook))
-    assert given == {"a": 2}
-    assert said == ["preStop hook of a took longer than the grace period of 1 s"]
+    terminations = [Termination(ran=ran(name), grace=1) for name in ("s1", "a", "s2", "b")]
+    assert [[one.ran.name for one in wave] for wave in waves(wanted, terminations)] == [["a", "b"], ["s2"], ["s1"]]

@@ -6,40 +6,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_workers.pod.table import TRANSITIONS, Event, IllegalTransition, Stage, step
+from actors.pod_workers.pod.table import TRANSITIONS, Event, IllegalTransition, Phase, step
 
 
-def reachable(start: Stage) -> set[Stage]:
+def reachable(start: Phase) -> set[Phase]:
     found, todo = {start}, [start]
     while todo:
-        for stage in TRANSITIONS[todo.pop()].values():
-            if stage not in found:
-                found.add(stage)
-                todo.append(stage)
+        for phase in TRANSITIONS[todo.pop()].values():
+            if phase not in found:
+                found.add(phase)
+                todo.append(phase)
     return found
 
 
-def test_every_stage_is_reached_from_admission_and_leads_to_the_end():
-    assert reachable(Stage.ADMITTING) == set(Stage)
-    assert all(Stage.FINISHED in reachable(stage) for stage in Stage)
+def test_every_phase_is_reached_from_admission_and_leads_to_the_end():
+    assert reachable(Phase.ADMITTING) == set(Phase)
+    assert all(Phase.FINISHED in reachable(phase) for phase in Phase)
 
 
 def test_only_a_finished_pod_has_no_way_on():
-    assert [stage for stage, ways in TRANSITIONS.items() if not ways] == [Stage.FINISHED]
+    assert [phase for phase, ways in TRANSITIONS.items() if not ways] == [Phase.FINISHED]
 
 
 @given(st.lists(st.sampled_from(Event), max_size=12))
 def test_a_pod_that_has_left_never_runs_again(events):
-    stage, left = Stage.ADMITTING, False
+    phase, left = Phase.ADMITTING, False
     for event in events:
         try:
-            stage = step(stage, event)
+            phase = step(phase, event)
         except IllegalTransition:
             continue
-        left = left or stage is Stage.TERMINATING
-        assert not (left and stage in (Stage.ADMITTING, Stage.RUNNING))
+        left = left or phase is Phase.TERMINATING
+        assert not (left and phase in (Phase.ADMITTING, Phase.RUNNING))
 
 
-def test_a_step_that_is_not_in_the_table_names_stage_and_event():
+def test_a_step_that_is_not_in_the_table_names_phase_and_event():
     with pytest.raises(IllegalTransition, match="finished cannot be admitted"):
-        step(Stage.FINISHED, Event.ADMITTED)
+        step(Phase.FINISHED, Event.ADMITTED)

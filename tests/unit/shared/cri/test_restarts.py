@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.cri.model import Container, ContainerState
-from actors.shared.cri.restarts import next_row, pause_after, start_not_before
+from actors.shared.cri.restarts import next_consecutive_restarts, pause_after, start_not_before
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 
 NOW = 1500.0
@@ -46,16 +46,16 @@ def test_the_pause_counts_from_the_end_of_the_last_run():
 def test_a_long_run_begins_anew():
     long = dead(9, ran_seconds=601, row=6)
     assert start_not_before(long, 300.0, NOW) == 0.0
-    assert next_row(long) == 1
+    assert next_consecutive_restarts(long) == 1
 
 
 def test_the_pause_goes_by_the_row_not_by_all_restarts_there_ever_were():
     assert start_not_before(dead(9, row=1), 300.0, NOW) == 1010.0
-    assert next_row(dead(9, row=1)) == 2
+    assert next_consecutive_restarts(dead(9, row=1)) == 2
 
 
 def test_without_our_annotation_the_restart_count_stands_in():
-    assert next_row(dead(4)) == 5
+    assert next_consecutive_restarts(dead(4)) == 5
 
 
 def test_nothing_dead_nothing_to_wait_for():

@@ -1,9 +1,9 @@
-"""What is told of a pod."""
+"""What the runtime has of a pod, over looks."""
 
 from __future__ import annotations
 
-from actors.pod_workers.pod.observation import with_addresses
-from actors.shared.cri.model import PodRuntime, Sandbox
+from actors.pod_workers.pod.runtime import alive, created, with_addresses
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 
 
 def runtime(*boxes: tuple[str, bool, list[str]]) -> PodRuntime:
@@ -28,3 +28,10 @@ def test_another_sandbox_has_addresses_of_its_own():
     after = runtime(("t", False, []), ("s", False, ["10.0.0.3"]))
     assert with_addresses(after, before) == after
     assert with_addresses(after, None) == after
+
+
+def test_what_may_have_a_process_is_stopped_what_never_had_one_is_not():
+    containers = [Container(id=state, name=state, pod_uid="u", state=state) for state in ContainerState]
+    runtime = PodRuntime(uid="u", containers=containers)
+    assert {one.name for one in alive(runtime)} == {"running", "unknown"}
+    assert {one.name for one in created(runtime)} == {"created"}

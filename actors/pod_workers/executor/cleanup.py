@@ -1,0 +1,73 @@
+"""Gives back what a pod had on the node: volumes, cgroup, dead containers, logs, its directory."""
+
+from __future__ import annotations
+
+import asyncio
+
+from actors.container_manager.messages import CONTAINER_MANAGER, PodReleased, ReleasePod
+from actors.container_manager.messages import StopCounting as CountingStopped
+from actors.pod_workers.containers import files
+from actors.pod_workers.phases.effects import CollectGarbage, Release, RemoveTraces, StopCounting, Unmount
+from actors.pod_workers.pod.results import Forgotten, Released, Unmounted
+from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, VolumesFailed, VolumesUnmounted
+
+from . import spans
+from .execution import Execution
+
+RELEASE_SECONDS = 10.0
+VOLUME_SECONDS = 130.0
+TRACE_SECONDS = 30.0
+
+
+async def stop_counting(run: Execution, effect: StopCounting) -> None:
+    run.services.actor.tell(CONTAINER_MANAGER, CountingStopped(run.state.uid))
+
+
+async def unmount(run: Execution, effect: Unmount) -> None:
+    """Raises AskError."""
+    answer = await run.ask(VOLUME_MANAGER, UnmountVolumes(run.state.uid), VOLUME_SECONDS)
+    if isinstance(answer, VolumesUnmounted):
+        run.report(Unmounted())
+        return
+    text = answer.message if isinstance(answer, VolumesFailed) else type(answer).__name__
+    run.announce("Warning", "FailedUnmount", text)
+    run.failed(f"volumes: {text}")
+
+
+async def release(run: Execution, effect: Release) -> None:
+    """Raises AskError."""
+    answer = await run.ask(CONTAINER_MANAGER, ReleasePod(run.state.uid), RELEASE_SECONDS)
+    if isinstance(answer, PodReleased) and answer.message:
+        run.services.actor.log.info("pod %s: its cgroup: %s", run.state.label, answer.message)
+    run.report(Released())
+
+
+async def collect_garbage(run: Execution, effect: CollectGarbage) -> None:
+    """Raises CriError."""
+    client, agent, pod = run.services.client, run.services.agent, run.pod
+    with spans.of_garbage(run):
+        for ran in effect.containers:
+            await client.remove_container(ran.id)
+            files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
+        for sandbox in effect.sandboxes:
+            await client.remove_pod_sandbox(sandbox.id)
+        await run.look()
+
+
+async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
+    """Raises CriError, DisposableError."""
+    services, client, uid = run.services, run.services.client, run.state.uid
+    with spans.of_garbage(run):
+        runtime = await run.look()
+        await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
+        for sandbox in runtime.sandboxes:
+            await client.remove_pod_sandbox(sandbox.id)
+    name, namespace = runtime.name, runtime.namespace
+    if run.state.wanted.pod is not None:
+        name, namespace = run.state.wanted.pod.metadata.name, run.state.wanted.pod.metadata.namespace
+    if name:
+        agent = services.agent
+        files.remove_pod_logs(agent.container_logs_dir, agent.pod_logs_dir, namespace, name, uid)
+    path = {"path": services.agent.pod_dir(uid)}
+    await services.actor.disposable("actors.shared.linux.removal:remove_tree", path, deadline=TRACE_SECONDS)
+    run.report(Forgotten())

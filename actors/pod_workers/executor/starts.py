@@ -1,0 +1,177 @@
+"""Starts sandboxes and containers of a pod, and runs postStart hooks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from actors.image_manager.messages import ImageReady
+from actors.pod_workers.containers import files
+from actors.pod_workers.errors import StartFailed
+from actors.pod_workers.kubernetes_events import of_failed_start
+from actors.pod_workers.phases.effects import RunPostStart, StartContainers
+from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.phases.termination_plan import plan
+from actors.pod_workers.pod.results import RuntimeTouched
+from actors.pod_workers.pod.runtime import alive
+from actors.pod_workers.pod.starts import (
+    ContainerFailed,
+    ContainerResumed,
+    ContainerStarted,
+    ImagePulled,
+    PostStartBegun,
+    PostStartEnded,
+    PostStartFailed,
+    PostStartReported,
+    SandboxFailed,
+    SandboxStarted,
+)
+from actors.pod_workers.pod.state import Attempt
+from actors.shared.cri.model import Container as Ran
+from actors.shared.kube.container import Container
+from actors.shared.kube.pods import find_container
+
+from .container_starter import Permit
+from .execution import Execution
+from .termination import terminate
+
+DURATION = "kubelet_runtime_operations_duration_seconds"
+TOUCHING = ("RunContainerError", "CreateContainerError")
+"""Reasons of a failed start that may have left something in the runtime."""
+
+
+async def start_containers(run: Execution, effect: StartContainers) -> None:
+    """Images are pulled meanwhile, all at the same time. Raises CriError, EffectInterrupted."""
+    images = {one.container.name: asyncio.ensure_future(_pull(run, one.container)) for one in effect.start}
+    try:
+        if await _start_all(run, effect, images):
+            run.report(RuntimeTouched())
+    finally:
+        for image in images.values():
+            if not image.done():
+                image.cancel()
+            elif not image.cancelled():
+                image.exception()
+
+
+async def _pull(run: Execution, container: Container) -> ImageReady:
+    """Have the image on the node. Raises StartFailed."""
+    began = run.services.clock()
+    found = await run.services.starter.image(run.pod, container)
+    if found.pulled:
+        run.report(ImagePulled(began, run.services.clock()))
+    return found
+
+
+async def _start_all(run: Execution, effect: StartContainers, images: dict[str, asyncio.Task[ImageReady]]) -> bool:
+    """Whether anything was changed in the runtime."""
+    permit = run.services.starter.permit()
+    try:
+        await run.unless_leaving(permit.acquire())
+        if effect.create_sandbox and not await _start_sandbox(run, effect.attempt):
+            return False
+        for ran in effect.resume:
+            await _resume(run, ran, permit)
+        results = [await _start(run, one, images[one.container.name], permit) for one in effect.start]
+    finally:
+        permit.release()
+    return effect.create_sandbox or bool(effect.resume) or any(results)
+
+
+async def _start_sandbox(run: Execution, attempt: int) -> bool:
+    pod, starter = run.pod, run.services.starter
+    held = run.state.held
+    try:
+        making = starter.sandbox(pod, attempt, held.cgroup_parent)
+        run.report(SandboxStarted(await run.unless_leaving(making)))
+    except StartFailed as failure:
+        run.announce("Warning", "FailedCreatePodSandBox", failure.message)
+        run.report(SandboxFailed(failure.message, run.services.clock()))
+        return False
+    for reason, text in starter.dns_complaints(pod):
+        run.announce("Warning", reason, text)
+    await run.look_again()
+    return True
+
+
+async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], permit: Permit) -> bool:
+    """Create and start one container; whether anything was changed in the runtime."""
+    name, began, services = start.container.name, time.monotonic(), run.services
+    if not start.restart_count:
+        # the runtime may have forgotten what its logs still show
+        count = files.highest_log_number(services.agent.pod_logs_dir, run.pod, name) + 1
+        carried = run.state.attempts.get(name, Attempt()).consecutive_restarts
+        start = Start(start.container, count, carried or start.consecutive_restarts)
+    if not image.done():
+        permit.release()
+    try:
+        found = await run.unless_leaving(image)
+        await run.unless_leaving(permit.acquire())
+        runtime = run.state.runtime
+        assert runtime is not None  # noqa: S101 - looked at before
+        container_id = await services.starter.container(run.pod, start, found, runtime, run.state.held)
+    except StartFailed as failure:
+        _fail(run, name, failure)
+        return failure.reason in TOUCHING
+    run.report(ContainerStarted(name, container_id, runtime.sandboxes[0].id))
+    services.actor.metrics.observe(DURATION, time.monotonic() - began, operation_type="start")
+    run.announce("Normal", "Started", "Container started", name)
+    await _post_start(run, start.container, container_id, permit)
+    return True
+
+
+async def _resume(run: Execution, ran: Ran, permit: Permit) -> None:
+    """Start one that was created before."""
+    container = find_container(run.pod, ran.name)
+    if container is None:
+        return
+    await run.unless_leaving(permit.acquire())
+    try:
+        await run.services.starter.start(run.pod, container, ran.id, ran.restart_count)
+    except StartFailed as failure:
+        _fail(run, container.name, failure)
+        return
+    run.report(ContainerResumed(container.name))
+    await _post_start(run, container, ran.id, permit)
+
+
+def _fail(run: Execution, name: str, failure: StartFailed) -> None:
+    known = run.state.waiting.get(name)
+    if known is None or known.reason != failure.reason:
+        for kind, reason, text in of_failed_start(failure.reason, failure.message):
+            run.announce(kind, reason, text, name)
+    now = run.services.clock()
+    run.report(ContainerFailed(name, failure.reason, failure.message, failure.retry, failure.container_id, now))
+
+
+async def _post_start(run: Execution, container: Container, container_id: str, permit: Permit) -> None:
+    """Run the container's hook, if it has one; when that fails the container is stopped, as if it had failed itself."""
+    if container.lifecycle is None or container.lifecycle.postStart is None:
+        return
+    permit.release()
+    run.report(PostStartBegun(container_id))
+    runtime = run.state.runtime
+    ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
+    complaint = await run.unless_leaving(run.services.starter.post_start(container, container_id, ips))
+    if not complaint:
+        run.report(PostStartEnded(container_id))
+        return
+    run.announce("Warning", "FailedPostStartHook", complaint, container.name)
+    run.report(PostStartFailed(container_id))
+    runtime = await run.look()
+    ran = next((one for one in alive(runtime) if one.id == container_id), None)
+    try:
+        if ran is not None:
+            await terminate(run, [plan(ran, run.pod)])
+    finally:
+        run.report(PostStartReported(container.name, complaint))
+
+
+async def run_post_start(run: Execution, effect: RunPostStart) -> None:
+    """Raises as `terminate` does."""
+    for ran in effect.containers:
+        run.report(PostStartEnded(ran.id))
+        container = find_container(run.pod, ran.name)
+        if container is not None:
+            await _post_start(run, container, ran.id, run.services.starter.permit())
+    run.report(RuntimeTouched())

@@ -1,0 +1,27 @@
+"""A pod that is new to this shard: does it run here? One that has run to its end before ends."""
+
+from __future__ import annotations
+
+from actors.pod_workers.pod.state import Part, PodState
+from actors.pod_workers.pod.table import Event
+
+from .effects import Admit, AskForShutdown, Look
+from .leaving import active_deadline, leave
+from .pod_actions import actions_of
+from .step import Facts, Step
+
+
+def next_step(state: PodState, facts: Facts) -> Step:
+    left = leave(state, facts.now)
+    if left is not None:
+        return left
+    state = state.due_by(active_deadline(state))
+    if state.view.stale or state.runtime is None:
+        return Step(state, (Look(),))
+    if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
+        if facts.shutdown_windows and Part.SHUTDOWN not in state.done:
+            return Step(state.did(Part.SHUTDOWN), (AskForShutdown(),))
+        return Step(state.after(Event.LEAVE))
+    if Part.ADMISSION in state.done:
+        return Step(state)
+    return Step(state.did(Part.ADMISSION), (Admit(),))

@@ -1,0 +1,21 @@
+"""A pod that has nothing on the node but dead containers and logs. They stay as long as a source has the pod: then
+nothing is left. What shows up late (the answer to a call that nobody waited for any more) is stopped as well."""
+
+from __future__ import annotations
+
+from actors.pod_workers.pod.runtime import remains
+from actors.pod_workers.pod.state import Part, PodState
+
+from .effects import Look, RemoveTraces, StopPod
+from .garbage import collect
+from .step import Facts, Step
+
+
+def next_step(state: PodState, facts: Facts) -> Step:
+    if state.wanted.removed:
+        if Part.REMOVAL in state.done:
+            return Step(state)
+        return Step(state.did(Part.REMOVAL), (RemoveTraces(),))
+    if remains(state.runtime) and Part.STOP not in state.done:
+        return Step(state.did(Part.STOP), (Look(), StopPod(remove_created=True), Look()))
+    return collect(state, facts)

@@ -1,0 +1,19 @@
+"""The last part of a round: dead containers and sandboxes that nobody needs any more."""
+
+from __future__ import annotations
+
+from actors.pod_workers.garbage.container_gc import dead_containers, dead_sandboxes
+from actors.pod_workers.pod.state import Part, PodState
+
+from .effects import CollectGarbage
+from .step import Facts, Step
+
+
+def collect(state: PodState, facts: Facts) -> Step:
+    runtime = state.runtime
+    if Part.GARBAGE in state.done or runtime is None or state.wanted.pod is None:
+        return Step(state)
+    state = state.did(Part.GARBAGE)
+    containers = dead_containers(runtime, facts.garbage, facts.now)
+    sandboxes = dead_sandboxes(runtime, keep_newest=True)
+    return Step(state, (CollectGarbage(containers, sandboxes),) if containers or sandboxes else ())

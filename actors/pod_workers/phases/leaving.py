@@ -1,0 +1,37 @@
+"""When a pod that is to run, or does, is to end."""
+
+from __future__ import annotations
+
+from actors.pod_workers.pod.state import PodState, replace
+from actors.pod_workers.pod.table import Event
+
+from .effects import Announce
+from .step import Step
+
+DEADLINE_EXCEEDED = "DeadlineExceeded"
+OVERDUE = "Pod was active on the node longer than the specified deadline"
+
+
+def leave(state: PodState, now: float) -> Step | None:
+    """The step into termination; None while the pod may go on."""
+    wanted = state.wanted
+    if wanted.pod is None or wanted.unwanted:
+        return Step(state.after(Event.LEAVE))
+    if wanted.kill is not None:
+        return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(Event.LEAVE))
+    if wanted.pod.status.phase in ("Failed", "Succeeded"):
+        return Step(state.after(Event.LEAVE))  # the API server has it as over; it is not started again
+    deadline = active_deadline(state)
+    if deadline is None or now < deadline:
+        return None
+    said = () if state.reason[0] else (Announce("Normal", DEADLINE_EXCEEDED, OVERDUE),)
+    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(Event.LEAVE), said)
+
+
+def active_deadline(state: PodState) -> float | None:
+    """When it has run for activeDeadlineSeconds, in seconds since 1970; None for no limit, or one that does not run
+    yet."""
+    limit = state.wanted.pod.spec.activeDeadlineSeconds if state.wanted.pod is not None else None
+    if limit is None or state.runtime is None or not state.runtime.sandboxes:
+        return None
+    return min(sandbox.created_ns for sandbox in state.runtime.sandboxes) / 1e9 + limit

@@ -1,0 +1,141 @@
+"""A pod that runs, round by round: look, resize, compute the actions, perform them, and again until nothing is left to
+do.
+
+Then hooks that are due, and garbage. The rest waits for news.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from actors.pod_workers.containers.names import label
+from actors.pod_workers.pod.resize_plan import outdated
+from actors.pod_workers.pod.results import waiting_for_all
+from actors.pod_workers.pod.state import SANDBOX, Part, PodState, replace
+from actors.pod_workers.pod.table import Event
+from actors.shared.cri.model import PodRuntime, is_running
+from actors.shared.kube.pod import Pod
+from actors.status_manager.messages import Waiting
+
+from .effects import (
+    ActuateResize,
+    AllocateResize,
+    Announce,
+    Effect,
+    Look,
+    LookAgain,
+    Publish,
+    RestartAll,
+    RunPostStart,
+    StartContainers,
+    StopContainers,
+    StopPod,
+)
+from .garbage import collect
+from .leaving import active_deadline, leave
+from .pod_actions import Backoff, PodActions, actions_of, earliest
+from .step import Facts, Step
+
+CRASH_LOOP = "CrashLoopBackOff"
+NETWORK_SECONDS = 1.0
+"""Until a network that was not ready is looked at again."""
+MOST_BACKOFF_SECONDS = 30.0
+"""A backoff that ends later is one of before the clock was set back."""
+
+
+def next_step(state: PodState, facts: Facts) -> Step:
+    if state.view.changed:
+        return Step(replace(state, done=frozenset()), (LookAgain(), Publish()))
+    left = leave(state, facts.now)
+    if left is not None:
+        return left
+    state, runtime, pod = state.due_by(active_deadline(state)), state.runtime, state.wanted.pod
+    if runtime is None or pod is None or (state.view.stale and not state.done):
+        return Step(state, (Look(),))
+    if state.resizing.desired is not None and Part.ALLOCATION not in state.done:
+        return Step(state.did(Part.ALLOCATION), (AllocateResize(),))
+    if Part.ACTUATION not in state.done:
+        state = state.did(Part.ACTUATION)
+        if state.resizing.in_progress or outdated(state):
+            return Step(state, (ActuateResize(),))
+    if Part.ACTIONS not in state.done:
+        return _act(state.did(Part.ACTIONS), pod, runtime, facts)
+    due = [ran for ran in runtime.containers if is_running(ran) and _hook_is_due(state, ran.id)]
+    return Step(state, (RunPostStart(due),)) if due else collect(state, facts)
+
+
+def _hook_is_due(state: PodState, container_id: str) -> bool:
+    instance = state.instances.get(container_id)
+    return instance is not None and instance.post_start_due
+
+
+def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
+    """What is to be done with sandbox and containers now."""
+    actions = actions_of(state, facts.now, facts.maximum_backoff)
+    state, actions = without_backoff(state, actions, facts.now)
+    state = _without_withdrawn_restarts(state, runtime, actions)
+    state, said = _crash_loops(state, pod, actions.backoff)
+    if actions.done:
+        return Step(state.after(Event.LEAVE), said)
+    effects: list[Effect] = [*said]
+    if actions.kill_pod:
+        if actions.create_sandbox and runtime.sandboxes:
+            text = "Pod sandbox changed, it will be killed and re-created."
+            effects.append(Announce("Normal", "SandboxChanged", text))
+        effects.append(StopPod())
+    if actions.restart_all:
+        return Step(state, (*effects, RestartAll(actions.restart_all)))
+    if actions.kill:
+        state = state.with_instances([kill.container.id for kill in actions.kill if kill.restart], restarting=True)
+        return Step(state, (*effects, StopContainers(actions.kill)))
+    if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
+        state, waits = _without_network(state, facts)
+        effects += waits
+    elif actions.create_sandbox or actions.start or actions.resume:
+        effects.append(StartContainers(actions.create_sandbox, actions.attempt, actions.resume, actions.start))
+    return Step(state, tuple(effects)) if effects else next_step(state, facts)
+
+
+def without_backoff(state: PodState, actions: PodActions, now: float) -> tuple[PodState, PodActions]:
+    """The actions without what failed a moment ago."""
+    over = [name for name, one in state.attempts.items() if not now < one.not_before <= now + MOST_BACKOFF_SECONDS]
+    state = state.with_attempts(over, not_before=0.0)
+    waiting = {name: one.not_before for name, one in state.attempts.items() if one.not_before}
+    if not waiting:
+        return state, actions
+    state = state.due_by(min(waiting.values()))
+    if actions.create_sandbox and SANDBOX in waiting:
+        return state, PodActions()
+    start = [one for one in actions.start if one.container.name not in waiting]
+    resume = [one for one in actions.resume if one.name not in waiting]
+    return state, msgspec.structs.replace(actions, start=start, resume=resume)
+
+
+def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: PodActions) -> PodState:
+    """A container that was to be restarted and is not any more is not started anew when it ends by itself."""
+    stopped = {kill.container.id for kill in actions.kill} | {ran.id for _, ran, _ in outdated(state)}
+    running = {ran.id for ran in runtime.containers if is_running(ran)}
+    return state.with_instances(state.restarting & (running - stopped), restarting=False)
+
+
+def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[PodState, tuple[Announce, ...]]:
+    """Say which containers wait in a crash loop, and which do not any more."""
+    known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
+    state = state.due_by(earliest(backoffs) or None)
+    said = []
+    for backoff in backoffs:
+        if backoff.name not in known:
+            text = f"Back-off restarting failed container {backoff.name} in pod {label(pod)}"
+            said.append(Announce("Warning", "BackOff", text, backoff.name))
+        pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
+        text = f"back-off {pause}s restarting failed container={backoff.name} pod={label(pod)}"
+        state = state.with_attempts([backoff.name], waiting=Waiting(CRASH_LOOP, text))
+    return state.with_attempts(known - {backoff.name for backoff in backoffs}, waiting=None), tuple(said)
+
+
+def _without_network(state: PodState, facts: Facts) -> tuple[PodState, tuple[Announce, ...]]:
+    """A sandbox needs a network: it is looked at again soon."""
+    text = f"network is not ready: {facts.network_message}"
+    known = text in {why.message for why in state.waiting.values()}
+    said = () if known else (Announce("Warning", "NetworkNotReady", text),)
+    return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), said

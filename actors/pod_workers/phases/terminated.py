@@ -1,0 +1,17 @@
+"""A pod of which no container runs: its volumes are unmounted, then its cgroup is removed."""
+
+from __future__ import annotations
+
+from actors.pod_workers.pod.state import Part, PodState
+
+from .effects import Publish, Release, StopCounting, Unmount
+from .step import Facts, Step
+
+
+def next_step(state: PodState, facts: Facts) -> Step:
+    if Part.UNMOUNT not in state.done:
+        effects = (StopCounting(),) if state.held.unmounted else (StopCounting(), Unmount())
+        return Step(state.did(Part.UNMOUNT), effects)
+    if not state.held.unmounted or Part.RELEASE in state.done:
+        return Step(state)
+    return Step(state.did(Part.RELEASE), (Publish(), Release()))

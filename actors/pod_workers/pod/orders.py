@@ -1,0 +1,126 @@
+"""Events that come from outside: from the pod's source, from who evicts it, from the PLEG and the prober.
+
+One that changes nothing does not wake the pod worker: a backoff goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from actors.pod_workers.containers import allocation
+from actors.pod_workers.messages import KillPod
+from actors.shared.cri.model import PodRuntime, is_running
+from actors.shared.cri.restarts import RESTARTING_ALL
+from actors.shared.kube.codec import encode
+from actors.shared.kube.pod import Pod
+
+from .event import PodEvent
+from .runtime import with_addresses
+from .state import Instance, PodState, Resizing, replace
+from .table import Phase
+
+
+class PodWanted(PodEvent, frozen=True):
+    """This is what the pod is to be.
+
+    One that is removed and comes again under its UID (a manifest that is put back) ends first, then starts anew.
+    """
+
+    pod: Pod
+    data: bytes
+    """The same as JSON."""
+    kept: allocation.Kept | None = None
+    """What an earlier incarnation allocated to it."""
+
+    def apply(self, state: PodState) -> PodState:
+        wanted = state.wanted
+        if self.data == wanted.source and not wanted.removed:
+            return state
+        if wanted.deleted and self.pod.metadata.deletionTimestamp is None and not wanted.removed:
+            return state  # older than what is known: nothing takes a deletion back
+        if wanted.removed and state.phase not in (Phase.ADMITTING, Phase.RUNNING):
+            return replace(state, wanted=replace(wanted, again=self.data))
+        resizing, pod, data = as_allocated(state.resizing, self.pod, self.data, self.kept)
+        wanted = replace(wanted, pod=pod, data=data, source=self.data, removed=False)
+        return replace(state, wanted=wanted, resizing=resizing).with_attempts(state.attempts, not_before=0.0)
+
+
+def as_allocated(
+    resizing: Resizing, pod: Pod, data: bytes, kept: allocation.Kept | None
+) -> tuple[Resizing, Pod, bytes]:
+    """The pod with the resources that are allocated to it, which is what it is run with; what its spec asks for is then
+    desired."""
+    asked = allocation.of(pod)
+    if resizing.allocated is None and asked and kept is not None:
+        resizing = replace(resizing, allocated=kept.allocated, actuated=kept.actuated)
+    if resizing.allocated is None or allocation.same(resizing.allocated, asked):
+        return replace(resizing, desired=None, pending=("", "")), pod, data
+    given = allocation.with_resources(pod, resizing.allocated)
+    return replace(resizing, desired=pod), given, encode(given)
+
+
+class PodRemoved(PodEvent, frozen=True):
+    """No source has it any more."""
+
+    def apply(self, state: PodState) -> PodState:
+        if state.wanted.removed and not state.wanted.again:
+            return state
+        return replace(state, wanted=replace(state.wanted, removed=True, again=b""))
+
+
+class KillOrdered(PodEvent, frozen=True):
+    """It is evicted or the like; the first order counts, but the grace can only become less."""
+
+    order: KillPod
+
+    def apply(self, state: PodState) -> PodState:
+        known = state.wanted.kill
+        if known is None:
+            return replace(state, wanted=replace(state.wanted, kill=self.order))
+        if self.order.grace_seconds >= known.grace_seconds:
+            return state  # orders are repeated
+        return replace(state, wanted=replace(state.wanted, kill=replace(known, grace_seconds=self.order.grace_seconds)))
+
+
+class RuntimeChanged(PodEvent, frozen=True):
+    """The PLEG saw this."""
+
+    runtime: PodRuntime
+
+    def apply(self, state: PodState) -> PodState:
+        known = state.runtime
+        if known is not None and self.runtime.at <= known.at:
+            return state  # older than the pod worker's own look
+        seen = with_addresses(self.runtime, known)
+        return without_waiting(replace(state, view=replace(state.view, runtime=seen)), self.runtime)
+
+
+def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:
+    """What runs waits for nothing, though its start may never have been answered."""
+    running = [
+        name for name, why in state.waiting.items() if why.reason != RESTARTING_ALL and is_running(runtime.newest(name))
+    ]
+    return state.with_attempts(running, waiting=None) if running else state
+
+
+class ProbeDecided(PodEvent, frozen=True):
+    """A liveness or startup probe came to a result."""
+
+    container_id: str
+    kind: Literal["liveness", "startup"]
+    success: bool
+
+    def apply(self, state: PodState) -> PodState:
+        known = state.instances.get(self.container_id, Instance())
+        after = known
+        if not self.success:
+            after = replace(after, unhealthy=self.kind)
+        else:
+            if after.unhealthy == self.kind:
+                after = replace(after, unhealthy="")
+            if self.kind == "startup":
+                after = replace(after, startup_passed=True)
+        if after == known:
+            return state
+        changes = {"unhealthy": after.unhealthy, "startup_passed": after.startup_passed}
+        return state.with_instances([self.container_id], **changes)

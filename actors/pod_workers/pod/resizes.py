@@ -1,0 +1,91 @@
+"""Events of a resize in place (KEP-1287)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from actors.pod_workers.containers import allocation
+from actors.shared.kube.container import ResourceRequirements
+from actors.shared.kube.pod import Pod
+
+from .event import PodEvent
+from .results import TryFailed
+from .state import PodState, replace
+
+
+class FirstAllocated(PodEvent, frozen=True):
+    """The pod has the room that it asked for at first."""
+
+    allocated: allocation.Allocated
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, resizing=replace(state.resizing, allocated=self.allocated))
+
+
+class ResizePending(PodEvent, frozen=True):
+    """There is no room: now (Deferred), or ever (Infeasible)."""
+
+    reason: str
+    message: str
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, resizing=replace(state.resizing, pending=(self.reason, self.message)))
+
+
+class ResizeAllocated(PodEvent, frozen=True):
+    """The pod has the room that it asks for now."""
+
+    pod: Pod
+    data: bytes
+
+    def apply(self, state: PodState) -> PodState:
+        resizing = replace(
+            state.resizing, allocated=allocation.of(self.pod), desired=None, pending=("", ""), in_progress=True
+        )
+        return replace(state, resizing=resizing, wanted=replace(state.wanted, pod=self.pod, data=self.data))
+
+
+class ResizeBegun(PodEvent, frozen=True):
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, resizing=replace(state.resizing, in_progress=True))
+
+
+class ContainersRestarting(PodEvent, frozen=True):
+    """They are stopped in order to be started anew."""
+
+    ids: list[str]
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances(self.ids, restarting=True)
+
+
+class ContainerResized(PodEvent, frozen=True):
+    container_id: str
+    resources: ResourceRequirements
+
+    def apply(self, state: PodState) -> PodState:
+        actuated = {**state.resizing.actuated, self.container_id: self.resources}
+        return replace(state, resizing=replace(state.resizing, actuated=actuated))
+
+
+class ResizeFailed(PodEvent, frozen=True):
+    """It is tried again, and meanwhile the pod is run as it is."""
+
+    error: str
+    now: float
+
+    def apply(self, state: PodState) -> PodState:
+        state = replace(state, resizing=replace(state.resizing, error=self.error))
+        return TryFailed(self.error, self.now).apply(state)
+
+
+class ResizeCompleted(PodEvent, frozen=True):
+    """All containers have what they were given."""
+
+    ids: Collection[str]
+    """Of the containers that the runtime has."""
+
+    def apply(self, state: PodState) -> PodState:
+        actuated = {key: one for key, one in state.resizing.actuated.items() if key in self.ids}
+        resizing = replace(state.resizing, actuated=actuated, in_progress=False, error="")
+        return replace(state, resizing=resizing)

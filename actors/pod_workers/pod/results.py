@@ -1,0 +1,189 @@
+"""Events that the pod worker's own effects lead to: looks, admission, retries, termination, clean-up.
+
+Those of starts are in `starts`, those of a resize in `resizes`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.cri.model import PodRuntime
+from actors.status_manager.messages import Waiting
+
+from .event import PodEvent
+from .orders import without_waiting
+from .runtime import with_addresses
+from .state import PodState, Retry, View, replace
+from .table import Event
+
+RETRY_SECONDS: Final = 1.0
+MAX_RETRY_SECONDS: Final = 10.0
+CREATING: Final = "ContainerCreating"
+
+
+def retry_pause(failures: int) -> float:
+    """Seconds until the next try after so many that failed one after the other."""
+    return min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2.0 ** min(failures - 1, 10))
+
+
+class Woken(PodEvent, frozen=True):
+    """There is news, or something is due: a new round begins."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, due=None, done=frozenset())
+
+
+class TryFailed(PodEvent, frozen=True):
+    """It is tried again, after a time that grows with each failure."""
+
+    why: str
+    now: float
+    stale: bool = False
+    """Something may have been changed in the runtime all the same."""
+
+    def apply(self, state: PodState) -> PodState:
+        retry = Retry(state.retry.failures + 1, self.why)
+        view = replace(state.view, stale=True) if self.stale else state.view
+        return replace(state, retry=retry, view=view).due_by(self.now + retry_pause(retry.failures))
+
+
+class RoundSucceeded(PodEvent, frozen=True):
+    """Nothing failed since the pod worker was woken."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, retry=Retry())
+
+
+class Interrupted(PodEvent, frozen=True):
+    """An effect was given up, as the pod is to end, or sooner than it was to."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, view=replace(state.view, stale=True))
+
+
+class Looked(PodEvent, frozen=True):
+    """The runtime was asked, after all that this pod worker has done there."""
+
+    runtime: PodRuntime
+
+    def apply(self, state: PodState) -> PodState:
+        known = state.runtime
+        if known is not None and self.runtime.at < known.at:
+            # the PLEG began to look later, was done sooner, and says what it saw only once
+            return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
+        from_here = replace(state, view=View(runtime=with_addresses(self.runtime, known), stale=False))
+        return without_waiting(from_here, self.runtime).with_instances_of({ran.id for ran in self.runtime.containers})
+
+
+class RuntimeTouched(PodEvent, frozen=True):
+    """Something was started, stopped or removed: the pod worker looks before it decides again."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, view=replace(state.view, changed=True))
+
+
+# -- admission -------------------------------------------------------------------------------------------------------
+class Postponed(PodEvent, frozen=True):
+    """It is looked at again at that time."""
+
+    until: float
+
+    def apply(self, state: PodState) -> PodState:
+        return state.due_by(self.until)
+
+
+class Refused(PodEvent, frozen=True):
+    reason: str
+    message: str
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, reason=(self.reason, f"Pod was rejected: {self.message}")).after(Event.REFUSED)
+
+
+class Counted(PodEvent, frozen=True):
+    """The container manager has room for it."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, held=replace(state.held, counted=True))
+
+
+class VolumesPending(PodEvent, frozen=True):
+    """Its volumes are not there yet."""
+
+    message: str
+    report_due: float
+    """When users are told of it once more."""
+
+    def apply(self, state: PodState) -> PodState:
+        return waiting_for_all(replace(state, mount_report_due=self.report_due), self.message)
+
+
+class Admitted(PodEvent, frozen=True):
+    """It may run: its cgroup and its volumes are there."""
+
+    cgroup_parent: str
+    volumes: dict[str, str]
+
+    def apply(self, state: PodState) -> PodState:
+        held = replace(state.held, cgroup_parent=self.cgroup_parent, volumes=self.volumes)
+        return without_creating(replace(state, held=held)).after(Event.ADMITTED)
+
+
+def waiting_for_all(state: PodState, message: str) -> PodState:
+    """All containers wait for the same."""
+    names = [container.name for container in state.wanted.pod.spec.containers] if state.wanted.pod is not None else []
+    state = state.with_attempts(state.attempts, waiting=None)
+    return state.with_attempts(names, waiting=Waiting(CREATING, message))
+
+
+def without_creating(state: PodState) -> PodState:
+    """Nothing waits for the sandbox or the volumes any more."""
+    names = [name for name, why in state.waiting.items() if why.reason == CREATING]
+    return state.with_attempts(names, waiting=None)
+
+
+# -- end of the pod --------------------------------------------------------------------------------------------------
+class TerminationAnnounced(PodEvent, frozen=True):
+    """Users were told that this container is stopped."""
+
+    container_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances([self.container_id], termination_announced=True)
+
+
+class PreStopBegun(PodEvent, frozen=True):
+    container_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances([self.container_id], pre_stop_begun=True)
+
+
+class PreStopUnreached(PodEvent, frozen=True):
+    """The runtime was away: the hook is run with the next try."""
+
+    container_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances([self.container_id], pre_stop_begun=False)
+
+
+class Unmounted(PodEvent, frozen=True):
+    """Its volumes are gone."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, held=replace(state.held, unmounted=True))
+
+
+class Released(PodEvent, frozen=True):
+    """Its cgroup is gone, and nobody counts its resources."""
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, held=replace(state.held, counted=False)).after(Event.CLEANED)
+
+
+class Forgotten(PodEvent, frozen=True):
+    """Its last traces are gone."""
+
+    def apply(self, state: PodState) -> PodState:
+        return state.after(Event.FORGOTTEN)

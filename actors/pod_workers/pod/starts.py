@@ -1,0 +1,143 @@
+"""Events of the start of sandboxes and containers, and of their postStart hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from actors.shared.cri.restarts import RESTARTING_ALL
+from actors.status_manager.messages import Waiting
+
+from .event import PodEvent
+from .results import TryFailed, retry_pause, waiting_for_all, without_creating
+from .state import SANDBOX, PodState, replace
+
+MOST_PULLS: Final = 20
+REPORT_SECONDS: Final = 5.0
+"""The reason of a failed pull stands for so long; then users are told that the next try waits."""
+POST_START: Final = "postStart"
+"""Why a container is unhealthy whose hook failed."""
+
+
+class ImagePulled(PodEvent, frozen=True):
+    began: float
+    ended: float
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, pulls=(*state.pulls, (self.began, self.ended))[-MOST_PULLS:])
+
+
+class SandboxStarted(PodEvent, frozen=True):
+    sandbox_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return without_creating(replace(state, view=replace(state.view, sandboxes=(self.sandbox_id,))))
+
+
+class SandboxFailed(PodEvent, frozen=True):
+    """It was not made, or nobody knows."""
+
+    message: str
+    now: float
+
+    def apply(self, state: PodState) -> PodState:
+        state = TryFailed(self.message, self.now, stale=True).apply(waiting_for_all(state, self.message))
+        return state.with_attempts([SANDBOX], not_before=self.now + retry_pause(state.retry.failures))
+
+
+class ContainerStarted(PodEvent, frozen=True):
+    name: str
+    container_id: str
+    sandbox_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        containers = {**state.view.containers, self.container_id: self.sandbox_id}
+        state = replace(state, view=replace(state.view, containers=containers))
+        return state.with_attempts([self.name], waiting=None, consecutive_restarts=0)
+
+
+class ContainerResumed(PodEvent, frozen=True):
+    """One that an earlier try had created was started."""
+
+    name: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_attempts([self.name], waiting=None)
+
+
+class ContainerFailed(PodEvent, frozen=True):
+    """It was not started, or nobody knows."""
+
+    name: str
+    reason: str
+    message: str
+    retry_seconds: float
+    """0.0: as usual."""
+    container_id: str
+    """Of the container that was created, and may run though its start was not answered."""
+    now: float
+
+    def apply(self, state: PodState) -> PodState:
+        # what it left in the runtime, if anything, counts for the next try
+        state = replace(state, view=replace(state.view, stale=True))
+        if self.container_id:
+            state = state.with_instances([self.container_id], post_start_due=True)
+        if self.retry_seconds:
+            # looked at sooner, so that users are told that it waits, and why
+            not_before = self.now + min(self.retry_seconds, REPORT_SECONDS)
+            state = state.due_by(not_before)
+        else:
+            state = TryFailed(self.message, self.now).apply(state)
+            not_before = self.now + retry_pause(state.retry.failures)
+        return state.with_attempts([self.name], waiting=Waiting(self.reason, self.message), not_before=not_before)
+
+
+class AllRestarting(PodEvent, frozen=True):
+    """All containers but the ephemeral ones are stopped and removed, and start anew."""
+
+    names: list[str]
+    message: str
+    consecutive_restarts: Mapping[str, int]
+    """Of the next instance of each container that asked for it."""
+
+    def apply(self, state: PodState) -> PodState:
+        state = replace(state, view=replace(state.view, stale=True))
+        state = state.with_attempts(self.names, waiting=Waiting(RESTARTING_ALL, self.message), consecutive_restarts=0)
+        for name, count in self.consecutive_restarts.items():
+            state = state.with_attempts([name], consecutive_restarts=count)
+        return state
+
+
+class PostStartBegun(PodEvent, frozen=True):
+    container_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances([self.container_id], post_start_due=True)
+
+
+class PostStartEnded(PodEvent, frozen=True):
+    """It was run to its end, or is not run any more."""
+
+    container_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances([self.container_id], post_start_due=False)
+
+
+class PostStartFailed(PodEvent, frozen=True):
+    """The container is to be stopped, as if it had failed itself."""
+
+    container_id: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_instances([self.container_id], post_start_due=False, unhealthy=POST_START)
+
+
+class PostStartReported(PodEvent, frozen=True):
+    """Users see why the container does not run."""
+
+    name: str
+    message: str
+
+    def apply(self, state: PodState) -> PodState:
+        return state.with_attempts([self.name], waiting=Waiting("PostStartHookError", self.message))

@@ -1,0 +1,82 @@
+"""Pods that are left alone: each was in hand when its shard died, three times. Their containers go on as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Set
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+from actors.pod_config.messages import POD_CONFIG, PodPoisons
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
+from supervision.actor import Actor
+from supervision.quarantine import Journal, QuarantinePolicy
+
+from .executor.pod_worker import quarantine_key
+
+POLICY: Final = QuarantinePolicy()
+
+
+class QuarantinedPods:
+    """Of one shard."""
+
+    def __init__(self, actor: Actor, directory: Path, clock: Callable[[], float]) -> None:
+        """`clock`: seconds since 1970. Raises OSError."""
+        self._actor = actor
+        self.journal = Journal(directory, POLICY, clock)
+        self._pods: dict[str, bytes] = {}
+        if self.journal.died_on:
+            actor.log.error("the last incarnation died with %s in hand", self.journal.died_on)
+
+    @property
+    def uids(self) -> Set[str]:
+        return self._pods.keys()
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def in_hand(self, uid: str, data: bytes) -> AbstractContextManager[None]:
+        """Written down while the pod is read: an end of the shard meanwhile is the pod's fault."""
+        return self.journal.hand(quarantine_key(uid, data))
+
+    def takes(self, uid: str, data: bytes) -> bool:
+        """Whether the pod as it is now is left alone. Another content is another chance."""
+        if not self.journal.is_parked(quarantine_key(uid, data)):
+            self._pods.pop(uid, None)
+            return False
+        if uid not in self._pods:
+            text = "pod %s is in quarantine: its last %d handlings ended this shard"
+            self._actor.log.error(text, uid, POLICY.crashes)
+            self._actor.tell(POD_CONFIG, PodPoisons(uid, POLICY.crashes))
+        self._pods[uid] = data
+        self._report(uid)
+        return True
+
+    def removes(self, uid: str) -> bool:
+        """No source has it any more; whether it was here."""
+        return self._pods.pop(uid, None) is not None
+
+    def report(self) -> None:
+        """Tell of all again."""
+        for uid in self._pods:
+            self._report(uid)
+
+    def _report(self, uid: str) -> None:
+        data = self._pods[uid]
+        text = (
+            f"the agent's worker ended {POLICY.crashes} times while it handled this pod; "
+            "it is left alone until it changes"
+        )
+        waiting = {name: Waiting("CrashLoopBackOff", text) for name in _containers(data)}
+        seen = PodObserved(uid, data, "running", waiting=waiting, reason="CrashLoop", message=text)
+        self._actor.tell(STATUS_MANAGER, seen)
+
+
+def _containers(data: bytes) -> Iterator[str]:
+    try:
+        pod = decode_pod(data)
+    except ObjectError:
+        return
+    for container in pod.spec.containers:
+        yield container.name
