@@ -7,17 +7,19 @@ the section `supervisors`, that before `defaults`, and all before the defaults o
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterator
 from fnmatch import fnmatchcase
+from functools import reduce
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 
-from .policy_file import Mapping, PolicyError, Problem, Scalar, read, read_text
+from .documents.model import below
+from .policy_file import PolicyError, PolicyFile, Problem, read, read_text
 from .protocol import ROOT
 from .spec import ChildSpec, Policy, Restart, Significance, Strategy, walk
+from .suggestions import did_you_mean
 
 VERSION = 1
 SECTIONS = ("version", "defaults", "supervisors", "actors")
@@ -77,107 +79,108 @@ def load(path: Path, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[
 
     `also_known`: names that are in the tree under another configuration, and may be in the file. Raises PolicyError.
     """
-    content, problems = read(path)
-    return _Join(str(path), tree, also_known, problems).of(content)
+    return _Join(str(path), read(path), tree, also_known).policies()
 
 
 def load_text(text: str, file: str, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[str, Policy]:
     """The same of a text that was read from `file`. Raises PolicyError."""
-    content, problems = read_text(text, file)
-    return _Join(file, tree, also_known, problems).of(content)
+    return _Join(file, read_text(text, file), tree, also_known).policies()
+
+
+def _wrong_setting(field: str, value: Any) -> str:
+    """'' for one that is valid."""
+    if field not in RULES:
+        return f"is not known{did_you_mean(field, RULES)}"
+    return "must be a value, not a mapping" if isinstance(value, dict) else RULES[field](value)
 
 
 class _Join:
     """One file being joined to one tree; problems are gathered as they are found."""
 
-    def __init__(self, file: str, tree: ChildSpec, also_known: Collection[str], problems: list[Problem]) -> None:
-        self._file, self._problems = file, problems
+    def __init__(self, file: str, content: PolicyFile, tree: ChildSpec, also_known: Collection[str]) -> None:
+        self._file, self._content = file, content
+        self._problems: list[Problem] = []
         self._specs = {name: (parent, spec) for name, parent, spec in walk(tree)}
         self._known = {*self._specs, *also_known}
 
-    def of(self, content: Mapping) -> dict[str, Policy]:
-        self._check_version(content)
-        for name, value in content.fields.items():
+    def policies(self) -> dict[str, Policy]:
+        """By full name. Raises PolicyError."""
+        self._check_version()
+        for name in self._content.data:
             if name not in SECTIONS:
-                self._wrong(value.line, name, _unknown(name, SECTIONS))
-        defaults = self._settings(content, "defaults")
-        supervisors = self._settings(content, "supervisors")
-        overrides = self._overrides(content)
+                self._wrong((name,), f"is not known{did_you_mean(name, SECTIONS)}")
+        defaults = self._settings("defaults")
+        supervisors = self._settings("supervisors")
+        overrides = self._overrides()
         policies = {
             name: self._policy(name, {**defaults, **(supervisors if spec.is_supervisor else {})}, overrides)
             for name, (_, spec) in self._specs.items()
         }
-        self._check_together(policies, overrides)
+        self._check_together(policies)
         if self._problems:
             raise PolicyError(sorted(self._problems, key=lambda problem: problem.line))
         return policies
 
-    def _wrong(self, line: int, path: str, rule: str) -> None:
-        self._problems.append(Problem(self._file, line, path, rule))
+    def _wrong(self, keys: tuple[str, ...], rule: str) -> None:
+        """The problem stands at the line of these keys, or of the nearest above them."""
+        line = 0
+        for count in range(len(keys), 0, -1):
+            line = line or self._content.lines.get(reduce(below, keys[:count], ""), 0)
+        self._problems.append(Problem(self._file, line, ".".join(keys), rule))
 
-    def _check_version(self, content: Mapping) -> None:
-        version = content.fields.get("version")
-        if not isinstance(version, Scalar) or version.value != VERSION:
-            found = "it is missing" if version is None else f"not {_shown(getattr(version, 'value', '{...}'))}"
-            self._wrong(version.line if version else 0, "version", f"must be {VERSION}, {found}")
+    def _check_version(self) -> None:
+        version = self._content.data.get("version")
+        if version != VERSION or isinstance(version, bool):
+            found = "it is missing" if version is None else f"not {_shown(version)}"
+            self._wrong(("version",), f"must be {VERSION}, {found}")
 
-    def _settings(self, section: Mapping, name: str, path: str = "") -> dict[str, Any]:
-        """The valid settings of a mapping in a section; what is not valid is a problem."""
-        value = section.fields.get(name)
-        below = f"{path}.{name}" if path else name
-        if value is None:
-            return {}
-        if isinstance(value, Scalar):
-            if value.value is not None:
-                self._wrong(value.line, below, f"must be a mapping of settings, not {_shown(value.value)}")
+    def _settings(self, *keys: str) -> dict[str, Any]:
+        """The valid settings of a mapping; what is not valid is a problem."""
+        section: Any = self._content.data
+        for key in keys:
+            section = section.get(key)
+        if not isinstance(section, dict):
+            if section is not None:
+                self._wrong(keys, f"must be a mapping of settings, not {_shown(section)}")
             return {}
         found = {}
-        for field, setting in value.fields.items():
-            wrong = self._check_setting(field, setting)
-            if wrong:
-                self._wrong(setting.line, f"{below}.{field}", wrong)
-            elif isinstance(setting, Scalar):
-                found[field] = setting.value
+        for field, value in section.items():
+            if wrong := _wrong_setting(field, value):
+                self._wrong((*keys, field), wrong)
+            else:
+                found[field] = value
         return found
 
-    def _check_setting(self, field: str, setting: Mapping | Scalar) -> str:
-        if field not in RULES:
-            return _unknown(field, RULES)
-        if isinstance(setting, Mapping):
-            return "must be a value, not a mapping"
-        return RULES[field](setting.value)
-
-    def _overrides(self, content: Mapping) -> dict[str, tuple[int, dict[str, Any]]]:
-        """By name or pattern: line, settings."""
-        section = content.fields.get("actors")
-        if section is None or (isinstance(section, Scalar) and section.value is None):
-            return {}
-        if isinstance(section, Scalar):
-            self._wrong(section.line, "actors", f"must be a mapping of actors, not {_shown(section.value)}")
+    def _overrides(self) -> dict[str, dict[str, Any]]:
+        """Settings by name or pattern."""
+        section = self._content.data.get("actors")
+        if not isinstance(section, dict):
+            if section is not None:
+                self._wrong(("actors",), f"must be a mapping of actors, not {_shown(section)}")
             return {}
         found = {}
-        for key, value in section.fields.items():
+        for key in section:
             if not any(fnmatchcase(name, key) for name in self._known):
-                self._wrong(value.line, f"actors.{key}", _unknown(key, self._known, "matches no actor of the tree"))
-            settings = self._settings(section, key, "actors")
+                self._wrong(("actors", key), f"matches no actor of the tree{did_you_mean(key, self._known)}")
+            settings = self._settings("actors", key)
             misplaced = sorted(SUPERVISORS_ONLY & set(settings))
             matched = [self._specs[name][1] for name in self._specs if fnmatchcase(name, key)]
             if misplaced and matched and not any(spec.is_supervisor for spec in matched):
-                self._wrong(value.line, f"actors.{key}.{misplaced[0]}", "is for supervisors only")
-            found[key] = (value.line, settings)
+                self._wrong(("actors", key, misplaced[0]), "is for supervisors only")
+            found[key] = settings
         return found
 
-    def _policy(self, name: str, base: dict[str, Any], overrides: dict[str, tuple[int, dict[str, Any]]]) -> Policy:
-        for pattern, (_, settings) in overrides.items():
+    def _policy(self, name: str, base: dict[str, Any], overrides: dict[str, dict[str, Any]]) -> Policy:
+        for pattern, settings in overrides.items():
             if pattern != name and fnmatchcase(name, pattern):
                 base |= settings
-        return msgspec.structs.replace(Policy(), **base | overrides.get(name, (0, {}))[1])
+        return msgspec.structs.replace(Policy(), **base | overrides.get(name, {}))
 
-    def _check_together(self, policies: dict[str, Policy], overrides: dict[str, tuple[int, dict[str, Any]]]) -> None:
+    def _check_together(self, policies: dict[str, Policy]) -> None:
         """Rules over several fields, or several actors, as OTP checks them too."""
         for name, policy in policies.items():
             for field, wrong in self._wrong_together(name, policy, policies):
-                self._wrong(overrides.get(name, (0, {}))[0], f"actors.{name}.{field}", wrong)
+                self._wrong(("actors", name, field), wrong)
 
     def _wrong_together(self, name: str, policy: Policy, policies: dict[str, Policy]) -> Iterator[tuple[str, str]]:
         most, first = policy.backoff_max_seconds, policy.backoff_seconds
@@ -194,8 +197,3 @@ class _Join:
             yield "significant", "an actor that is always restarted cannot be significant"
         elif policies[parent].auto_shutdown == "none":
             yield "significant", f"has no effect: auto_shutdown of {parent} is none"
-
-
-def _unknown(name: str, known: Collection[str], what: str = "is not known") -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"{what}; did you mean {close[0]}?" if close else what

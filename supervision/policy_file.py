@@ -1,14 +1,17 @@
-"""A YAML file as plain values that know their lines. Safe: no tags that make objects, no aliases, no double keys."""
+"""The policy file as plain data that knows its lines: bounded, without aliases and tags."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Final
 
 import msgspec
-import yaml
 
-MAX_BYTES = 1024 * 1024
-_PLAIN_MAPPING = "tag:yaml.org,2002:map"
+from .documents.model import DocumentError, Limits
+from .documents.reading import read as read_document
+
+LIMITS: Final = Limits(aliases=False)
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -30,92 +33,34 @@ class Problem(msgspec.Struct, frozen=True):
 class PolicyError(Exception):
     """The policy is not usable: everything that is wrong with it, at once."""
 
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+    def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-class Scalar(msgspec.Struct, frozen=True):
-    """A value that is not a mapping: a number, a text, a boolean, None, or a list (which no field takes)."""
-
-    value: object
-    line: int
-
-
-class Mapping(msgspec.Struct, frozen=True):
-    """Fields in file order."""
-
-    fields: dict[str, Mapping | Scalar]
-    line: int
+class PolicyFile(msgspec.Struct, frozen=True):
+    data: dict[str, Any]
+    lines: dict[str, int]
+    """By path, as documents.model.below makes it."""
 
 
-def read(path: Path) -> tuple[Mapping, list[Problem]]:
-    """The file's top level, and what is wrong in it. Raises PolicyError when there is nothing to go on with."""
-    return read_text(text_of(path), str(path))
-
-
-def text_of(path: Path) -> str:
-    """What the file says. Raises PolicyError."""
-    file = str(path)
+def read(path: Path) -> PolicyFile:
+    """The file's top level. Raises PolicyError."""
     try:
         with path.open("rb") as opened:
-            data = opened.read(MAX_BYTES + 1)
-        text = data.decode()
+            data = opened.read(LIMITS.size + 1)
     except OSError as error:
-        raise PolicyError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from error
-    except UnicodeDecodeError as error:
-        raise PolicyError([Problem(file, 0, "", f"is not UTF-8: {error.reason} at byte {error.start}")]) from error
-    if len(data) > MAX_BYTES:
-        raise PolicyError([Problem(file, 0, "", f"has too many bytes, more than the {MAX_BYTES} allowed")])
-    return text
+        raise PolicyError([Problem(str(path), 0, "", f"cannot be read: {error.strerror}")]) from error
+    return read_text(data, str(path))
 
 
-def read_text(text: str, file: str) -> tuple[Mapping, list[Problem]]:
+def read_text(text: str | bytes, file: str) -> PolicyFile:
     """The same of what was read before; `file` is where, for the problems. Raises PolicyError."""
+    raw = text if isinstance(text, bytes) else text.encode()
     try:
-        return _parse(file, text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise PolicyError([Problem(file, line, "", f"is not YAML: {error.problem}")]) from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise PolicyError([Problem(file, 0, "", f"is not YAML: {reason}")]) from error
-
-
-def _parse(file: str, text: str) -> tuple[Mapping, list[Problem]]:
-    loads = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for event in yaml.parse(text, Loader=loads):
-        if isinstance(event, yaml.AliasEvent):
-            line = event.start_mark.line + 1 if event.start_mark else 0
-            raise PolicyError([Problem(file, line, "", f"*{event.anchor}: aliases are not allowed here")])
-    loader = loads(text)
-    try:
-        node = loader.get_single_node()
-        if not isinstance(node, yaml.MappingNode):
-            line = node.start_mark.line + 1 if node else 0
-            raise PolicyError([Problem(file, line, "", "must be a mapping with `version` and `actors`")])
-        problems: list[Problem] = []
-        return _mapping(loader, node, file, "", problems), problems
-    finally:
-        loader.dispose()
-
-
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode, file: str, path: str, problems: list[Problem]) -> Mapping:
-    found: dict[str, Mapping | Scalar] = {}
-    for key_node, value_node in node.value:
-        line = key_node.start_mark.line + 1
-        key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
-        if not isinstance(key, str) or key == "<<":
-            problems.append(Problem(file, line, path, "a key must be a plain text"))
-            continue
-        below = f"{path}.{key}" if path else key
-        if key in found:
-            problems.append(Problem(file, line, below, "is given twice"))
-            continue
-        if isinstance(value_node, yaml.MappingNode):
-            if value_node.tag != _PLAIN_MAPPING:
-                problems.append(Problem(file, line, below, f"the tag {value_node.tag} is not allowed"))
-            found[key] = _mapping(loader, value_node, file, below, problems)
-        else:
-            found[key] = Scalar(loader.construct_object(value_node, deep=True), line)
-    return Mapping(found, node.start_mark.line + 1)
+        data, lines = read_document(raw, LIMITS)
+    except DocumentError as error:
+        raise PolicyError(Problem(file, one.line, one.path, one.rule) for one in error.problems) from error
+    if not isinstance(data, dict):
+        raise PolicyError([Problem(file, lines.get("", 0), "", "must be a mapping with `version` and `actors`")])
+    return PolicyFile(data, lines)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from .document import MAX_BYTES
 from .errors import ManifestError, whole
 from .in_hand import LIMIT, InHand
 from .kept import Kept
+from .limits import MAX_BYTES
 from .manifest import Origin, StaticPod, read_manifest
 
 LARGE_BYTES = 64 << 10

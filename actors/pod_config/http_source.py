@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .document import MAX_BYTES
 from .errors import ManifestError
+from .limits import MAX_BYTES
 from .manifest import StaticPod
 
 TIMEOUT_SECONDS = 10.0

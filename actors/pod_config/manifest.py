@@ -12,11 +12,13 @@ import msgspec
 from actors.shared.kube import codec
 from actors.shared.kube.names import CONFIG_HASH, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pod import Pod
+from supervision.documents.model import DocumentError
+from supervision.documents.reading import read
 
 from .defaults import fill
-from .document import MAX_BYTES, read_document
 from .errors import FieldError, ManifestError, whole
 from .identity import make_static
+from .limits import DOCUMENT, MAX_BYTES
 from .shape import shape_errors
 from .validation import pod_errors, reference_errors
 
@@ -45,12 +47,24 @@ class StaticPod(msgspec.Struct, frozen=True):
 
 def read_manifest(data: bytes, origin: Origin) -> list[StaticPod]:
     """The pod in a file; the pod, or all those of a PodList, in an answer. Raises ManifestError with every reason."""
-    document = codec.without_nulls(read_document(data))
+    document = codec.without_nulls(_document(data))
     if not isinstance(document, dict):
         raise whole("must be a mapping: a Pod")
     if origin.source == SOURCE_HTTP and document.get("kind") in ("PodList", "List"):
         return _read_list(document, origin)
     return [_read_pod(document, origin)]
+
+
+def _document(data: bytes) -> Any:
+    try:
+        found, _ = read(data, DOCUMENT)
+    except DocumentError as error:
+        raise ManifestError(
+            FieldError(one.path, f"line {one.line}: {one.rule}" if one.line else one.rule) for one in error.problems
+        ) from None
+    if found is None:
+        raise whole("empty")
+    return found
 
 
 def _read_list(document: dict[str, Any], origin: Origin) -> list[StaticPod]:

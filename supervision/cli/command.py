@@ -18,6 +18,7 @@ from ..message import Message
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER, GetTree, Tree
 from ..spec import ChildSpec
+from ..suggestions import did_you_mean
 
 R = TypeVar("R", bound=Message)
 
@@ -99,11 +100,8 @@ class Context:
         """Raises CommandError when there is no such actor."""
         names = [actor.name for actor in tree.actors]
         if name not in names:
-            import difflib
-
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]}?" if close else "see `supervise tree`"
-            raise CommandError(REFUSED, f"there is no actor {name}: {hint}")
+            hint = did_you_mean(name, names) or ": see `supervise tree`"
+            raise CommandError(REFUSED, f"there is no actor {name}{hint}")
 
     def show(self, data: Any, text: str) -> None:
         """Print the data as JSON where that was asked for, else the text."""

@@ -116,7 +116,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with agent(tmp_path) as found:
         done = found.supervise("inject", "grup", "crash")
         assert done.returncode == 4
-        assert "there is no actor grup: did you mean group?" in done.stderr
+        assert "there is no actor grup, did you mean group?" in done.stderr
         done = found.supervise("inject", "a", "drop", "--rate", "7")
         assert done.returncode == 2
         assert (

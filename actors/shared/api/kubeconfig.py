@@ -12,12 +12,14 @@ import os
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from actors.shared.config.sources.documents import too_deep
+from supervision.documents.model import DocumentError, DocumentProblem, Limits
+from supervision.documents.reading import read as read_document
 
 from .access import Access, Exec, Impersonation
 from .fields import Fields
 
 MAX_BYTES: Final = 4 << 20
+_LIMITS: Final = Limits(size=MAX_BYTES, depth=64, lines=False)
 EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
@@ -53,20 +55,16 @@ def parse(data: bytes, path: str) -> Access:
 
 
 def _document(data: bytes, path: str) -> Any:
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        deep = too_deep(data, loader)
-        found = {} if deep else yaml.load(data, Loader=loader) or {}  # noqa: S506 - both are safe
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        # a parser's own text may quote the document, which has secrets
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise KubeconfigError(path, [f"neither YAML nor JSON{where}"]) from None
-    if deep:
-        raise KubeconfigError(path, ["nested too deeply"])
-    return found
+        return read_document(data, _LIMITS)[0] or {}
+    except DocumentError as error:
+        # the document has secrets, and a parser's text may quote it
+        raise KubeconfigError(path, [_without_text(problem) for problem in error.problems]) from None
+
+
+def _without_text(problem: DocumentProblem) -> str:
+    where = f" (line {problem.line})" if problem.line else ""
+    return f"{problem.rule.partition(':')[0]}{where}"
 
 
 def _read(name: str, path: str) -> bytes:

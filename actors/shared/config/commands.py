@@ -14,6 +14,8 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
+from supervision.suggestions import did_you_mean
+
 from .errors import MASKED, ConfigErrors, Problem, shown
 
 _ABOUT: Final = """\
@@ -125,20 +127,13 @@ def explain(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     for word in words:
         text = text_of(word)
         if not text:
-            import difflib
-
-            close = difflib.get_close_matches(word, [entry.path for entry in entries()], 3)
-            raise _unknown(word, close)
+            hint = did_you_mean(word, (entry.path for entry in entries()), most=3)
+            raise ConfigErrors([Problem(word, "", f"no such field, flag or feature gate{hint}")])
         out.write(text + "\n")
     if not words:
         for entry in entries():
             out.write(f"{entry.path:<55} {entry.text}\n")
     return 0
-
-
-def _unknown(word: str, close: list[str]) -> ConfigErrors:
-    hint = f", did you mean {' or '.join(close)}?" if close else ""
-    return ConfigErrors([Problem(word, "", f"no such field, flag or feature gate{hint}")])
 
 
 COMMANDS: Final[dict[str, Command]] = {

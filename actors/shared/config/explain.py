@@ -14,13 +14,14 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 import msgspec
 
+from supervision.strict import fields_of
+
 from .errors import shown
 from .feature_gates import GATES
 from .fields import groups, kubelet_configuration
 from .fields.duration import Duration
 from .fields.kubelet_configuration import KubeletConfiguration
 from .flags.table import FLAG_OF_FIELD, FLAGS, REMOVED, Flag
-from .sources.decoding import fields_of
 from .validation.rules import rules_of
 
 
@@ -57,7 +58,7 @@ def entries() -> list[Entry]:
 
 
 def _walk(kind: type[msgspec.Struct], value: Any, prefix: str) -> Iterator[Entry]:
-    for name, hint in fields_of(kind).items():
+    for name, hint in fields_of(kind)[0].items():
         path, default = f"{prefix}{name}", getattr(value, name)
         inner = _struct_in(hint)
         plain = "" if inner is not None and not isinstance(default, list) and default is not None else _default(default)

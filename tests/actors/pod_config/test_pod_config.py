@@ -161,7 +161,7 @@ async def test_a_file_that_goes_bad_keeps_its_pod_and_says_what_is_wrong(tmp_pat
         await harness.settle()
         assert world.pods() == {"web-n1": "busybox"}
         assert await errors_of(harness) == [
-            f"{file}: spec.containers[0].imago: unknown field",
+            f"{file}: spec.containers[0].imago: unknown field, did you mean image?",
             f"{file}: spec.containers[0].image: required",
         ]
         file.write_text(manifest(image="busybox:2"))

@@ -135,13 +135,13 @@ spec:
 """)
     assert texts == [
         "metadata.name: must be a string, not the number 7",
-        "spec.hostnetwork: unknown field (did you mean hostNetwork?)",
+        "spec.hostnetwork: unknown field, did you mean hostNetwork?",
         "spec.containers[0].name: required",
         "spec.containers[0].command: must be a list, not the string 'sleep'",
         "spec.containers[0].ports[0].containerPort: must be a whole number, not the string '80'",
         "spec.containers[0].ports[1].containerPort: required",
         "spec.containers[0].env[0].value: must be a string, not the number 1",
-        "spec.volumes: must be a list, not a mapping",
+        "spec.volumes: must be a list, not an object",
     ]
 
 

@@ -83,7 +83,7 @@ def test_policy_check_shows_what_each_actor_gets_or_all_that_is_wrong(tmp_path: 
     done = supervise("policy", "check", str(bad))
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        f"{bad}:3: actors.grup: matches no actor of the tree; did you mean group?",
+        f"{bad}:3: actors.grup: matches no actor of the tree, did you mean group?",
         f"{bad}:4: actors.a.restart: must be one of permanent, transient, temporary, not 'always'",
     ]
     problems = json.loads(supervise("policy", "check", "-o", "json", str(bad)).stdout)["problems"]

@@ -111,18 +111,18 @@ actors:
 """
     assert problems(tmp_path, text) == [
         "1: version: must be 1, not 2",
-        "3: default: is not known; did you mean defaults?",
+        "3: default: is not known, did you mean defaults?",
         "5: defaults.restart: must be one of permanent, transient, temporary, not 'always'",
         "6: defaults.memory_mib: must be a whole number from 16 to 1048576, or 0, not 'lots'",
         "7: defaults.heartbeat_seconds: must be a number from 0.5 to 3600, or 0, not 0.1",
         "8: defaults.colour: is not known",
-        "11: actors.plegg: matches no actor of the tree; did you mean pleg?",
+        "11: actors.plegg: matches no actor of the tree, did you mean pleg?",
         "13: actors.pleg.strategy: is for supervisors only",
         "14: actors.pleg.shutdown_seconds: must be a number from 0 to 3600, not True",
         "15: actors.pleg.max_restarts: must be a whole number from 0 to 1000, not 1.5",
         "16: actors.prober: must be a mapping of settings, not 7",
-        "18: actors.pod_workers.backoff_max_seconds: is 1, less than backoff_seconds, 5",
-        "20: actors.pod_workers.max_restart: is not known; did you mean max_restarts?",
+        "19: actors.pod_workers.backoff_max_seconds: is 1, less than backoff_seconds, 5",
+        "20: actors.pod_workers.max_restart: is not known, did you mean max_restarts?",
     ]
 
 
@@ -134,12 +134,15 @@ actors:
         ("version: 1\nactors: {a: [}\n", "2: is not YAML: "),
         (
             "version: 1\nactors: !!python/object:os.system {}\n",
-            "2: actors: the tag tag:yaml.org,2002:python/object:os.system is not allowed",
+            "2: actors: must have no tag (tag:yaml.org,2002:python/object:os.system)",
         ),
-        ("version: 1\ndefaults: {restart: !!python/name:os.system }\n", "2: is not YAML: could not determine"),
-        ("version: &a 1\ndefaults: *a\n", "2: *a: aliases are not allowed here"),
-        ("version: 1\nversion: 1\n", "2: version: is given twice"),
-        ("version: 1\nactors:\n  pleg: {restart: transient, restart: temporary}\n", "3: actors.pleg.restart: is given"),
+        ("version: 1\ndefaults: {restart: !!python/name:os.system }\n", "2: defaults.restart: must have no tag"),
+        ("version: &a 1\ndefaults: *a\n", "2: the alias *a cannot be used here"),
+        ("version: 1\nversion: 1\n", "2: version: given twice"),
+        (
+            "version: 1\nactors:\n  pleg: {restart: transient, restart: temporary}\n",
+            "3: actors.pleg.restart: given",
+        ),
         ("actors: {}\n", "version: must be 1, it is missing"),
         ("version: 1\nactors:\n  pleg: {significant: true}\n", "3: actors.pleg.significant: an actor that is always"),
         (
@@ -157,7 +160,7 @@ def test_what_is_not_usable_is_refused(tmp_path: Path, text: str, found: str) ->
 def test_a_tag_that_makes_objects_makes_none(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     text = f"version: 1\ndefaults:\n  restart: !!python/object/apply:os.system ['touch {mark}']\n"
-    assert "could not determine a constructor" in problems(tmp_path, text)[0]
+    assert "must have no tag" in problems(tmp_path, text)[0]
     assert not mark.exists()
 
 
@@ -167,7 +170,7 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_parsed(tmp_path: Path) -> None:
-    assert "more than the 1048576 allowed" in problems(tmp_path, "#" * 1024 * 1025)[0]
+    assert "must be at most 1 MiB" in problems(tmp_path, "#" * 1024 * 1025)[0]
 
 
 def test_an_actor_of_another_configuration_may_be_named(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from actors.shared.config.errors import MASKED, ConfigErrors, Problem, shown
+from supervision.suggestions import did_you_mean
 
 from .table import ALIASES, FLAGS, REMOVED, Flag, Removed
 from .values import READERS
@@ -96,10 +97,7 @@ def _short(word: str) -> tuple[str, str | None]:
 
 
 def _unknown(name: str) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, [*FLAGS, *REMOVED], 1)
-    return f"unknown flag, did you mean --{close[0]}?" if close else "unknown flag"
+    return f"unknown flag{did_you_mean(name, [*FLAGS, *REMOVED], before='--')}"
 
 
 def _take(flag: Flag, text: str, parsed: Parsed) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from supervision.documents.model import below
+
 
 def merge_patch(target: Any, patch: Any) -> Any:
     """Apply a merge patch: objects merge by key, null deletes, all else replaces. Neither argument is changed."""
@@ -23,13 +25,6 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return value
-
-
-def below(path: str, key: str) -> str:
-    """The path of a member. Keys with dots, as eviction signals have, stand in brackets."""
-    if "." in key or "/" in key:
-        return f"{path}[{key}]"
-    return f"{path}.{key}" if path else key
 
 
 def leaves(value: Any, path: str = "") -> list[str]:

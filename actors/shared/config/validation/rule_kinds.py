@@ -10,7 +10,7 @@ import msgspec
 
 from actors.shared.config import feature_gates
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.sources.merge import below
+from supervision.documents.model import below
 
 
 class ValidationContext(msgspec.Struct, frozen=True):

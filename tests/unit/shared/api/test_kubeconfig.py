@@ -180,7 +180,7 @@ def test_a_wrong_frame_is_said(change: dict[str, Any], said: str) -> None:
 
 
 def test_what_is_no_yaml_is_not_quoted() -> None:
-    with pytest.raises(KubeconfigError, match=r"neither YAML nor JSON \(line 2") as caught:
+    with pytest.raises(KubeconfigError, match=r"is not YAML \(line 2") as caught:
         parse(b"token: 'secret\n", "/k")
     assert "secret" not in str(caught.value)
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.shared.config.errors import ConfigErrors
-from actors.shared.config.sources.documents import MAX_BYTES, MAX_DEPTH, read
+from actors.shared.config.sources.documents import LIMITS, MAX_BYTES, read
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 53), 1 << 53) | st.text(max_size=8),
@@ -36,8 +36,8 @@ def test_no_bytes_make_the_reader_fail(raw):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("yes", True), ("off", False), ("~", None), ("0o17", "0o17"), ("017", 15), ("0x1F", 31), ("1_000", 1000),
-     ("1:30", "1:30"), ("1e3", "1e3"),
+    [("yes", True), ("off", False), ("~", None), ("0o17", 15), ("017", 15), ("0x1F", 31), ("1_000", 1000),
+     ("1:30", "1:30"), ("1e3", 1000.0),
      ("1.5", 1.5), ("2026-01-01", "2026-01-01"), ("'5'", "5"), ("-7", -7), ("=", "=")],
 )  # fmt: skip
 def test_yaml_scalars_have_the_types_of_yaml_1_1_as_far_as_json_has_them(text, value):
@@ -86,8 +86,8 @@ def test_a_byte_order_mark_is_passed_over():
 
 def test_size_and_depth_are_bounded():
     assert "bytes" in problems_of(b"a" * (MAX_BYTES + 1))[0]
-    assert "levels" in problems_of('{"a":' * (MAX_DEPTH + 5) + "1" + "}" * (MAX_DEPTH + 5))[0]
-    assert "levels" in problems_of("a: " + "[" * (MAX_DEPTH + 5) + "]" * (MAX_DEPTH + 5))[0]
+    assert "levels" in problems_of('{"a":' * (LIMITS.depth + 5) + "1" + "}" * (LIMITS.depth + 5))[0]
+    assert "levels" in problems_of("a: " + "[" * (LIMITS.depth + 5) + "]" * (LIMITS.depth + 5))[0]
     assert "values" in problems_of('{"a": [' + "1," * 60_000 + "1]}")[0]
 
 

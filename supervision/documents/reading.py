@@ -1,0 +1,86 @@
+"""Bytes to plain data (dict, list, str, int, float, bool, None), with the line of each field."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn
+
+from ..errors import UNREADABLE
+from .model import DocumentError, DocumentProblem, Limits, below, children, refuse, too_deep, too_many
+from .yaml_reader import read_yaml
+
+
+def read(raw: bytes, limits: Limits) -> tuple[Any, dict[str, int]]:
+    """The data, None for an empty document, and the line of each path (none for JSON). Raises DocumentError."""
+    if len(raw) > limits.size:
+        refuse(f"must be at most {size(limits.size)}, not {len(raw)} bytes")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse(f"must be UTF-8 (byte {error.start})")
+    if not text.lstrip().startswith("{"):
+        return read_yaml(text, limits)
+    try:
+        return _read_json(text, limits), {}
+    except json.JSONDecodeError as error:
+        # YAML in flow style begins with a brace as well
+        return read_yaml(text, limits, DocumentProblem("", error.lineno, f"is not JSON: {error.msg}"))
+
+
+def size(size: int) -> str:
+    return f"{size >> 20} MiB" if not size % (1 << 20) else f"{size} bytes"
+
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _read_json(text: str, limits: Limits) -> Any:
+    """Raises JSONDecodeError when it is no JSON, DocumentError when it is JSON that cannot be taken."""
+    twice: list[str] = []
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            seen: set[str] = set()
+            twice.extend(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        return found
+
+    try:
+        value = json.loads(text, object_pairs_hook=members, parse_constant=_no_constant)
+    except (json.JSONDecodeError, DocumentError):
+        raise
+    except UNREADABLE as error:
+        refuse(f"is not JSON: {error}")
+    if twice:
+        raise DocumentError(
+            DocumentProblem(below("", key), 0, "given twice in one object") for key in sorted(set(twice))
+        )
+    _check_size(value, limits)
+    if _SURROGATE.search(text):
+        _check_text(value)
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    refuse(f"is not JSON: {name}")
+
+
+def _check_text(value: Any) -> None:
+    """Half of a surrogate pair alone is no text: nobody could write it down again."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        refuse("must hold no half of a surrogate pair")
+
+
+def _check_size(value: Any, limits: Limits) -> None:
+    level, nodes = [value], 0
+    for _ in range(limits.depth + 1):
+        nodes += len(level)
+        if nodes > limits.nodes:
+            too_many(limits)
+        level = [item for one in level if isinstance(one, dict | list) for item in children(one)]
+        if not level:
+            return
+    too_deep(limits)

@@ -1,0 +1,145 @@
+"""Checks that plain data fits msgspec types: every unknown field and every value of a wrong type, not only the first.
+
+msgspec stops at the first thing that is wrong; a person who edits a file wants all of them. Null means not given. What
+does not fit is left out of what is made, so that other rules can still be checked.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from .documents.model import below
+from .suggestions import did_you_mean
+
+BAD: Final = object()
+"""In place of a value that does not fit, or where there is none."""
+Wrong = Callable[[str, Any, str], None]
+"""Is called with path, value (BAD: none) and rule for everything that does not fit."""
+Leaf = Callable[[str, Any], Any]
+"""Reads the value at a path of a type of its own. Raises ValueError with the rule that it breaks."""
+
+_NAMES: Final = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+class Schema(msgspec.Struct, frozen=True):
+    """How the types are read, beyond what they say."""
+
+    leaves: Mapping[type, Leaf] = {}
+    """Types that are written as plain values."""
+    bits: Callable[[str, tuple[Any, ...]], int] = lambda path, members: 63
+    """How large a whole number at this path may be: below two to the power of that."""
+    make: Callable[[type[Any], dict[str, Any]], Any] = lambda kind, fields: fields
+    """Makes an object of its fields that fit."""
+
+
+@lru_cache(maxsize=256)
+def fields_of(kind: type[msgspec.Struct]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Types by field name, and the names of the fields without a default."""
+    hints = get_type_hints(kind)
+    fields = msgspec.structs.fields(kind)
+    return {field.name: hints[field.name] for field in fields}, tuple(one.name for one in fields if one.required)
+
+
+class Checker:
+    """One check of one document."""
+
+    def __init__(self, schema: Schema, wrong: Wrong, unknown: Callable[[str, str], None] | None = None) -> None:
+        """`unknown` is called with the path of an unknown field and the rule; without it, `wrong` is."""
+        self._schema, self._wrong = schema, wrong
+        self._unknown = unknown or (lambda path, rule: wrong(path, BAD, rule))
+
+    def check(self, kind: Any, value: Any, path: str = "") -> Any:
+        """What is made of the value: `kind` is a Struct class, list, dict, plain type or a union of those."""
+        if kind is msgspec.Raw or kind is Any:
+            return value
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin in (Union, types.UnionType):
+            members = tuple(member for member in arguments if member is not type(None))
+            return self.check(members[0], value, path) if len(members) == 1 else self._plain(members, value, path)
+        if kind in self._schema.leaves:
+            return self._leaf(kind, value, path)
+        if origin is list:
+            return self._list(arguments[0], value, path)
+        if origin is dict:
+            return self._dict(arguments[1], value, path)
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            return self._struct(kind, value, path)
+        return self._plain((kind,), value, path)
+
+    def _struct(self, kind: type[msgspec.Struct], value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            self._wrong(path, value, "must be an object")
+            return BAD
+        fields, required = fields_of(kind)
+        for name in required:
+            if value.get(name) is None:
+                self._wrong(below(path, name), BAD, "required")
+        found: dict[str, Any] = {}
+        for name, item in value.items():
+            where = below(path, name)
+            if name not in fields:
+                self._unknown(where, f"unknown field{did_you_mean(name, fields)}")
+            elif item is None:
+                if type(None) in get_args(fields[name]):
+                    found[name] = None
+            elif (made := self.check(fields[name], item, where)) is not BAD:
+                found[name] = made
+        return self._schema.make(kind, found)
+
+    def _list(self, kind: Any, value: Any, path: str) -> Any:
+        if not isinstance(value, list):
+            self._wrong(path, value, "must be a list")
+            return BAD
+        made = [self._item(kind, item, f"{path}[{index}]") for index, item in enumerate(value)]
+        return [item for item in made if item is not BAD]
+
+    def _dict(self, kind: Any, value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            self._wrong(path, value, "must be an object")
+            return BAD
+        made = {key: self._item(kind, item, below(path, key)) for key, item in value.items()}
+        return {key: item for key, item in made.items() if item is not BAD}
+
+    def _item(self, kind: Any, item: Any, path: str) -> Any:
+        if item is None:
+            self._wrong(path, BAD, "must not be null")
+            return BAD
+        return self.check(kind, item, path)
+
+    def _leaf(self, kind: type, value: Any, path: str) -> Any:
+        try:
+            return self._schema.leaves[kind](path, value)
+        except ValueError as error:
+            self._wrong(path, value, str(error))
+            return BAD
+
+    def _plain(self, members: tuple[Any, ...], value: Any, path: str) -> Any:
+        if type(value) not in members and not (float in members and type(value) is int):
+            self._wrong(path, value, f"must be {' or '.join(_NAMES.get(member, str(member)) for member in members)}")
+            return BAD
+        if type(value) is int and int not in members and abs(value) < 1 << 53:
+            return float(value)
+        if type(value) is int:
+            bits = self._schema.bits(path, members)
+            if not -(1 << bits) <= value < 1 << bits:
+                self._wrong(path, value, f"must fit in {bits + 1} bits")
+                return BAD
+        return value
+
+
+def described(value: Any) -> str:
+    """A value in an error: its kind, and short ones themselves."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"the number {value!r:.40}"
+    if isinstance(value, str):
+        return f"the string {value[:40]!r}"
+    return "a list" if isinstance(value, list) else "an object"

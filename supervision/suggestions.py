@@ -1,0 +1,25 @@
+"""What a name that is not known was probably meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """At most `most` of the known names that are most like this one. Case, `_` and `-` make no difference."""
+    import difflib
+
+    names = list(known)
+    plain = _plain(name)
+    same = [one for one in names if _plain(one) == plain]
+    return (same or difflib.get_close_matches(name, names, most))[:most]
+
+
+def did_you_mean(name: str, known: Iterable[str], before: str = "", most: int = 1) -> str:
+    """`, did you mean X?` or nothing. `before` stands before each name, as the dashes of a flag."""
+    found = [f"{before}{one}" for one in close_to(name, known, most)]
+    return f", did you mean {' or '.join(found)}?" if found else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
