@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from actors.shared.kube import formats
 from actors.shared.kube.container import (
     Container,
     ContainerPort,
@@ -16,7 +17,6 @@ from actors.shared.kube.container import (
 from actors.shared.kube.quantity import QuantityError, parse
 from actors.shared.kube.volumes import Volume
 
-from . import formats
 from .check import Check
 from .probe_rules import check_handler, check_probe
 

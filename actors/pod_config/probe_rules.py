@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.kube import formats
 from actors.shared.kube.container import Container, HTTPGetAction, LifecycleHandler, Probe, TCPSocketAction
 
-from . import formats
 from .check import Check
 
 ACTIONS: Final = ("exec", "httpGet", "tcpSocket", "grpc")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
+from actors.shared.kube import formats
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod, PodSpec
-from actors.shared.kube.volumes import Volume
 
-from . import formats
+from . import volume_rules
 from .check import Check
 from .container_rules import KINDS, RESTART_POLICIES, check_container, check_ids, check_profile, check_resources
 from .errors import FieldError
-from .volume_rules import check_volume, sources_of
 
 MAX_GRACE = (1 << 31) - 1
 
@@ -54,7 +51,7 @@ def _check_spec(spec: PodSpec, check: Check) -> None:
     volumes = {volume.name: volume for volume in spec.volumes}
     check.at("volumes").unique(volume.name for volume in spec.volumes)
     for index, volume in enumerate(spec.volumes):
-        check_volume(volume, check.at("volumes").item(index))
+        volume_rules.check_volume(volume, check.at("volumes").item(index))
     seen: set[str] = set()
     for kind in KINDS:
         for index, container in enumerate(getattr(spec, kind)):
@@ -133,7 +130,6 @@ def _check_pod_security(spec: PodSpec, check: Check) -> None:
 
 
 # -- static pods ------------------------------------------------------------------------------------------------------
-_SECRET_FIELDS = ("secretRef", "nodePublishSecretRef", "secretName")
 
 
 def reference_errors(pod: Pod) -> list[FieldError]:
@@ -150,30 +146,10 @@ def _references(pod: Pod) -> Iterator[str]:
     if bytes(spec.resourceClaims) not in (b"", b"[]"):
         yield "spec.resourceClaims"
     for index, volume in enumerate(spec.volumes):
-        yield from _volume_references(volume, f"spec.volumes[{index}]")
+        yield from volume_rules.references(volume, f"spec.volumes[{index}]")
     for kind in KINDS:
         for index, container in enumerate(getattr(spec, kind)):
             yield from _container_references(container, f"spec.{kind}[{index}]")
-
-
-def _volume_references(volume: Volume, path: str) -> Iterator[str]:
-    for name in sources_of(volume):
-        source = getattr(volume, name)
-        if name in ("secret", "configMap", "persistentVolumeClaim", "ephemeral"):
-            yield f"{path}.{name}"
-        elif name == "projected":
-            for index, part in enumerate(source.sources):
-                for inner in ("secret", "configMap", "serviceAccountToken", "clusterTrustBundle", "podCertificate"):
-                    if getattr(part, inner):
-                        yield f"{path}.projected.sources[{index}].{inner}"
-        elif _names_a_secret(source):
-            yield f"{path}.{name}"
-
-
-def _names_a_secret(source: object) -> bool:
-    if isinstance(source, msgspec.Raw):
-        return any(f'"{field}"'.encode() in bytes(source) for field in _SECRET_FIELDS)
-    return any(getattr(source, field, None) for field in _SECRET_FIELDS)
 
 
 def _container_references(container: Container, path: str) -> Iterator[str]:

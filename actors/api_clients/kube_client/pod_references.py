@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from actors.api_clients.messages import ObjectRef
 from actors.shared.kube import pods
 from actors.shared.kube.container import Container
@@ -53,14 +55,6 @@ def _of_container(container: Container) -> Iterator[tuple[str, str, bool]]:
 
 
 def _of_volume(volume: Volume) -> Iterator[tuple[str, str, bool]]:
-    if volume.secret is not None:
-        yield "Secret", volume.secret.secretName, True
-    if volume.configMap is not None:
-        yield "ConfigMap", volume.configMap.name, True
-    if volume.csi is not None and volume.csi.nodePublishSecretRef:
-        yield "Secret", volume.csi.nodePublishSecretRef.get("name", ""), False
-    for part in volume.projected.sources if volume.projected is not None else ():
-        if part.secret is not None:
-            yield "Secret", part.secret.name, True
-        if part.configMap is not None:
-            yield "ConfigMap", part.configMap.name, True
+    for _, source in volume.sources():
+        if not isinstance(source, msgspec.Raw):
+            yield from source.objects()

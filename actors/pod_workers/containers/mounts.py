@@ -10,7 +10,7 @@ import msgspec
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, VolumeMount
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.volumes import Volume
+from actors.shared.kube.volumes import Volume, VolumeSource
 from proto import cri_pb2 as cri
 
 from .expansion import expand, named
@@ -60,16 +60,12 @@ def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
 
 
 def read_only_volumes(pod: Pod) -> frozenset[str]:
-    """Those that the agent keeps up to date, and claims that ask for it: whatever a volume mount says."""
+    """Those that containers may not write to, whatever a volume mount says."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
-        if volume.secret
-        or volume.configMap
-        or volume.downwardAPI
-        or volume.projected
-        or (volume.persistentVolumeClaim and volume.persistentVolumeClaim.readOnly)
-        or (volume.csi and volume.csi.readOnly)
+        for _, source in volume.sources()
+        if isinstance(source, VolumeSource) and source.only_read
     )
 
 

@@ -1,34 +1,128 @@
-"""Volumes of a pod. Sources that this agent hands to a CSI driver or refuses are kept as raw JSON, by name."""
+"""Volumes of a pod and of claims: the shape of each source, what the API requires of it, and what it refers to.
+
+Sources that this agent does not mount are kept as raw JSON, by name. How a volume is mounted is in
+`actors/volume_manager/types/`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
+
 import msgspec
 
+from . import formats
 from .meta import Api, KeyToPath, ObjectFieldSelector, ObjectMeta, Quantity, ResourceFieldSelector
+from .quantity import QuantityError, parse
+
+Problem = tuple[str, str]
+"""A field of a source, '' for the source itself, and what the API refuses about it."""
+HOST_PATH_TYPES: Final = (
+    "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
+)  # fmt: skip
 
 
-class EmptyDirVolumeSource(Api, frozen=True):
+class ObjectUse(NamedTuple):
+    """An object in the pod's namespace that a source refers to."""
+
+    kind: Literal["Secret", "ConfigMap"]
+    name: str
+    mounted: bool
+    """Whether the volume's files are made of it, and so change with it."""
+
+
+class VolumeSource(Api, frozen=True):
+    """Base of the sources."""
+
+    def problems(self) -> Iterable[Problem]:
+        """What API validation refuses (API reference, Volume v1 core)."""
+        return ()
+
+    def objects(self) -> Iterable[ObjectUse]:
+        return ()
+
+    def api_fields(self) -> Iterable[str]:
+        """Fields that refer to objects of the API server, '' for the source itself: a static pod may not have them."""
+        return ()
+
+    @property
+    def only_read(self) -> bool:
+        """Whether containers may not write to the volume, whatever their volumeMounts say."""
+        return False
+
+
+class EmptyDirVolumeSource(VolumeSource, frozen=True):
     medium: str = ""
     sizeLimit: Quantity | None = None
 
+    def problems(self) -> Iterator[Problem]:
+        if not (self.medium in ("", "Memory", "HugePages") or self.medium.startswith("HugePages-")):
+            yield "medium", f"{self.medium[:40]!r} is not one of Memory, HugePages, HugePages-<size>"
+        if self.sizeLimit is None:
+            return
+        try:
+            if parse(self.sizeLimit) < 0:
+                yield "sizeLimit", "must not be negative"
+        except QuantityError:
+            yield "sizeLimit", f"{str(self.sizeLimit)[:40]!r} is not a quantity, like 64Mi"
 
-class HostPathVolumeSource(Api, frozen=True):
+
+class HostPathVolumeSource(VolumeSource, frozen=True):
     path: str
     type: str | None = None
 
+    def problems(self) -> Iterator[Problem]:
+        if not self.path:
+            yield "path", "required"
+        if ".." in self.path.split("/"):
+            yield "path", "must not contain '..'"
+        if self.type and self.type not in HOST_PATH_TYPES:
+            yield "type", f"{self.type[:60]!r} is not one of {', '.join(sorted(HOST_PATH_TYPES))}"
 
-class SecretVolumeSource(Api, frozen=True):
+
+class FilesSource(VolumeSource, frozen=True):
+    """Base of the sources whose files the agent writes: it alone does."""
+
+    defaultMode: int | None = None
+
+    def problems(self) -> Iterator[Problem]:
+        yield from _mode_problems("defaultMode", self.defaultMode)
+
+    @property
+    def only_read(self) -> bool:
+        return True
+
+
+class SecretVolumeSource(FilesSource, frozen=True):
     secretName: str = ""
     items: list[KeyToPath] = []
-    defaultMode: int | None = None
     optional: bool | None = None
 
+    def problems(self) -> Iterator[Problem]:
+        yield from super().problems()
+        yield from _item_problems(self.items)
 
-class ConfigMapVolumeSource(Api, frozen=True):
+    def objects(self) -> Iterator[ObjectUse]:
+        yield ObjectUse("Secret", self.secretName, mounted=True)
+
+    def api_fields(self) -> Iterator[str]:
+        yield ""
+
+
+class ConfigMapVolumeSource(FilesSource, frozen=True):
     name: str = ""
     items: list[KeyToPath] = []
-    defaultMode: int | None = None
     optional: bool | None = None
+
+    def problems(self) -> Iterator[Problem]:
+        yield from super().problems()
+        yield from _item_problems(self.items)
+
+    def objects(self) -> Iterator[ObjectUse]:
+        yield ObjectUse("ConfigMap", self.name, mounted=True)
+
+    def api_fields(self) -> Iterator[str]:
+        yield ""
 
 
 class DownwardAPIVolumeFile(Api, frozen=True):
@@ -38,9 +132,18 @@ class DownwardAPIVolumeFile(Api, frozen=True):
     mode: int | None = None
 
 
-class DownwardAPIVolumeSource(Api, frozen=True):
+class DownwardAPIVolumeSource(FilesSource, frozen=True):
     items: list[DownwardAPIVolumeFile] = []
-    defaultMode: int | None = None
+
+    def problems(self) -> Iterator[Problem]:
+        yield from super().problems()
+        yield from _item_problems(self.items)
+        for index, item in enumerate(self.items):
+            given = [name for name in ("fieldRef", "resourceFieldRef") if getattr(item, name) is not None]
+            what = "one of fieldRef, resourceFieldRef"
+            if len(given) != 1:
+                more = f"has more than one {what}: {', '.join(given)}"
+                yield f"items[{index}]", more if given else f"needs {what}"
 
 
 class SecretProjection(Api, frozen=True):
@@ -66,31 +169,71 @@ class VolumeProjection(Api, frozen=True):
     podCertificate: msgspec.Raw = msgspec.Raw()
 
 
-class ProjectedVolumeSource(Api, frozen=True):
+class ProjectedVolumeSource(FilesSource, frozen=True):
     sources: list[VolumeProjection] = []
-    defaultMode: int | None = None
+
+    def problems(self) -> Iterator[Problem]:
+        return iter(())
+
+    def objects(self) -> Iterator[ObjectUse]:
+        for part in self.sources:
+            if part.secret is not None:
+                yield ObjectUse("Secret", part.secret.name, mounted=True)
+            if part.configMap is not None:
+                yield ObjectUse("ConfigMap", part.configMap.name, mounted=True)
+
+    def api_fields(self) -> Iterator[str]:
+        for index, part in enumerate(self.sources):
+            for name in ("secret", "configMap", "serviceAccountToken", "clusterTrustBundle", "podCertificate"):
+                if getattr(part, name):
+                    yield f"sources[{index}].{name}"
 
 
-class NFSVolumeSource(Api, frozen=True):
+class NFSVolumeSource(VolumeSource, frozen=True):
     server: str
     path: str
     readOnly: bool = False
 
+    def problems(self) -> Iterator[Problem]:
+        if not self.server:
+            yield "server", "required"
+        if not self.path.startswith("/"):
+            yield "path", "must be an absolute path"
 
-class PersistentVolumeClaimVolumeSource(Api, frozen=True):
+
+class PersistentVolumeClaimVolumeSource(VolumeSource, frozen=True):
     claimName: str
     readOnly: bool = False
 
+    def api_fields(self) -> Iterator[str]:
+        yield ""
 
-class CSIVolumeSource(Api, frozen=True):
+    @property
+    def only_read(self) -> bool:
+        return self.readOnly
+
+
+class CSIVolumeSource(VolumeSource, frozen=True):
     driver: str
     readOnly: bool | None = None
     fsType: str | None = None
     volumeAttributes: dict[str, str] = {}
     nodePublishSecretRef: dict[str, str] | None = None
 
+    def objects(self) -> Iterator[ObjectUse]:
+        if self.nodePublishSecretRef:
+            yield ObjectUse("Secret", self.nodePublishSecretRef.get("name", ""), mounted=False)
 
-class ImageVolumeSource(Api, frozen=True):
+    def api_fields(self) -> Iterator[str]:
+        if self.nodePublishSecretRef:
+            yield ""
+
+    @property
+    def only_read(self) -> bool:
+        return bool(self.readOnly)
+
+
+class ImageVolumeSource(VolumeSource, frozen=True):
     reference: str = ""
     pullPolicy: str = ""
 
@@ -129,6 +272,29 @@ class Volume(Api, frozen=True):
     scaleIO: msgspec.Raw = msgspec.Raw()
     storageos: msgspec.Raw = msgspec.Raw()
     vsphereVolume: msgspec.Raw = msgspec.Raw()
+
+    def sources(self) -> Iterator[tuple[str, VolumeSource | msgspec.Raw]]:
+        """Those that are set, by name."""
+        for name in SOURCES:
+            source = getattr(self, name)
+            if source is not None and source != msgspec.Raw():
+                yield name, source
+
+
+SOURCES: Final = tuple(field for field in Volume.__struct_fields__ if field != "name")
+
+
+def _mode_problems(field: str, mode: int | None) -> Iterator[Problem]:
+    if mode is not None and not 0 <= mode <= 0o777:
+        yield field, f"{mode} is not between 0 and {0o777}"
+
+
+def _item_problems(items: Iterable[KeyToPath | DownwardAPIVolumeFile]) -> Iterator[Problem]:
+    for index, item in enumerate(items):
+        wrong = formats.inside_path(item.path) if item.path else "required"
+        if wrong:
+            yield f"items[{index}].path", wrong
+        yield from _mode_problems(f"items[{index}].mode", item.mode)
 
 
 # -- claims and their volumes -----------------------------------------------------------------------------------------

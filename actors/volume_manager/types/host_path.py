@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.volumes import HostPathVolumeSource, Volume
+from actors.shared.kube.volumes import HOST_PATH_TYPES, HostPathVolumeSource, Volume
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_path
 from actors.volume_manager.tools.tools import Tools
 
 from .base import Mounter, Plan, PodContext, Refused, VolumeType
 
-KINDS: Final = frozenset(
-    {"", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"}
-)
 CHECK: Final = "actors.volume_manager.host.host_path:check_host_path"
 
 
@@ -32,7 +29,7 @@ class HostPath(Mounter, frozen=True, kw_only=True):
 def _plan(volume: Volume, context: PodContext) -> Plan:
     source, name = volume.hostPath or HostPathVolumeSource(path=""), volume.name
     kind = source.type or ""
-    if kind not in KINDS:
+    if kind and kind not in HOST_PATH_TYPES:
         return Refused(name, f"volume {name!r}: unknown hostPath type {kind!r}")
     if not source.path.startswith("/") or "\0" in source.path:
         return Refused(name, f"volume {name!r}: hostPath {source.path!r} must be absolute")

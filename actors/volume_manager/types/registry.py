@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError
@@ -46,10 +44,7 @@ BY_SOURCE: Final[Mapping[str, VolumeType]] = {one.source: one for one in TYPES}
 
 def type_of(volume: Volume) -> VolumeType | None:
     """By the source that is set; None when none is."""
-    for name, found in BY_SOURCE.items():
-        if getattr(volume, name, None) not in (None, msgspec.Raw()):
-            return found
-    return None
+    return next((BY_SOURCE[name] for name, _ in volume.sources() if name in BY_SOURCE), None)
 
 
 def plan(
