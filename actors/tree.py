@@ -1,122 +1,142 @@
-"""The whole tree, as one list: the names are those that `supervise tree` shows and the policy file uses.
+"""The whole tree on one screen: the names are those that `supervise tree` shows and the policy file uses.
 
 Siblings start in this order and stop in reverse. A box is one process; add one only where that gives isolation that a
-module would not.
+module would not. What an actor is (its class, what it reads, who feeds it) is in `declaration.py` of its package.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from actors.shared.config.agent import OPTIONAL_ACTORS, Agent
-from actors.shared.config.fields.shutdown_windows import windows
+import msgspec
+
+from actors.api_clients import declaration as api_clients
+from actors.cert_manager import declaration as cert_manager
+from actors.config_controller import declaration as config_controller
+from actors.container_manager import declaration as container_manager
+from actors.container_runtime.messages import CONTAINER_RUNTIME
+from actors.http_servers import declaration as http_servers
+from actors.image_manager import declaration as image_manager
+from actors.pleg import declaration as pleg
+from actors.pod_config import declaration as pod_config
+from actors.pod_workers import declaration as pod_workers
+from actors.pod_workers.messages import POD_WORKERS
+from actors.prober import declaration as prober
+from actors.shared.config.agent import Agent
+from actors.shared.declaration import Declaration, Relations, matching
+from actors.shutdown_manager import declaration as shutdown_manager
+from actors.status_manager import declaration as status_manager
+from actors.volume_manager import declaration as volume_manager
+from supervision.addresses import ActorName
+from supervision.protocol import ROOT
 from supervision.spec import ChildSpec
 
-PRELOAD: Final = (
-    "asyncio",
-    "encodings.ascii",
-    "grpc",
-    "grpc.aio",
-    "msgspec.json",
-    "msgspec.msgpack",
-    "proto.cri_pb2",
-    "actors.shared.cri.client",
-    "actors.config_controller.actor",
-    "actors.cert_manager.actor",
-    "actors.api_clients.kube_client.actor",
-    "actors.api_clients.event_client.actor",
-    "actors.api_clients.heartbeat_client.actor",
-    "actors.container_manager.actor",
-    "actors.volume_manager.actor",
-    "actors.image_manager.actor",
-    "actors.pod_config.actor",
-    "actors.pod_workers.actor",
-    "actors.pleg.actor",
-    "actors.prober.actor",
-    "actors.status_manager.actor",
-    "actors.http_servers.healthz_server",
-    "actors.http_servers.node_server",
-    "actors.http_servers.pod_resources_server",
-    "tornado.platform.asyncio",
-    "supervision.supervisor",
-)
-"""Imported once by the fork server before the first fork, so that every process shares the pages. What is needed rarely
-(cryptography) stays out of it."""
 
-PRELOAD_JOINED: Final = (
-    "ssl",
-    "httpcore",
-    "anyio._backends._asyncio",
-    "anyio.streams.tls",
-    "actors.shared.api.client",
-    "actors.shared.api.kubeconfig",
-    "actors.shared.api.reflector",
-    "actors.cert_manager.client_certificate",
-)
-"""The same, for an agent that joins a cluster: three clients and the certificate manager use them."""
+class Supervisor(msgspec.Struct, frozen=True):
+    """A supervisor and what is below it, in start order."""
 
-PREPARE: Final = (
-    "actors.shared.kube.codec:prepare",
-    "actors.pod_config.manifest:prepare",
-    "actors.pod_config.watching:prepare",
-    "actors.config_controller.session:prepare",
-    "actors.http_servers.node_server:prepare",
-)
-"""Called once by the fork server, for the same reason: what they make is shared."""
-PREPARE_JOINED: Final = ("actors.shared.api.rehearsal:prepare",)
-"""The same, for an agent that joins a cluster."""
+    name: str
+    children: tuple[Declaration | Supervisor, ...]
 
+
+TREE: Final = Supervisor(
+    ROOT,
+    (
+        config_controller.DECLARATION,
+        cert_manager.DECLARATION,
+        Supervisor("api_clients", (api_clients.KUBE, api_clients.EVENT, api_clients.HEARTBEAT)),
+        container_manager.DECLARATION,
+        volume_manager.DECLARATION,
+        image_manager.DECLARATION,
+        pod_config.DECLARATION,
+        Supervisor("pod_workers", (pod_workers.DECLARATION,)),
+        pleg.DECLARATION,
+        prober.DECLARATION,
+        status_manager.DECLARATION,
+        shutdown_manager.DECLARATION,
+        Supervisor(
+            "http_servers",
+            (http_servers.NODE, http_servers.READ_ONLY, http_servers.HEALTHZ, http_servers.POD_RESOURCES),
+        ),
+    ),
+)
+
+
+def declarations(below: Supervisor = TREE) -> Iterator[Declaration]:
+    """Of every actor, in the order of the tree."""
+    for child in below.children:
+        if isinstance(child, Supervisor):
+            yield from declarations(child)
+        else:
+            yield child
+
+
+OPTIONAL: Final = (CONTAINER_RUNTIME, *(one.name for one in declarations() if one.exists is not None))
+"""Boxes that are there under some configurations only; the policy file may name them."""
+
+RELATIONS: Final = Relations(
+    consumers={one.name: one.reads for one in declarations()},
+    inventory=tuple(one.name for one in declarations() if one.pod_inventory),
+    optional=OPTIONAL,
+)
 
 REFRESH: Final = "actors.config_controller.session:refreshed"
 """Gives each actor, when it begins, the configuration of now in place of the one that the agent was started with."""
 
-
-def box(name: str, actor: str) -> ChildSpec:
-    return ChildSpec(name=name, actor=actor)
-
-
-def supervisor(name: str, *children: ChildSpec | None) -> ChildSpec:
-    return ChildSpec(name=name, children=tuple(child for child in children if child is not None))
+_ENGINE: Final = ("asyncio", "encodings.ascii", "msgspec.json", "msgspec.msgpack", "supervision.supervisor")
 
 
 def tree(agent: Agent, container_runtime: ChildSpec | None = None) -> ChildSpec:
     """The tree of this agent; `container_runtime` is the program of a managed runtime, if there is one."""
-    read_only = box("read_only_server", "actors.http_servers.node_server:ReadOnlyServer")
-    served = agent.config.enableServer
-    return supervisor(
-        "root",
-        container_runtime,
-        box("config_controller", "actors.config_controller.actor:ConfigController"),
-        box("cert_manager", "actors.cert_manager.actor:CertManager"),
-        supervisor(
-            "api_clients",
-            box("kube_client", "actors.api_clients.kube_client.actor:KubeClient"),
-            box("event_client", "actors.api_clients.event_client.actor:EventClient"),
-            box("heartbeat_client", "actors.api_clients.heartbeat_client.actor:HeartbeatClient"),
-        ),
-        box("container_manager", "actors.container_manager.actor:ContainerManager"),
-        box("volume_manager", "actors.volume_manager.actor:VolumeManager"),
-        box("image_manager", "actors.image_manager.actor:ImageManager"),
-        box("pod_config", "actors.pod_config.actor:PodConfig"),
-        supervisor(
-            "pod_workers",
-            *(box(f"worker/{number}", "actors.pod_workers.actor:Shard") for number in range(agent.workers)),
-        ),
-        box("pleg", "actors.pleg.actor:Pleg"),
-        box("prober", "actors.prober.actor:Prober"),
-        box("status_manager", "actors.status_manager.actor:StatusManager"),
-        box("shutdown_manager", "actors.shutdown_manager.actor:ShutdownManager") if windows(agent.config) else None,
-        supervisor(
-            "http_servers",
-            box("node_server", "actors.http_servers.node_server:NodeServer") if served else None,
-            read_only if served and agent.config.readOnlyPort else None,
-            box("healthz_server", "actors.http_servers.healthz_server:HealthzServer"),
-            box("pod_resources_server", "actors.http_servers.pod_resources_server:PodResourcesServer")
-            if served
-            else None,
-        ),
-    )
+    spec = _spec(TREE, agent, [name for one in declarations() for name in one.names(agent)])
+    if container_runtime is None:
+        return spec
+    return msgspec.structs.replace(spec, children=(container_runtime, *spec.children))
 
 
-OPTIONAL: Final = OPTIONAL_ACTORS
-"""Boxes that are there under some configurations only; the policy file may name them."""
+def _spec(group: Supervisor, agent: Agent, names: list[ActorName]) -> ChildSpec:
+    children: list[ChildSpec] = []
+    for child in group.children:
+        if isinstance(child, Supervisor):
+            children.append(_spec(child, agent, names))
+            continue
+        children += [
+            ChildSpec(
+                name=name.removeprefix(f"{group.name}/"),
+                actor=child.actor,
+                arguments=child.arguments(RELATIONS) if child.arguments is not None else {},
+                feeders=feeders(child, agent, names),
+            )
+            for name in child.names(agent)
+        ]
+    return ChildSpec(name=group.name, children=tuple(children))
+
+
+def feeders(declaration: Declaration, agent: Agent, names: list[ActorName]) -> tuple[ActorName, ...]:
+    """Who is told Hello when it starts, of the names in the tree."""
+    wanted = declaration.fed_by
+    if declaration.pod_inventory:
+        wanted += (POD_WORKERS,)
+    if not agent.standalone:
+        wanted += declaration.fed_by_joined
+    return tuple(name for pattern in wanted for name in matching(pattern, names))
+
+
+def preload(agent: Agent) -> tuple[str, ...]:
+    """Modules that the fork server imports once before the first fork, so that every process shares the pages. What is
+    needed rarely (cryptography) stays out of it."""
+    found = dict.fromkeys(_ENGINE)
+    for one in declarations():
+        if one.names(agent):
+            found |= dict.fromkeys((*one.preload, one.module, *(() if agent.standalone else one.preload_joined)))
+    return tuple(found)
+
+
+def prepare(agent: Agent) -> tuple[str, ...]:
+    """Functions that the fork server calls once after that."""
+    found: dict[str, None] = {}
+    for one in declarations():
+        if one.names(agent):
+            found |= dict.fromkeys((*one.prepare, *(() if agent.standalone else one.prepare_joined)))
+    return tuple(found)

@@ -101,9 +101,6 @@ def on(message_type: type) -> Callable[[Handler], Handler]:
 class Actor(ThespianActor):
     """An actor of ours. Subclasses give handlers (`@on`) and, where they need them, the hooks below."""
 
-    feeders: ClassVar[tuple[ActorName, ...]] = ()
-    """Actors that are told Hello when this one starts, so that they send their current state again."""
-
     _handlers: ClassVar[dict[type, str]] = {}
     _myRef: Any
 

@@ -64,6 +64,8 @@ class Launch:
     uplink: socket.socket
     refresh: str = ""
     """`module:function` that gives the context of now, from `context`."""
+    feeders: tuple[ActorName, ...] = ()
+    """Told Hello once the actor is in service."""
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Actors come and go by Thespian's createActor, and dead letters may have a handler (`system_base.py`)."""
@@ -132,7 +134,7 @@ class Process:
         launch.names.publish(launch.name, launch.incarnation)
         self._uplink.send(Ready())
         if isinstance(self.actor, Actor):
-            for feeder in self.actor.feeders:
+            for feeder in launch.feeders:
                 self.actor.tell(feeder, Hello(self._port.name, launch.incarnation), deadline=30.0)
         self._inbox.open_up()
         self.loop.call_later(_SETTLED_SECONDS, self._settled)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .addresses import ActorName
 from .message import Message
 from .protocol import FORK_SERVER, ROOT
 
@@ -77,6 +78,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Given for a supervisor; started in this order, stopped in reverse."""
     arguments: dict[str, Any] = {}
     """Passed to the actor class as keyword arguments."""
+    feeders: tuple[ActorName, ...] = ()
+    """Actors that are told Hello when this one starts, so that they send their current state again."""
 
     @property
     def is_supervisor(self) -> bool:

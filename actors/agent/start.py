@@ -14,7 +14,8 @@ from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file
 from actors.shared.config.start.steps import announced, prepare
-from actors.tree import PRELOAD, PRELOAD_JOINED, PREPARE, PREPARE_JOINED, REFRESH, tree
+from actors.tree import REFRESH, preload, tree
+from actors.tree import prepare as prepared
 from supervision import logs
 from supervision.application import Application
 from supervision.fork_server.main import run
@@ -111,8 +112,8 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         name="troupelet",
         tree=tree(agent, container_runtime),
         policies=supervised,
-        preload=PRELOAD if agent.standalone else PRELOAD + PRELOAD_JOINED,
-        prepare=PREPARE if agent.standalone else PREPARE + PREPARE_JOINED,
+        preload=preload(agent),
+        prepare=prepared(agent),
         context=agent,
         refresh=REFRESH,
         run_dir=Path(agent.run_dir),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from actors.container_runtime.program import CONTAINER_RUNTIME
+from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
 from actors.shared.config.flags import parsing

@@ -7,14 +7,12 @@ waits for nobody; when cert_manager tells of others, or a file that it names cha
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from actors.cert_manager.messages import CERT_MANAGER
 from actors.shared.api.errors import ApiError, NoCredentials
 from actors.shared.config.agent import Agent
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
-from supervision.addresses import ActorName
 
 from .messages import ClientState, CredentialsChanged, GetClientState
 
@@ -33,8 +31,6 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 
 class ApiActor(Actor):
     """A client of the API server. Subclasses say their limits, and what to do once there are credentials."""
-
-    feeders: ClassVar[tuple[ActorName, ...]] = (CERT_MANAGER,)
 
     def __init__(self) -> None:
         super().__init__()

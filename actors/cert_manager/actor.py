@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT
 from actors.http_servers.messages import NODE_SERVER
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, Address, on
@@ -37,8 +36,6 @@ SERVER_TTL = "kubelet_certificate_manager_server_ttl_seconds"
 
 class CertManager(Actor):
     """Crash-only: everything is in the files, and at the API server."""
-
-    feeders = (HEARTBEAT_CLIENT,)
 
     def __init__(self, wall: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

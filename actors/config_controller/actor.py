@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT
 from actors.shared.config import feature_gates
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
@@ -21,13 +20,15 @@ from actors.shared.config.sources.checkpoints import Store
 from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
-from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, RollingRestart, Shutdown, Tree
+from supervision.addresses import ActorName
+from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, Shutdown, Tree
 from supervision.spec import SetPolicies
 
 from . import session, trial
 from .candidates import Candidates
 from .in_force import InForce
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
+from .readers import Consumers
 from .sources import Sources, Wanted, spec_of
 from .watching import LockWatcher, Watcher
 
@@ -44,9 +45,15 @@ RETRY_SECONDS = 1.0
 class ConfigController(Actor):
     """messages.py has what it is told. It follows the files by itself."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.time,
+        consumers: Consumers | None = None,
+        optional: Sequence[ActorName] = (),
+    ) -> None:
+        """`consumers`: which actor reads which field. `optional`: actors that need not be in the tree."""
         super().__init__()
-        self._clock = clock
+        self._clock, self._consumers, self._optional = clock, consumers or {}, optional
 
     @property
     def _agent(self) -> Agent:
@@ -58,7 +65,7 @@ class ConfigController(Actor):
         self._restarts: dict[str, int] = {}
         self._settle: Timer | None = None
         self._checks: Timer | None = None
-        self._sources = Sources(agent)
+        self._sources = Sources(agent, self._optional)
         self._store = Store(agent.config_checkpoint_dir)
         self._store.prepare()
         self._candidates = Candidates(self._sources, self._store, agent.config_hash)
@@ -78,9 +85,6 @@ class ConfigController(Actor):
             self._repeat_policies()
         self.start_task(self._restart_readers(), "rolling restart")
         self.follow()
-        if agent.gate("DynamicKubeletConfig") and not agent.standalone:
-            # it answers with the ConfigMap that the node's annotation names
-            self.after(0.0, lambda: self.tell(KUBE_CLIENT, Hello(self.name, self.incarnation), deadline=30.0))
         self.every(LOOK_SECONDS, self._look, jitter=0.1)
 
     async def on_stop(self) -> None:
@@ -209,7 +213,7 @@ class ConfigController(Actor):
         if wanted is None:
             self.log.error("configuration %s is lost: the one in force stays", name)
             return False
-        self._in_force, changed = self._in_force.changed_to(wanted.config, self._agent.workers)
+        self._in_force, changed = self._in_force.changed_to(wanted.config, self._consumers, self._agent.workers)
         # before the restarts are ordered: an actor that starts reads its configuration here
         self._remember()
         if "logging" in changed:

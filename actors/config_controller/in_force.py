@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .readers import can_change, readers_of_all
+from .readers import Consumers, can_change, consumers_of
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,15 +25,17 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
         """The top-level fields that wait for a restart of the agent."""
         return differing(self.running, self.wanted)
 
-    def changed_to(self, wanted: KubeletConfiguration, workers: int) -> tuple[InForce, tuple[str, ...]]:
+    def changed_to(
+        self, wanted: KubeletConfiguration, consumers: Consumers, workers: int
+    ) -> tuple[InForce, tuple[str, ...]]:
         """`wanted` put in force as far as the agent can without a restart; and the top-level fields that changed.
 
-        The runtime's cgroup driver stays. `workers`: how many pod workers the tree has.
+        The runtime's cgroup driver stays. `consumers`: who reads which field. `workers`: the number of pod workers.
         """
         wanted = msgspec.structs.replace(wanted, cgroupDriver=self.running.cgroupDriver)
         changed = tuple(field for field in differing(self.running, wanted) if can_change(field))
         running = msgspec.structs.replace(self.running, **{field: getattr(wanted, field) for field in changed})
-        to_restart = tuple(dict.fromkeys((*self.to_restart, *readers_of_all(changed, workers))))
+        to_restart = tuple(dict.fromkeys((*self.to_restart, *consumers_of(changed, consumers, workers))))
         return msgspec.structs.replace(self, running=running, wanted=wanted, to_restart=to_restart), changed
 
     def with_cgroup_driver(self, driver: str) -> InForce:

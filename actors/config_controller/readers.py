@@ -1,66 +1,17 @@
-"""Which actors read which fields of the configuration: they are restarted when one of the fields changes.
+"""Which fields of the configuration may change while the agent runs, and whom a change concerns.
 
-Names are as in the tree; `*` matches what follows. Fields in RESTART are read before the actors are made, or decide
-what containers look like: they change with a restart of the agent only.
+Each actor declares what it reads (`declaration.py`). When that changes it is restarted in good order, and begins with
+the configuration of now. Fields in RESTART are read before the actors are made, or decide what containers look like:
+they change with a restart of the agent only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-_WORKERS: Final = "pod_workers/worker/*"
-_SERVER: Final = "http_servers/node_server"
-_KUBE: Final = "api_clients/kube_client"
-_EVENTS: Final = "api_clients/event_client"
-_HEARTBEAT: Final = "api_clients/heartbeat_client"
-
-READERS: Final[dict[str, tuple[str, ...]]] = {
-    _SERVER: (
-        "address", "port", "tlsCipherSuites", "tlsCurvePreferences", "tlsMinVersion", "authentication", "authorization",
-        "streamingConnectionIdleTimeout", "enableDebuggingHandlers", "enableContentionProfiling",
-        "enableProfilingHandler", "enableDebugFlagsHandler", "enableSystemLogHandler", "enableSystemLogQuery",
-        "runtimeRequestTimeout", "volumeStatsAggPeriod", "tracing",
-    ),
-    "http_servers/read_only_server": ("address", "readOnlyPort", "tracing"),
-    "http_servers/healthz_server": ("healthzPort", "healthzBindAddress"),
-    "http_servers/pod_resources_server": (),
-    "cert_manager": (
-        "tlsCertFile", "tlsPrivateKeyFile", "rotateCertificates", "serverTLSBootstrap", "authentication",
-    ),
-    "pod_config": ("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
-    _KUBE: ("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "tracing"),
-    _EVENTS: ("eventRecordQPS", "eventBurst", "tracing"),
-    _HEARTBEAT: (
-        "nodeLeaseDurationSeconds", "nodeStatusUpdateFrequency", "nodeStatusReportFrequency", "nodeStatusMaxImages",
-        "enableControllerAttachDetach", "localStorageCapacityIsolation", "port", "providerID", "tracing",
-    ),
-    "status_manager": (),
-    _WORKERS: (
-        "syncFrequency", "runtimeRequestTimeout", "crashLoopBackOff", "seccompDefault", "allowedUnsafeSysctls",
-        "defaultPodSysctls", "userNamespaces", "clusterDomain", "clusterDNS", "resolvConf", "cpuCFSQuota",
-        "cpuCFSQuotaPeriod", "memorySwap", "memoryThrottlingFactor", "memoryReservationPolicy", "containerLogMaxSize",
-        "containerLogMaxFiles", "containerLogMaxWorkers", "containerLogMonitorInterval", "singleProcessOOMKill",
-        "tracing",
-    ),
-    "container_manager": (
-        "cpuCFSQuota", "cpuCFSQuotaPeriod", "maxPods", "podsPerCore", "podPidsLimit", "systemReserved",
-        "kubeReserved", "reservedSystemCPUs", "systemReservedCgroup", "kubeReservedCgroup", "enforceNodeAllocatable",
-        "qosReserved", "evictionHard", "evictionSoft", "evictionSoftGracePeriod", "evictionPressureTransitionPeriod",
-        "evictionMaxPodGracePeriod", "evictionMinimumReclaim", "mergeDefaultEvictionSettings",
-        "cpuManagerReconcilePeriod", "protectKernelDefaults", "kernelMemcgNotification",
-        "localStorageCapacityIsolation", "memoryThrottlingFactor", "memoryReservationPolicy", "makeIPTablesUtilChains",
-    ),
-    "volume_manager": ("volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
-    "image_manager": (
-        "registryPullQPS", "registryBurst", "serializeImagePulls", "maxParallelImagePulls", "imageMinimumGCAge",
-        "imageMaximumGCAge", "imageGCHighThresholdPercent", "imageGCLowThresholdPercent",
-        "runtimeRequestTimeout", "imagePullCredentialsVerificationPolicy", "preloadedImagesVerificationAllowlist",
-        "tracing",
-    ),
-    "pleg": ("runtimeRequestTimeout", "tracing", "podCIDR"),
-    "prober": ("runtimeRequestTimeout", "tracing"),
-}  # fmt: skip
+from actors.pod_workers.messages import POD_WORKERS, pod_workers
+from supervision.addresses import ActorName
 
 RESTART: Final = frozenset({
     "enableServer", "containerRuntimeEndpoint", "imageServiceEndpoint", "podLogsDir", "cgroupDriver", "cgroupRoot",
@@ -81,9 +32,8 @@ UNREAD: Final = frozenset({
 """Fields that nobody reads."""
 
 
-def readers_of(field: str) -> tuple[str, ...]:
-    """Patterns of the names of the actors that read a top-level field."""
-    return tuple(pattern for pattern, fields in READERS.items() if field in fields)
+Consumers = Mapping[ActorName, tuple[str, ...]]
+"""Each actor, or pattern of names, to the top-level fields that it reads."""
 
 
 def can_change(field: str) -> bool:
@@ -91,12 +41,8 @@ def can_change(field: str) -> bool:
     return field not in RESTART
 
 
-def readers_of_all(fields: Iterable[str], workers: int) -> tuple[str, ...]:
-    """The names of the actors that read any of the fields, in the order of the table."""
-    patterns = {pattern: None for field in fields for pattern in readers_of(field)}
-    names = [
-        [f"pod_workers/worker/{number}" for number in range(workers)] if pattern == _WORKERS else [pattern]
-        for pattern in READERS
-        if pattern in patterns
-    ]
-    return tuple(name for group in names for name in group)
+def consumers_of(fields: Iterable[str], consumers: Consumers, workers: int) -> tuple[ActorName, ...]:
+    """The names of the actors that read any of the fields, in the order of the tree; `workers`: how many there are."""
+    wanted = set(fields)
+    found = [name for name, read in consumers.items() if not wanted.isdisjoint(read)]
+    return tuple(one for name in found for one in (pod_workers(workers) if name == POD_WORKERS else [name]))

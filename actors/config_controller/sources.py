@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import msgspec
 
-from actors.shared.config.agent import OPTIONAL_ACTORS, Agent
+from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors, Problem
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.checkpoints import REQUESTS
@@ -36,8 +37,9 @@ class Wanted(msgspec.Struct, frozen=True):
 class Sources:
     """Reads and validates. Every method that reads raises ConfigErrors."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, agent: Agent, optional: Sequence[str]) -> None:
+        """`optional`: actors that a policy may name although they are not in the tree."""
+        self._agent, self._optional = agent, tuple(optional)
         self.remote: ConfigMapAssigned | None = None
         self.tree: ChildSpec | None = None
         """What a policy is validated against: the names that are supervised, and which of them are supervisors."""
@@ -83,7 +85,7 @@ class Sources:
             return {}
         from supervision.policy import load_text
 
-        return load_text(text, self._agent.policy_file, self.tree, OPTIONAL_ACTORS)
+        return load_text(text, self._agent.policy_file, self.tree, self._optional)
 
     def directories(self) -> list[str]:
         """Where a change of the sources, or a request, shows."""

@@ -10,7 +10,7 @@ import os
 from typing import cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
-from actors.pod_workers.messages import KnownPods, pod_workers
+from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import Runner, run
@@ -18,7 +18,6 @@ from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 from supervision.complaints import Complaints
-from supervision.protocol import Hello
 
 from .cgroup_driver import CgroupDriverChoice
 from .cgroup_lock import CgroupLock
@@ -93,7 +92,6 @@ class ContainerManager(Actor):
             self._shutdown,
         )
         self.start_task(self._setup.run(), "setup")
-        self.after(0.0, lambda: self._greet_workers(agent.workers))
         self._pressure.begin()
         self._shutdown.begin()
         PeriodicTasks(self, config, complaints, self._host, self._runner).begin()
@@ -103,10 +101,6 @@ class ContainerManager(Actor):
     def _set_oom_score(self, score: int) -> None:
         if not self._host and not oom.set_score(score):
             self.log.warning("oom_score_adj stays as it is: %d is not permitted here", score)
-
-    def _greet_workers(self, workers: int) -> None:
-        for worker in pod_workers(workers):
-            self.tell(worker, Hello(self.name, self.incarnation), deadline=30.0)
 
     async def on_hello(self, name: ActorName) -> None:
         if name == HEARTBEAT_CLIENT:

@@ -7,9 +7,8 @@ from typing import Final
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
-from actors.shutdown_manager.messages import SHUTDOWN_MANAGER, NodeShutdown
+from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor
-from supervision.protocol import Hello
 
 HOLD_SECONDS: Final = 5.0
 """The longest that a new pod waits for the shutdown manager to tell whether the node shuts down."""
@@ -26,8 +25,6 @@ class ShutdownAdmission:
 
     def begin(self) -> None:
         if self._expected:
-            hello = Hello(self._actor.name, self._actor.incarnation)
-            self._actor.tell(SHUTDOWN_MANAGER, hello, deadline=30.0)
             self._actor.after(HOLD_SECONDS, self._known.set)
 
     def update(self, message: NodeShutdown) -> None:

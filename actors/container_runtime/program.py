@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from supervision.addresses import ActorName
 from supervision.spec import ChildSpec
 
 from .host import Host
 from .instance import Instance
-
-CONTAINER_RUNTIME: Final = ActorName("container_runtime")
+from .messages import CONTAINER_RUNTIME
 
 
 def argv(instance: Instance, host: Host) -> tuple[str, ...]:

@@ -78,8 +78,6 @@ class _Server(Actor):
 class NodeServer(_Server):
     """`kubectl logs` and `exec`, scrapers, and who audits the node."""
 
-    feeders = (CERT_MANAGER,)
-
     async def on_start(self) -> None:
         await super().on_start()
         self._version = 0

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, cast
 
-from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, RecordEvent
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_workers.messages import (
     DesiredPods,
     KnownPods,
@@ -28,7 +28,6 @@ from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
-from supervision.protocol import Hello
 
 from .api_source import ApiSource, Unreadable
 from .errors import ManifestError, whole
@@ -96,12 +95,6 @@ class PodConfig(Actor):
             self._url = UrlSource(config.staticPodURL)
             self.every(config.httpCheckFrequency, self._fetch, immediately=True)
         self._update()
-        for worker in pod_workers(self.agent.workers):
-            # they answer with KnownPods
-            self.tell(worker, Hello(self.name, self.incarnation))
-        if not self.agent.standalone:
-            # it answers with SourcePods
-            self.tell(KUBE_CLIENT, Hello(self.name, self.incarnation))
 
     def _origin(self, source: str, place: str) -> Origin:
         return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, GetNodeResources, NodeResources
-from actors.image_manager.messages import IMAGE_MANAGER
-from actors.pleg.messages import PLEG
-from actors.pod_config.messages import POD_CONFIG
 from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
@@ -57,7 +54,6 @@ from .quarantine import QuarantinedPods
 PODS_AT_ONCE = 4
 """Starts at the same time in one shard, so that pods which all hash to one are no slower for it; with more of them
 each only takes longer (measured)."""
-KNOWERS = (CONTAINER_MANAGER, VOLUME_MANAGER, IMAGE_MANAGER, POD_CONFIG, STATUS_MANAGER, PROBER)
 SWEEP_SECONDS = 60.0
 DEFAULT_MAXIMUM_BACKOFF_SECONDS = 300.0
 
@@ -65,18 +61,18 @@ DEFAULT_MAXIMUM_BACKOFF_SECONDS = 300.0
 class Shard(Actor):
     """See messages.py for what it is told."""
 
-    feeders = (POD_CONFIG, PLEG, PROBER)
-
     def __init__(
         self,
         runtime: CriClient | None = None,
         clock: Callable[[], float] = time.time,
         rng: random.Random | None = None,
         tracer: Tracer | None = None,
+        inventory_readers: Sequence[ActorName] = (),
     ) -> None:
-        """`clock`: seconds since 1970."""
+        """`clock`: seconds since 1970. `inventory_readers`: actors that are told which pods there are."""
         super().__init__()
         self._runtime, self._clock, self._tracer = runtime, clock, tracer
+        self._inventory_readers = inventory_readers
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self.pods: dict[str, PodWorker] = {}
         """By UID."""
@@ -135,7 +131,7 @@ class Shard(Actor):
         if name == VOLUME_MANAGER:
             for worker in self.pods.values():
                 worker.renew_volumes()
-        if name in KNOWERS:
+        if name in self._inventory_readers:
             self._inventory.forget_told()
             self._tell_known()
 
@@ -299,5 +295,5 @@ class Shard(Actor):
         unfinished = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
         uids = self._inventory.news(unfinished | self._quarantine.uids)
         if uids is not None:
-            for name in KNOWERS:
+            for name in self._inventory_readers:
                 self.tell(name, KnownPods(self.name, self._agent.workers, uids), deadline=30.0)

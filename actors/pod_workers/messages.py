@@ -16,6 +16,8 @@ from supervision.addresses import ActorName
 from supervision.message import Message
 
 _WORKER: Final = "pod_workers/worker/"
+POD_WORKERS: Final = ActorName(f"{_WORKER}*")
+"""All of them, where a pattern is understood."""
 
 
 def pod_worker(number: int) -> ActorName:

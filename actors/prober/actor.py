@@ -14,14 +14,13 @@ from typing import Final, TypedDict, cast
 import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
-from actors.pod_workers.messages import KnownPods, ProbeVerdict, pod_workers, worker_of
+from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
-from supervision.protocol import Hello
 
 from .messages import PodAddress, ProbedPod
 from .outcome import Outcome, error
@@ -63,11 +62,6 @@ class Prober(Actor):
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.context)
-
-    async def on_start(self) -> None:
-        hello = Hello(self.name, self.incarnation)
-        for feeder in (*pod_workers(self.agent.workers), STATUS_MANAGER):
-            self.tell(feeder, hello)
 
     def _cri(self) -> Runtime:
         """The client of the runtime, made when the first exec probe runs."""

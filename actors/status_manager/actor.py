@@ -13,7 +13,7 @@ import msgspec
 
 from actors.api_clients.messages import KUBE_CLIENT, GetObject, ObjectRef, ObjectState
 from actors.pod_config.messages import SourcePod, SourcePods
-from actors.pod_workers.messages import KnownPods, pod_workers, worker_of
+from actors.pod_workers.messages import KnownPods, worker_of
 from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.kube import codec
@@ -21,7 +21,7 @@ from actors.shared.kube.node_addresses import host_ips, host_ips_without_node
 from actors.shared.linux.host_addresses import source_address
 from supervision.actor import Actor, Address, AskError, on
 from supervision.addresses import ActorName
-from supervision.protocol import GetMetrics, Hello, MetricsSnapshot
+from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from .api_pods import ApiPod
 from .api_sync import UPKEEP_SECONDS, ApiSync
@@ -84,13 +84,9 @@ class StatusManager(Actor):
         if file.problem:
             self.log.warning("the readiness of before is lost: %s", file.problem)
         self._readiness = ReadinessTable(file, self._began_ns)
-        hello = Hello(self.name, self.incarnation)
-        for feeder in (*pod_workers(agent.workers), PROBER):
-            self.tell(feeder, hello)
         self.after(UNKNOWN_PODS_SECONDS, self._forget_unknown_pods)
         if not agent.standalone:
             self._api_sync = ApiSync(self, self.table, self._latency, agent, self._clocks)
-            self.tell(KUBE_CLIENT, hello)
             self.every(UPKEEP_SECONDS, self._api_sync.upkeep)
             self.after(0.0, self._read_node_addresses)
 

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, cast
 
-from actors.api_clients.messages import ObjectState
-from actors.pod_workers.messages import KnownPods, pod_workers
+from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectState
+from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from supervision.actor import Actor, Address, DisposableError, on
-from supervision.protocol import Hello
+from supervision.addresses import ActorName
 
 from .csi.api_objects import ApiObjects
 from .csi.drivers import Drivers
@@ -74,8 +74,8 @@ class VolumeManager(Actor):
         os.makedirs(agent.pods_dir, 0o750, exist_ok=True)
         self._self_bound = await self._share()
         self._count_mounts()
-        self.after(0.0, self._ask_workers)
         self._orphans.start()
+        self._csi = tools.csi
         if tools.csi is not None:
             self._refresh.start()
             tools.csi.start()
@@ -110,6 +110,10 @@ class VolumeManager(Actor):
             )
         )
 
+    async def on_hello(self, name: ActorName) -> None:
+        if name == HEARTBEAT_CLIENT and self._csi is not None:
+            self._csi.tell_in_use()
+
     async def on_stop(self) -> None:
         """Without pods nothing of ours needs to stay: the mount that propagation needs goes too."""
         if self._self_bound and not os.listdir(self._pods_dir):
@@ -140,10 +144,6 @@ class VolumeManager(Actor):
         self.metrics.count("reconstruct_volume_operations_total", len(mounts))
         if mounts:
             self.log.info("found %d mounts of %d pods from before", len(mounts), len(self._orphans.present()))
-
-    def _ask_workers(self) -> None:
-        for worker in pod_workers(self._agent.workers):
-            self.tell(worker, Hello(self.name, self.incarnation), deadline=30.0)
 
     # -- orders of the workers ----------------------------------------------------------------------------------------
     @asynccontextmanager

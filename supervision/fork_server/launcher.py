@@ -127,6 +127,7 @@ class Launcher:
             status_entry=child.status_entry,
             blackbox=box,
             uplink=uplink,
+            feeders=child.spec.feeders,
             heartbeat_seconds=min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS),
             dynamic=application.dynamic,
             settled=context.release_memory,

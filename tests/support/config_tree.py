@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from actors.shared.config.loading import load
+from actors.tree import RELATIONS
 from supervision.actor import Actor, Address, on
 from supervision.application import Application
 from supervision.message import Message
@@ -55,7 +56,11 @@ def application(run_dir: Path) -> Application:
     tree = ChildSpec(
         name="root",
         children=(
-            ChildSpec(name="config_controller", actor="actors.config_controller.actor:ConfigController"),
+            ChildSpec(
+                name="config_controller",
+                actor="actors.config_controller.actor:ConfigController",
+                arguments={"consumers": RELATIONS.consumers, "optional": RELATIONS.optional},
+            ),
             ChildSpec(name="container_manager", actor=f"{HERE}:PodsReader"),
             ChildSpec(name="image_manager", actor=f"{HERE}:Reader"),
             ChildSpec(name="group", children=(ChildSpec(name="fragile", actor=f"{HERE}:Fragile"),)),

@@ -10,6 +10,7 @@ from actors.shared.config.loading import load
 from actors.shared.config.sources.checkpoints import State, Store
 from actors.shared.config.start.host import HostFacts
 from actors.shared.config.validation.rule_kinds import ValidationContext
+from actors.tree import RELATIONS
 from supervision.harness import Harness, VirtualClock
 from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, RollingRestart, Tree
 
@@ -59,7 +60,7 @@ class Node:
             ConfigController,
             name="config_controller",
             context=self.load(),
-            arguments={"clock": self.clock},
+            arguments={"clock": self.clock, "consumers": RELATIONS.consumers, "optional": RELATIONS.optional},
             clock=self.clock,
         )
         harness.answer(GetTree, self.tree)

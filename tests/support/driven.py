@@ -42,6 +42,7 @@ from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import Pod
 from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import PodObserved
+from actors.tree import RELATIONS
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesMounted, VolumesUnmounted
 from proto import cri_pb2 as cri
 from supervision.harness import Harness, VirtualClock
@@ -95,7 +96,12 @@ class Driven:
         )
         self.objects: dict[ObjectRef, ObjectState] = {}
         self.services = Services(synced=True)
-        arguments = {"runtime": self.fake.client(), "clock": lambda: self.clock() + self.clock_offset, "tracer": tracer}
+        arguments: dict[str, Any] = {
+            "runtime": self.fake.client(),
+            "clock": lambda: self.clock() + self.clock_offset,
+            "tracer": tracer,
+        }
+        arguments["inventory_readers"] = RELATIONS.inventory
         self.harness = Harness(Shard, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
         self.answer(GetNodeResources, resources)

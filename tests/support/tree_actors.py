@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
+from supervision.addresses import ActorName
 from supervision.application import Application
 from supervision.message import Message
 from supervision.spec import ChildSpec, Policy, walk
@@ -82,8 +83,6 @@ class Dispose(Message, frozen=True):
 
 class Echo(Actor):
     """Answers, tells, asks, and breaks on order."""
-
-    feeders: ClassVar[tuple[str, ...]] = ("listener",)
 
     def __init__(self, start_seconds: float = 0.0, **_: Any) -> None:
         super().__init__()
@@ -221,7 +220,7 @@ def pids(seconds: float) -> list[int]:
 
 
 def _echo(name: str, **arguments: Any) -> ChildSpec:
-    return ChildSpec(name=name, actor=f"{HERE}:Echo", arguments=arguments)
+    return ChildSpec(name=name, actor=f"{HERE}:Echo", arguments=arguments, feeders=(ActorName("listener"),))
 
 
 QUICK = Policy(heartbeat_seconds=2.0, shutdown_seconds=1.0, start_seconds=2.0, max_restarts=20, memory_mib=150)

@@ -11,7 +11,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.paths import default_policy_file
-from actors.tree import OPTIONAL, PRELOAD, PREPARE, PREPARE_JOINED, tree
+from actors.tree import OPTIONAL, preload, prepare, tree
 from supervision.actor import Actor
 from supervision.policy import load
 from supervision.spec import ChildSpec, walk
@@ -21,6 +21,8 @@ FULL = tree(
     Agent(config=KubeletConfiguration(readOnlyPort=10255, shutdownGracePeriod=Duration(1))),
     ChildSpec(name="container_runtime", program=("x",)),
 )
+
+JOINED = Agent(standalone=False)
 
 
 def test_the_policy_file_fits_the_tree_with_and_without_its_optional_boxes():
@@ -35,12 +37,12 @@ def test_every_box_names_an_actor_that_is_there(spec):
     assert issubclass(getattr(import_module(module), name), Actor)
 
 
-@pytest.mark.parametrize("module", PRELOAD)
+@pytest.mark.parametrize("module", preload(JOINED))
 def test_everything_that_is_preloaded_can_be_imported(module):
     assert import_module(module)
 
 
-@pytest.mark.parametrize("function", [*PREPARE, *PREPARE_JOINED])
+@pytest.mark.parametrize("function", prepare(JOINED))
 def test_what_is_prepared_for_all_opens_nothing_and_starts_no_thread(function):
     module, _, name = function.partition(":")
     assert left_by(f"{name}()", after=f"from {module} import {name}") == []

@@ -17,20 +17,15 @@ from typing import Any, Final
 from actors.api_clients.api_actor import ApiActor
 from actors.api_clients.messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
 from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
-from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
 from actors.shared.config.agent import Agent
-from actors.shared.config.fields.shutdown_windows import windows
 from actors.shared.config.version import git_version
 from actors.shared.kube.node_addresses import Host, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
-from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
-from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Address, on
 from supervision.addresses import ActorName
 from supervision.complaints import Complaints
-from supervision.protocol import Hello
 
 from ..messages import EVENT_CLIENT
 from .lease import JITTER, renew_seconds
@@ -57,8 +52,6 @@ DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
 class HeartbeatClient(ApiActor):
     """Node, node status, lease. Its state is the API's."""
 
-    feeders = (CERT_MANAGER, PLEG, CONTAINER_MANAGER, VOLUME_MANAGER)
-
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
@@ -81,8 +74,6 @@ class HeartbeatClient(ApiActor):
         self.metrics.gauge("kubelet_node_name", 1, node=self.agent.node_name)
         if not self.agent.standalone:
             self._prepare()
-            if windows(self.agent.config):
-                self.tell(SHUTDOWN_MANAGER, Hello(self.name, self.incarnation), deadline=30.0)
         await super().on_start()
 
     def _prepare(self) -> None:

@@ -113,7 +113,7 @@ class KubeClient(ApiActor):
     async def on_hello(self, name: ActorName) -> None:
         if name in (POD_CONFIG, STATUS_MANAGER):
             self.pods.tell_all(name)
-        elif name in (VOLUME_MANAGER, CONFIG_CONTROLLER) and self.objects is not None:
+        elif name == CONFIG_CONTROLLER and self.objects is not None and self._assigned is not None:
             self.objects.tell_all()
 
     # -- pods ---------------------------------------------------------------------------------------------------------

@@ -17,11 +17,6 @@ from .paths import DEFAULT_ROOT_DIR, run_dir_of, state_dir_of
 
 MANAGED: Final = "managed"
 MAX_DEFAULT_WORKERS: Final = 8
-OPTIONAL_ACTORS: Final = (
-    "container_runtime", "http_servers/node_server", "http_servers/read_only_server",
-    "http_servers/pod_resources_server", "shutdown_manager",
-)  # fmt: skip
-"""Boxes of the tree that are there under some configurations only; the policy may name them."""
 CONTAINER_LOGS_DIR: Final = "/var/log/containers"
 
 

@@ -167,9 +167,7 @@ async def test_who_says_hello_is_told_all_again(tmp_path: Path) -> None:
         await harness.wait_sent(ObjectState)
         harness.clear()
         await harness.deliver(Hello("status_manager", 2))
-        await harness.deliver(Hello("volume_manager", 2))
         assert [name for name, message in harness.outbox if isinstance(message, SourcePods)] == ["status_manager"]
-        assert harness.sent(ObjectState, to="volume_manager")[0].ref == SETTINGS
 
 
 async def test_what_a_pod_mounts_is_watched_and_changes_are_told(tmp_path: Path) -> None:

@@ -49,12 +49,3 @@ def test_the_certificate_inside_the_kubeconfig_gives_way_to_the_rotated_one(tmp_
                 assert server.requests[-1].user == "system:node:old"
 
     asyncio.run(story())
-
-
-def test_every_client_asks_cert_manager_when_it_starts():
-    from actors.api_clients.event_client.actor import EventClient
-    from actors.api_clients.heartbeat_client.actor import HeartbeatClient
-    from actors.api_clients.kube_client.actor import KubeClient
-
-    for kind in (KubeClient, EventClient, HeartbeatClient):
-        assert "cert_manager" in kind.feeders

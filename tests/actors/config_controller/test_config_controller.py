@@ -15,8 +15,9 @@ from actors.config_controller.messages import (
 )
 from actors.config_controller.session import refreshed
 from actors.config_controller.trial import TRIAL_SECONDS
+from actors.tree import RELATIONS
 from supervision.harness import Harness
-from supervision.protocol import FORK_SERVER, Done, GetTree, Hello, RollingRestart, SetLogging, Shutdown
+from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, SetLogging, Shutdown
 from tests.support.controlled_node import HEADER, Node, changed, effective, run, status
 
 
@@ -126,18 +127,6 @@ def test_a_rolling_restart_that_was_not_accepted_is_ordered_by_the_next_incarnat
     run(test())
 
 
-def test_the_client_of_the_api_server_is_asked_for_a_config_map_where_the_gate_is_on(node):
-    (node.directory / "kubeconfig").write_text("")
-    node.flags = ["--kubeconfig=kubeconfig", "--feature-gates=DynamicKubeletConfig=true"]
-
-    async def test():
-        async with node.running() as harness:
-            await harness.advance(0.1)
-            assert [message.name for message in harness.sent(Hello, "api_clients/kube_client")] == ["config_controller"]
-
-    run(test())
-
-
 def test_a_change_of_the_logging_restarts_no_actor(node):
     async def test():
         async with node.running() as harness:
@@ -237,7 +226,7 @@ def test_the_next_incarnation_goes_on_with_the_configuration_in_force(node):
             ConfigController,
             name="config_controller",
             context=context,
-            arguments={"clock": node.clock},
+            arguments={"clock": node.clock, "consumers": RELATIONS.consumers, "optional": RELATIONS.optional},
             clock=node.clock,
         )
         again.answer(GetTree, node.tree)

@@ -18,7 +18,6 @@ from actors.container_manager.messages import (
 )
 from actors.pod_workers.messages import KnownPods
 from supervision.actor import Address, AskError, DisposableError
-from supervision.protocol import Hello
 from tests.support.managed_host import CORES, admit, pod
 
 
@@ -383,16 +382,6 @@ async def test_the_nodes_resources_are_told(host):
     assert answer.capacity["pods"] == CORES
     assert answer.requested == {"cpu": 250}
     assert (answer.pods, answer.cgroup_driver, answer.cgroup_version) == (1, "cgroupfs", 1)
-
-
-async def test_the_workers_are_asked_for_their_pods_at_the_start(host):
-    async with host.start() as manager:
-        await manager.advance(0)
-
-    assert [name for name, message in manager.outbox if isinstance(message, Hello)] == [
-        "pod_workers/worker/0",
-        "pod_workers/worker/1",
-    ]
 
 
 @pytest.mark.parametrize(("incarnation", "joined", "said"), [(1, True, 1), (2, True, 0), (1, False, 0)])

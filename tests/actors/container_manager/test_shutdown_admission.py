@@ -10,7 +10,6 @@ from actors.container_manager.messages import AdmissionFailed, AdmitPod, GetNode
 from actors.container_manager.shutdown_admission import HOLD_SECONDS
 from actors.shared.config.fields.duration import Duration
 from actors.shutdown_manager.messages import NodeShutdown
-from supervision.protocol import Hello
 from tests.support.managed_host import Host, admit, pod
 
 WINDOW = {"shutdownGracePeriod": Duration(10)}
@@ -23,7 +22,6 @@ def host(tmp_path: Path) -> Host:
 
 async def test_while_the_node_goes_down_new_pods_are_rejected_and_running_ones_are_not(host: Host) -> None:
     async with host.start(**WINDOW) as manager:
-        assert manager.sent(Hello, to="shutdown_manager")
         await manager.deliver(NodeShutdown(active=True))
         critical = pod(priority=2_000_001_000)
         for data in (pod(), critical):
@@ -64,7 +62,6 @@ async def test_new_pods_wait_for_the_shutdown_managers_word_but_not_for_long(hos
         assert isinstance(await waiting, PodAdmitted)
 
 
-async def test_without_windows_nobody_is_asked_and_nobody_waits(host: Host) -> None:
+async def test_without_windows_nobody_waits(host: Host) -> None:
     async with host.start() as manager:
-        assert not manager.sent(Hello, to="shutdown_manager")
         assert isinstance(await admit(manager, "u", pod()), PodAdmitted)

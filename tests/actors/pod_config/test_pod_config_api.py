@@ -14,7 +14,6 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import decode_pod
 from supervision.harness import Harness
-from supervision.protocol import Hello
 
 
 def pod(uid: str, name: str = "web", **more: Any) -> bytes:
@@ -37,11 +36,6 @@ def joined(path: Path) -> Harness:
 
 def said(harness: Harness) -> list[tuple[str, str]]:
     return [(operation.op, operation.uid) for operation in harness.sent(PodOperation)]
-
-
-async def test_kube_client_is_asked_for_its_pods(tmp_path: Path) -> None:
-    async with joined(tmp_path) as harness:
-        assert [hello.name for hello in harness.sent(Hello, to="api_clients/kube_client")] == ["pod_config"]
 
 
 async def test_a_pod_is_run_changed_ended_and_removed_as_the_server_says(tmp_path: Path) -> None:

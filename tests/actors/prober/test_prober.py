@@ -67,12 +67,10 @@ def verdicts(harness: Harness) -> list[tuple[str, str, bool]]:
     return [(m.kind, m.container_id, m.success) for m in harness.sent(ProbeVerdict, WORKER)]
 
 
-async def test_it_asks_the_workers_for_their_pods_and_says_nothing_itself():
+async def test_it_tells_nobody_anything_before_it_knows_a_pod():
     harness, _ = started()
     async with harness:
-        assert [(to, m) for to, m in harness.outbox] == [
-            (to, Hello("prober", 2)) for to in ("pod_workers/worker/0", "pod_workers/worker/1", "status_manager")
-        ]
+        assert harness.outbox == []
 
 
 async def test_readiness_follows_the_thresholds_and_is_said_on_change_only():

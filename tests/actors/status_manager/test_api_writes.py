@@ -7,16 +7,10 @@ import json
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods
-from supervision.protocol import Hello
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
 
 GATE = {"readinessGates": [{"conditionType": "example.com/gate"}]}
-
-
-async def test_it_asks_the_client_of_the_api_server_for_the_pods(tmp_path):
-    async with joined(tmp_path, ApiPodStore()) as harness:
-        assert harness.sent(Hello, "api_clients/kube_client") == [Hello("status_manager", 1)]
 
 
 async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):

@@ -54,13 +54,6 @@ async def ready(harness: Harness) -> bool:
     return pod["status"]["containerStatuses"][0]["ready"]
 
 
-async def test_it_asks_the_workers_and_the_prober_for_all_they_know(tmp_path):
-    async with started(tmp_path) as harness:
-        assert [(to, message) for to, message in harness.outbox if isinstance(message, Hello)] == [
-            (to, Hello("status_manager", 3)) for to in ("pod_workers/worker/0", "pod_workers/worker/1", "prober")
-        ]
-
-
 async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(tmp_path):
     async with started(tmp_path) as harness:
         assert await pods(harness) == []

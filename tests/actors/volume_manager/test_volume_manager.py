@@ -25,7 +25,6 @@ from actors.volume_manager.messages import (
 )
 from supervision.actor import DisposableError, DisposableTimeout
 from supervision.harness import Harness
-from supervision.protocol import Hello
 
 UID = "0a1b"
 OWN = int(worker_of(UID, 2)[-1])
@@ -248,14 +247,6 @@ async def test_sub_paths_of_volumes_from_before_a_restart_are_found_by_the_pod_t
     assert answer == SubPathsBound(UID, "c", {2: target})
     assert manager.disposed == [(bound, {"volume": "/etc", "path": "x", "target": target, "follow": True})]
     assert broken.permanent
-
-
-async def test_the_workers_are_asked_for_their_pods_at_the_start(manager):
-    async with manager:
-        await manager.advance(0)
-
-    assert [name for name, _ in manager.outbox] == ["pod_workers/worker/0", "pod_workers/worker/1"]
-    assert manager.sent(Hello)[0].name == "volume_manager"
 
 
 def orphan(root, uid="dead"):

@@ -14,8 +14,9 @@ import pytest
 from actors.container_runtime import importing
 from actors.container_runtime.host import look
 from actors.container_runtime.instance import Instance
+from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.container_runtime.prepare import prepare
-from actors.container_runtime.program import CONTAINER_RUNTIME, child_spec
+from actors.container_runtime.program import child_spec
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.model import ContainerState
 from supervision.application import Application

@@ -1,4 +1,4 @@
-"""The table of who reads which field, against the sources."""
+"""What the actors declare to read of the configuration, against the sources."""
 
 import ast
 from collections import defaultdict
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import actors
-from actors.config_controller.readers import ENGINE, READERS, RESTART, UNREAD
+from actors.config_controller.readers import ENGINE, RESTART, UNREAD
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.tree import RELATIONS
 from tests.support.source_files import parsed
 
 FIELDS = set(KubeletConfiguration.__struct_fields__)
@@ -30,12 +31,12 @@ PACKAGES = sorted({path.parent.name for path in SOURCES.glob("*/actor.py")} - BE
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, "api_clients", "http_servers"])
-def test_what_an_actor_reads_is_in_the_table_so_that_a_change_reaches_it(package):
-    known = {field for name, fields in READERS.items() if name.split("/")[0] == package for field in fields}
+def test_an_actor_declares_what_it_reads_so_that_a_change_reaches_it(package):
+    known = {field for name, fields in RELATIONS.consumers.items() if name.split("/")[0] == package for field in fields}
     missing = {field: files for field, files in fields_in(package).items() if field not in known | RESTART | ENGINE}
     assert missing == {}
 
 
-def test_nobody_reads_what_the_table_says_is_read_by_nobody():
+def test_nobody_reads_a_field_that_is_listed_as_unread():
     read = {field for package in (*PACKAGES, "api_clients", "http_servers") for field in fields_in(package)}
     assert read & UNREAD == set()

@@ -1,0 +1,48 @@
+"""What the clients of the API server are to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.cert_manager.messages import CERT_MANAGER
+from actors.container_manager.messages import CONTAINER_MANAGER
+from actors.pleg.messages import PLEG
+from actors.shared.declaration import API, Declaration
+from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
+from actors.volume_manager.messages import VOLUME_MANAGER
+
+from .messages import EVENT_CLIENT, HEARTBEAT_CLIENT, KUBE_CLIENT
+
+KUBE: Final = Declaration(
+    name=KUBE_CLIENT,
+    actor="actors.api_clients.kube_client.actor:KubeClient",
+    reads=("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "tracing"),
+    fed_by=(CERT_MANAGER,),
+    preload_joined=API,
+    prepare_joined=("actors.shared.api.rehearsal:prepare",),
+)
+EVENT: Final = Declaration(
+    name=EVENT_CLIENT,
+    actor="actors.api_clients.event_client.actor:EventClient",
+    reads=("eventRecordQPS", "eventBurst", "tracing"),
+    fed_by=(CERT_MANAGER,),
+    preload_joined=API,
+)
+HEARTBEAT: Final = Declaration(
+    name=HEARTBEAT_CLIENT,
+    actor="actors.api_clients.heartbeat_client.actor:HeartbeatClient",
+    reads=(
+        "nodeLeaseDurationSeconds",
+        "nodeStatusUpdateFrequency",
+        "nodeStatusReportFrequency",
+        "nodeStatusMaxImages",
+        "enableControllerAttachDetach",
+        "localStorageCapacityIsolation",
+        "port",
+        "providerID",
+        "tracing",
+    ),
+    fed_by=(CERT_MANAGER, PLEG, CONTAINER_MANAGER, VOLUME_MANAGER),
+    fed_by_joined=(SHUTDOWN_MANAGER,),
+    preload_joined=API,
+)

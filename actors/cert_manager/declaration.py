@@ -1,0 +1,18 @@
+"""What the certificate manager is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.shared.declaration import Declaration
+
+from .messages import CERT_MANAGER
+
+DECLARATION: Final = Declaration(
+    name=CERT_MANAGER,
+    actor="actors.cert_manager.actor:CertManager",
+    reads=("tlsCertFile", "tlsPrivateKeyFile", "rotateCertificates", "serverTLSBootstrap", "authentication"),
+    fed_by=(HEARTBEAT_CLIENT,),
+    preload_joined=("actors.cert_manager.client_certificate",),
+)

@@ -1,0 +1,45 @@
+"""What the container manager is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.declaration import Declaration
+from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
+
+from .messages import CONTAINER_MANAGER
+
+DECLARATION: Final = Declaration(
+    name=CONTAINER_MANAGER,
+    actor="actors.container_manager.actor:ContainerManager",
+    reads=(
+        "cpuCFSQuota",
+        "cpuCFSQuotaPeriod",
+        "maxPods",
+        "podsPerCore",
+        "podPidsLimit",
+        "systemReserved",
+        "kubeReserved",
+        "reservedSystemCPUs",
+        "systemReservedCgroup",
+        "kubeReservedCgroup",
+        "enforceNodeAllocatable",
+        "qosReserved",
+        "evictionHard",
+        "evictionSoft",
+        "evictionSoftGracePeriod",
+        "evictionPressureTransitionPeriod",
+        "evictionMaxPodGracePeriod",
+        "evictionMinimumReclaim",
+        "mergeDefaultEvictionSettings",
+        "cpuManagerReconcilePeriod",
+        "protectKernelDefaults",
+        "kernelMemcgNotification",
+        "localStorageCapacityIsolation",
+        "memoryThrottlingFactor",
+        "memoryReservationPolicy",
+        "makeIPTablesUtilChains",
+    ),
+    fed_by=(SHUTDOWN_MANAGER,),
+    pod_inventory=True,
+)

@@ -1,0 +1,58 @@
+"""What the servers are to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.cert_manager.messages import CERT_MANAGER
+from actors.shared.declaration import Declaration
+
+from .messages import HEALTHZ_SERVER, NODE_SERVER, POD_RESOURCES_SERVER, READ_ONLY_SERVER
+
+TORNADO: Final = ("tornado.platform.asyncio",)
+
+NODE: Final = Declaration(
+    name=NODE_SERVER,
+    actor="actors.http_servers.node_server:NodeServer",
+    exists=lambda agent: agent.config.enableServer,
+    reads=(
+        "address",
+        "port",
+        "tlsCipherSuites",
+        "tlsCurvePreferences",
+        "tlsMinVersion",
+        "authentication",
+        "authorization",
+        "streamingConnectionIdleTimeout",
+        "enableDebuggingHandlers",
+        "enableContentionProfiling",
+        "enableProfilingHandler",
+        "enableDebugFlagsHandler",
+        "enableSystemLogHandler",
+        "enableSystemLogQuery",
+        "runtimeRequestTimeout",
+        "volumeStatsAggPeriod",
+        "tracing",
+    ),
+    fed_by=(CERT_MANAGER,),
+    preload=TORNADO,
+    prepare=("actors.http_servers.node_server:prepare",),
+)
+READ_ONLY: Final = Declaration(
+    name=READ_ONLY_SERVER,
+    actor="actors.http_servers.node_server:ReadOnlyServer",
+    exists=lambda agent: agent.config.enableServer and agent.config.readOnlyPort,
+    reads=("address", "readOnlyPort", "tracing"),
+    preload=TORNADO,
+)
+HEALTHZ: Final = Declaration(
+    name=HEALTHZ_SERVER,
+    actor="actors.http_servers.healthz_server:HealthzServer",
+    reads=("healthzPort", "healthzBindAddress"),
+    preload=TORNADO,
+)
+POD_RESOURCES: Final = Declaration(
+    name=POD_RESOURCES_SERVER,
+    actor="actors.http_servers.pod_resources_server:PodResourcesServer",
+    exists=lambda agent: agent.config.enableServer,
+)

@@ -1,0 +1,16 @@
+"""What the PLEG is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.declaration import CRI, Declaration
+
+from .messages import PLEG
+
+DECLARATION: Final = Declaration(
+    name=PLEG,
+    actor="actors.pleg.actor:Pleg",
+    reads=("runtimeRequestTimeout", "tracing", "podCIDR"),
+    preload=CRI,
+)

@@ -1,0 +1,19 @@
+"""What the pod configuration is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.api_clients.messages import KUBE_CLIENT
+from actors.shared.declaration import Declaration
+
+from .messages import POD_CONFIG
+
+DECLARATION: Final = Declaration(
+    name=POD_CONFIG,
+    actor="actors.pod_config.actor:PodConfig",
+    reads=("staticPodPath", "staticPodURL", "staticPodURLHeader", "fileCheckFrequency", "httpCheckFrequency"),
+    fed_by_joined=(KUBE_CLIENT,),
+    pod_inventory=True,
+    prepare=("actors.pod_config.manifest:prepare", "actors.pod_config.watching:prepare"),
+)

@@ -1,0 +1,19 @@
+"""What the prober is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.declaration import CRI, Declaration
+from actors.status_manager.messages import STATUS_MANAGER
+
+from .messages import PROBER
+
+DECLARATION: Final = Declaration(
+    name=PROBER,
+    actor="actors.prober.actor:Prober",
+    reads=("runtimeRequestTimeout", "tracing"),
+    fed_by=(STATUS_MANAGER,),
+    pod_inventory=True,
+    preload=CRI,
+)

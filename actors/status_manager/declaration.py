@@ -1,0 +1,19 @@
+"""What the status manager is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.api_clients.messages import KUBE_CLIENT
+from actors.prober.messages import PROBER
+from actors.shared.declaration import Declaration
+
+from .messages import STATUS_MANAGER
+
+DECLARATION: Final = Declaration(
+    name=STATUS_MANAGER,
+    actor="actors.status_manager.actor:StatusManager",
+    fed_by=(PROBER,),
+    fed_by_joined=(KUBE_CLIENT,),
+    pod_inventory=True,
+)

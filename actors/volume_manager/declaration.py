@@ -1,0 +1,16 @@
+"""What the volume manager is to the rest of the agent."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from actors.shared.declaration import Declaration
+
+from .messages import VOLUME_MANAGER
+
+DECLARATION: Final = Declaration(
+    name=VOLUME_MANAGER,
+    actor="actors.volume_manager.actor:VolumeManager",
+    reads=("volumeStatsAggPeriod", "volumePluginDir", "enableControllerAttachDetach"),
+    pod_inventory=True,
+)
