@@ -9,6 +9,7 @@ from typing import Final, Literal
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import ContainerStatus, Pod
 from actors.shared.kube.pods import is_sidecar, is_static
+from actors.shared.kube.restart_policy import may_restart
 
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
 TERMINAL: Final = ("Succeeded", "Failed")
@@ -23,16 +24,6 @@ def exit_code(status: ContainerStatus | None) -> int | None:
     if status.state.waiting is not None and status.lastState.terminated is not None:
         return status.lastState.terminated.exitCode
     return None
-
-
-def restarts(container: Container, code: int, pod: Pod) -> bool:
-    """Whether the container is started again after that exit code: its rules, then its policy, then the pod's."""
-    for rule in container.restartPolicyRules:
-        listed = rule.exitCodes is not None and code in rule.exitCodes.values
-        if rule.exitCodes is not None and listed == (rule.exitCodes.operator == "In"):
-            return True
-    policy = container.restartPolicy or pod.spec.restartPolicy
-    return policy == "Always" or (policy == "OnFailure" and code != 0)
 
 
 def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool, initialized: bool) -> Phase:
@@ -68,7 +59,7 @@ def _init_case(container: Container, status: ContainerStatus | None, pod: Pod) -
         return "pending"
     if code == 0:
         return "done"
-    return "pending" if restarts(container, code, pod) else "failed"
+    return "pending" if may_restart(pod, container, code, init=True) else "failed"
 
 
 def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod) -> str:
@@ -79,6 +70,6 @@ def _regular_case(container: Container, status: ContainerStatus | None, pod: Pod
     code = exit_code(status)
     if code is None:
         return "waiting" if status.state.waiting is not None else "unknown"
-    if restarts(container, code, pod):
+    if may_restart(pod, container, code, init=False):
         return "restarting"
     return "succeeded" if code == 0 else "failed"

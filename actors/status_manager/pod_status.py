@@ -15,13 +15,14 @@ from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.node_addresses import one_of_each_family
 from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
+from actors.shared.kube.restart_policy import may_restart
 
 from . import resize_conditions
 from .conditions import OWNED, Facts, conditions, with_times
 from .container_status import Readiness, View, statuses
 from .lost_containers import failed, with_lost_ends
 from .messages import PodObserved
-from .phase import TERMINAL, pod_phase, restarts
+from .phase import TERMINAL, pod_phase
 from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
@@ -164,7 +165,8 @@ def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, Cont
         ended = old.state.terminated if old is not None else None
         if ended is None or new is None or new.state.terminated is not None or is_sidecar(container):
             continue
-        if not restarts(container, ended.exitCode, pod) and (container in pod.spec.containers or ended.exitCode != 0):
+        init = container not in pod.spec.containers
+        if not may_restart(pod, container, ended.exitCode, init=init) and (not init or ended.exitCode != 0):
             return True
     return False
 

@@ -19,10 +19,10 @@ from actors.pod_workers.pod.runtime import alive, created
 from actors.pod_workers.pod.starts import AllRestarting
 from actors.pod_workers.pod.state import Instance
 from actors.shared.cri.client import CriClient
+from actors.shared.cri.crash_loop import next_consecutive_restarts
 from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime
-from actors.shared.cri.restarts import next_consecutive_restarts
 from actors.shared.kube.pod import Pod
 
 from .execution import Execution

@@ -15,12 +15,13 @@ from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state import PodState, Verdicts
+from actors.shared.cri.crash_loop import next_consecutive_restarts, start_not_before
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
-from actors.shared.cri.restarts import RESTART_ALL, may_restart, next_consecutive_restarts, rule_for, start_not_before
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import find_container, is_sidecar
+from actors.shared.kube.restart_policy import RESTART_ALL, may_restart, rule_for
 
 HASH = "io.kubernetes.container.hash"
 KILLED = 137

@@ -10,9 +10,9 @@ from typing import Literal
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.messages import KillPod
 from actors.shared.cri.model import PodRuntime, is_running
-from actors.shared.cri.restarts import RESTARTING_ALL
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.restart_policy import RESTARTING_ALL
 
 from .event import PodEvent
 from .runtime import with_addresses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from actors.shared.cri.restarts import RESTARTING_ALL
+from actors.shared.kube.restart_policy import RESTARTING_ALL
 from actors.status_manager.messages import Waiting
 
 from .event import PodEvent

@@ -24,9 +24,9 @@ from actors.pod_workers.pod.orders import PodRemoved
 from actors.pod_workers.pod.results import Interrupted
 from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
-from actors.shared.cri.restarts import RESTARTING_ALL
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.pod import PodStatus
+from actors.shared.kube.restart_policy import RESTARTING_ALL
 from actors.status_manager.container_status import Readiness
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_status import Node, Observation, compute

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.shared.cri.crash_loop import next_consecutive_restarts, pause_after, start_not_before
 from actors.shared.cri.model import Container, ContainerState
-from actors.shared.cri.restarts import next_consecutive_restarts, pause_after, start_not_before
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 
 NOW = 1500.0
 
 
-def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, row: int | None = None) -> Container:
+def dead(count: int, ran_seconds: float = 1.0, ended: float = 1000.0, consecutive: int | None = None) -> Container:
     annotations = {"io.kubernetes.container.restartCount": str(count)}
-    if row is not None:
-        annotations[CONTAINER_RESTARTS_IN_A_ROW] = str(row)
+    if consecutive is not None:
+        annotations[CONTAINER_RESTARTS_IN_A_ROW] = str(consecutive)
     return Container(
         id=str(count),
         name="a",
@@ -43,15 +43,15 @@ def test_the_pause_counts_from_the_end_of_the_last_run():
     assert start_not_before(dead(2), 300.0, NOW) == 1020.0
 
 
-def test_a_long_run_begins_anew():
-    long = dead(9, ran_seconds=601, row=6)
+def test_after_a_long_run_there_is_no_backoff():
+    long = dead(9, ran_seconds=601, consecutive=6)
     assert start_not_before(long, 300.0, NOW) == 0.0
     assert next_consecutive_restarts(long) == 1
 
 
-def test_the_pause_goes_by_the_row_not_by_all_restarts_there_ever_were():
-    assert start_not_before(dead(9, row=1), 300.0, NOW) == 1010.0
-    assert next_consecutive_restarts(dead(9, row=1)) == 2
+def test_the_pause_goes_by_consecutive_restarts_not_by_all_there_ever_were():
+    assert start_not_before(dead(9, consecutive=1), 300.0, NOW) == 1010.0
+    assert next_consecutive_restarts(dead(9, consecutive=1)) == 2
 
 
 def test_without_our_annotation_the_restart_count_stands_in():

@@ -1,4 +1,4 @@
-"""When a container that ended is started again: the restart policy, and the backoff. Pure.
+"""When a container that ended is started again, if its restart policy wants it: the crash-loop backoff. Pure.
 
 Each container carries in an annotation how many consecutive restarts led to it, so that the backoff goes on as it was
 after a restart of the agent. One that another agent made has its restart count instead.
@@ -10,42 +10,14 @@ import re
 
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState
-from actors.shared.kube.container import Container
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
-from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import is_sidecar
 
 _COUNT = re.compile("[0-9]{1,9}")
 
-RESTART, RESTART_ALL = "Restart", "RestartAllContainers"
-RESTARTING_ALL = "RestartingAllContainers"
-"""Why a container waits while all containers of its pod are stopped for that."""
 FIRST_SECONDS = 10.0
 SKEW_SECONDS = 5.0
 RESET_SECONDS = 600.0
 """A container that ran for longer has no backoff (fixed, whatever the maximum is)."""
-
-
-def rule_for(container: Container, exit_code: int) -> str:
-    """What the first of its rules that fits the exit says: Restart, RestartAllContainers, or '' for none (KEP-5307)."""
-    for rule in container.restartPolicyRules:
-        codes = rule.exitCodes
-        if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
-            return rule.action
-    return ""
-
-
-def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -> bool:
-    """Whether the policy wants it again after this exit (KEP-5307 for the rules of a single container)."""
-    if init and is_sidecar(container):
-        return True
-    if rule_for(container, exit_code) in (RESTART, RESTART_ALL):
-        return True
-    policy = container.restartPolicy or pod.spec.restartPolicy
-    if policy == "Always":
-        # an init container that succeeded has done its work
-        return not init or exit_code != 0
-    return policy == "OnFailure" and exit_code != 0
 
 
 def pause_after(count: int, maximum: float) -> float:

@@ -1,0 +1,36 @@
+"""Whether a container that ended is started again: its rules, its policy, its pod's. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .container import Container
+from .pod import Pod
+from .pods import is_sidecar
+
+RESTART: Final = "Restart"
+RESTART_ALL: Final = "RestartAllContainers"
+RESTARTING_ALL: Final = "RestartingAllContainers"
+"""Why a container waits while all containers of its pod are stopped for RESTART_ALL."""
+
+
+def rule_for(container: Container, exit_code: int) -> str:
+    """What the first of its rules that fits the exit says: Restart, RestartAllContainers, or '' for none (KEP-5307)."""
+    for rule in container.restartPolicyRules:
+        codes = rule.exitCodes
+        if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
+            return rule.action
+    return ""
+
+
+def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -> bool:
+    """Whether the policy wants it again after this exit (KEP-5307 for the rules of a single container)."""
+    if init and is_sidecar(container):
+        return True
+    if rule_for(container, exit_code) in (RESTART, RESTART_ALL):
+        return True
+    policy = container.restartPolicy or pod.spec.restartPolicy
+    if policy == "Always":
+        # an init container that succeeded has done its work
+        return not init or exit_code != 0
+    return policy == "OnFailure" and exit_code != 0
