@@ -5,8 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.config.commands import early_text
@@ -25,6 +30,9 @@ from supervision.spec import ChildSpec, Policy
 from . import start_checks
 from .validation import load_with_all, policies
 
+if TYPE_CHECKING:
+    from actors.shared.api.kubeconfig import Loading
+
 EXIT_REFUSED: Final = 1
 """The flags, the configuration, the policy or the host do not allow a start; the text says why."""
 
@@ -39,6 +47,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
             sys.stdout.write(text)
             return 0
         agent = load_with_all(argv)
+        loading = _begin_to_load(agent)
         _configure_logs(agent)
         for verbosity, line in announced(agent):
             log.log(logs.V(verbosity), "%s", line)
@@ -51,11 +60,42 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         for warning in start_checks.enter_cgroup(agent):
             log.warning("%s", warning)
         application = _application(agent, _container_runtime(agent), found)
+        if loading is not None:
+            application = _with_access(application, agent, loading)
     except ConfigErrors as errors:
         return _refuse([str(problem) for problem in errors.problems])
     except _Refused as error:
         return _refuse([str(error)])
     return run(application)
+
+
+def _begin_to_load(agent: Agent) -> Loading | None:
+    """The kubeconfig, in a process beside this one; None: there is none, or what is wrong with it is said later."""
+    if agent.standalone:
+        return None
+    from actors.shared.api.kubeconfig import KubeconfigError, Loading
+
+    try:
+        return Loading(agent.kubeconfig)
+    except KubeconfigError:
+        return None
+
+
+def _with_access(application: Application, agent: Agent, loading: Loading) -> Application:
+    """The same, whose actors find what the kubeconfig came to. Where its loader could do nothing, they try later."""
+    from actors.shared.api.kubeconfig import KubeconfigError
+
+    with suppress(ImportError):  # which the fork server tells of
+        for module in application.preload:
+            import_module(module)  # while the loader is at work: they are needed anyway
+    try:
+        access = loading.access()
+    except KubeconfigError as error:
+        if not error.may_pass:
+            raise _Refused(f"--kubeconfig: {error}") from None
+        log.warning("%s", error)
+        return application
+    return replace(application, context=msgspec.structs.replace(agent, access=msgspec.msgpack.encode(access)))
 
 
 class _Refused(Exception):

@@ -33,7 +33,7 @@ def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
         agent = load_with_all(argv, recover=False)
     except ConfigErrors as error:
         return (), error.problems
-    wrong = list(kubeconfigs(agent))
+    wrong = list(kubeconfigs(agent, whole=True))
     policies(agent, wrong)
     return agent.warnings, tuple(wrong)
 
@@ -81,24 +81,25 @@ def policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
         return {}
 
 
-def kubeconfigs(agent: Agent) -> Iterator[Problem]:
-    """The kubeconfig, or else the one to obtain it with, must be of use."""
+def kubeconfigs(agent: Agent, *, whole: bool = False) -> Iterator[Problem]:
+    """The kubeconfig, or else the one to obtain it with, must be of use. `whole`: also to the package that loads it,
+    which takes half a second; a start has that done meanwhile."""
     if agent.standalone:
         return
-    wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig)
+    wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig, whole)
     # a pair of our own that is damaged is cert_manager's affair, which has others, or says what is to be done
     wrong = [problem for problem in wrong if f"{agent.cert_dir}/" not in problem.rule]
     if wrong and agent.bootstrap_kubeconfig:
-        also = _wrong_kubeconfig("--bootstrap-kubeconfig", agent.bootstrap_kubeconfig)
+        also = _wrong_kubeconfig("--bootstrap-kubeconfig", agent.bootstrap_kubeconfig, whole)
         wrong = [*wrong, *also] if also else []
     yield from wrong
 
 
-def _wrong_kubeconfig(flag: str, path: str) -> list[Problem]:
-    from actors.shared.api.kubeconfig import KubeconfigError, load
+def _wrong_kubeconfig(flag: str, path: str, whole: bool) -> list[Problem]:
+    from actors.shared.api.kubeconfig import KubeconfigError, check_file, load
 
     try:
-        load(path)
+        load(path) if whole else check_file(path)
     except KubeconfigError as error:
         return [Problem(flag, "", problem, path) for problem in error.problems]
     return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from actors.shared.api.access import Access, loaded_at_start
 from actors.shared.api.errors import ApiError, NoCredentials
 from actors.shared.config.agent import Agent
 from actors.shared.tracing.start import begin
@@ -17,7 +18,6 @@ from supervision.actor import Actor, Address, on
 from .messages import ClientState, CredentialsChanged, GetClientState
 
 if TYPE_CHECKING:
-    from actors.shared.api.access import Access
     from actors.shared.api.client import Answer, ApiClient, Observation
 
 FOLLOW_SECONDS: Final = 5.0
@@ -37,6 +37,8 @@ class ApiActor(Actor):
         self.client: ApiClient | None = None
         """None: standalone, or no usable credentials yet."""
         self._stamp: Stamp = ()
+        self._loaded: Access | None = None
+        """What the kubeconfig came to when it was last loaded."""
         self._certificate = ""
         """PEM file in place of the kubeconfig's own certificate, as cert_manager says."""
         self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
@@ -65,6 +67,7 @@ class ApiActor(Actor):
             self.log.info("standalone: no API server")
             return
         self._mode = "joining"
+        self._loaded = loaded_at_start(self.agent.access)
         await self._load()
         self.every(FOLLOW_SECONDS, self._follow, jitter=0.2)
 
@@ -86,7 +89,8 @@ class ApiActor(Actor):
 
         path = self.agent.kubeconfig
         try:
-            access = kubeconfig.load(path)
+            access = await kubeconfig.load_later(path, self._loaded)
+            self._loaded = access
             if self._certificate:
                 access = access.with_certificate(self._certificate)
         except kubeconfig.KubeconfigError as error:

@@ -56,9 +56,9 @@ class ClientCertificate:
     async def _settle(self) -> None:
         """Also after each certificate that is installed. No request follows then: it might not be the last one."""
         now = self._clocks.wall()
-        self._state = self._files.state(now)
+        self._state = await self._files.state(now)
         if self._state.action is Action.WRITE and await self._write_kubeconfig(self._state.bootstrap):
-            self._state = self._files.state(now)
+            self._state = await self._files.state(now)
         if self._state.to_keep and self._state.stamps != self._kept:
             await self._keep_pair()
         self._report.problem(problem_of(self._state, self._agent))

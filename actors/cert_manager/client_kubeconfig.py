@@ -34,8 +34,9 @@ class Reading(msgspec.Struct, frozen=True):
 class ConfigFile:
     """One kubeconfig. `path` may be empty: not given."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, loaded: Access | None = None) -> None:
+        """`loaded`: what it came to when the agent started, if it was there."""
+        self._path, self._loaded = path, loaded
         self._stamps: tuple[object, ...] = ()
         self._reading: Reading | None = None
 
@@ -44,11 +45,11 @@ class ConfigFile:
         """Changes when one of the kubeconfig's files does."""
         return self._stamps
 
-    def read(self) -> Reading:
+    async def read(self) -> Reading:
         """As the files are now. An unusable kubeconfig is read each time: the file that it lacks may be any."""
         known = self._reading
         if known is None or known.access is None or self._stamps_now(known) != self._stamps:
-            known = self._reading = _read(self._path)
+            known = self._reading = await self._read()
             self._stamps = self._stamps_now(known)
         return known
 
@@ -63,14 +64,21 @@ class ConfigFile:
         files = reading.access.files if reading.access is not None else (self._path,)
         return tuple((path, file_stamp(path)) for path in files)
 
+    async def _read(self) -> Reading:
+        if not self._is_there():
+            return Reading(absent=True)
+        try:
+            self._loaded = await kubeconfig.load_later(self._path, self._loaded)
+        except kubeconfig.KubeconfigError as error:
+            return Reading(problem=str(error))
+        return _reading_of(self._path, self._loaded)
 
-def _read(path: str) -> Reading:
-    if not path or not os.path.exists(path):
-        return Reading(absent=True)
-    try:
-        access = kubeconfig.load(path)
-    except kubeconfig.KubeconfigError as error:
-        return Reading(problem=str(error))
+    def _is_there(self) -> bool:
+        return bool(self._path) and os.path.exists(self._path)
+
+
+def _reading_of(path: str, access: Access) -> Reading:
+    """Whether its credentials can be used, and what its certificate is worth."""
     if not access.has_credentials and access.server.startswith("https:"):
         return Reading(problem=f"{path}: users: has no credentials")
     if not (access.cert_data or access.cert_file):

@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from actors.shared.api.access import Access
+from actors.shared.api.access import Access, loaded_at_start
 from actors.shared.config.agent import Agent
 
 from .certificate import Certificate
@@ -41,15 +41,15 @@ class ClientFiles:
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._config = ConfigFile(agent.kubeconfig)
+        self._config = ConfigFile(agent.kubeconfig, loaded_at_start(agent.access))
         self._bootstrap = ConfigFile(agent.bootstrap_kubeconfig)
         self.store = Store(agent.cert_dir, "kubelet-client")
         self._followed = Followed(self.store)
 
-    def state(self, now: float) -> ClientState:
+    async def state(self, now: float) -> ClientState:
         """As the files are now. `now`: seconds since 1970."""
         pair, store_problem = self._stored(now)
-        config, bootstrap = self._config.read(), self._bootstrap.read()
+        config, bootstrap = await self._config.read(), await self._bootstrap.read()
         facts = Facts(
             config=_config(config, now),
             bootstrap=_bootstrap(bootstrap),

@@ -64,6 +64,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = "default"
     source: str = ""
     """The kubeconfig this is from."""
+    digest: str = ""
+    """Of that file and of those whose content is here; empty: this was not loaded from files."""
 
     @property
     def has_credentials(self) -> bool:
@@ -77,3 +79,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     def files(self) -> tuple[str, ...]:
         """The files that it depends on: when one changes, load the kubeconfig again (the token file is not one)."""
         return tuple(dict.fromkeys(path for path in (self.source, self.ca_file, self.cert_file, self.key_file) if path))
+
+
+def loaded_at_start(data: bytes) -> Access | None:
+    """From `Agent.access`; None: there was none."""
+    return msgspec.msgpack.decode(data, type=Access) if data else None

@@ -53,6 +53,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """The text of it, as it is in force; empty: that of the file that came with the agent."""
     kubeconfig: str = ""
     """--kubeconfig: how to reach the API server."""
+    access: bytes = b""
+    """What that came to when the agent was started: msgpack of api.access.Access; empty: there was none yet. As long as
+    the files are as they were, it need not be loaded again."""
     bootstrap_kubeconfig: str = ""
     """--bootstrap-kubeconfig: how to obtain a first client certificate."""
     log_file: str = ""

@@ -13,7 +13,7 @@ import pytest
 from actors.shared.api.access import Access, Exec
 from actors.shared.api.credentials import RETRY_SECONDS, Credentials
 from actors.shared.api.errors import NoCredentials
-from actors.shared.api.exec_plugin import read_credential, run
+from actors.shared.api.exec_plugin import issued, run
 from tests.support.fork_server_process import exists
 
 V1 = "client.authentication.k8s.io/v1"
@@ -38,8 +38,8 @@ async def test_it_is_run_with_arguments_environment_and_what_it_is_to_know(tmp_p
         f"cd {tmp_path}; printf '%s' \"$KUBERNETES_EXEC_INFO\" > info; echo \"$1 $A $PATH\" > rest; echo '{said}'",
         args=("$(id); one",), env=(("A", "b c"),), provide_cluster_info=True, cluster_config={"x": 1},
     )  # fmt: skip
-    issued = await run(access)
-    assert (issued.token, issued.expires) == ("t", 1893553445.0)
+    found = await run(access)
+    assert (found.token, found.expires) == ("t", 1893553445.0)
     info = json.loads((tmp_path / "info").read_text())
     assert (info["kind"], info["apiVersion"]) == ("ExecCredential", V1)
     assert info["spec"]["interactive"] is False
@@ -57,12 +57,13 @@ async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo boom >&2; exit 3", "ended with 3: boom"),
-        ("echo nonsense", "printed no ExecCredential in JSON"),
+        ("echo boom >&2; exit 3", "process returned 3. boom"),
+        ("echo nonsense", "failed to decode process output"),
         (f"echo '{credential()}'", "neither a token nor a client certificate"),
         (f"echo '{credential(clientCertificateData='x')}'", "one of clientCertificateData and clientKeyData"),
-        ('echo \'{"kind":"Pod"}\'', "printed 'Pod' of ''"),
-        ("head -c 2000000 /dev/zero", "printed more than 1 MiB"),
+        ('echo \'{"kind":"Pod"}\'', "missing key 'apiVersion'"),
+        ("head -c 2000000000 /dev/zero", "printed more than there is room for"),
+        (f"echo '{credential(token=7)}'", "a status that is none of an ExecCredential"),
     ],
 )
 async def test_what_goes_wrong_is_said_without_what_it_printed(tmp_path: Path, script: str, said: str) -> None:
@@ -118,8 +119,8 @@ async def test_one_that_fails_is_not_run_for_each_request(tmp_path: Path) -> Non
 
 def test_a_certificate_of_a_plugin() -> None:
     asked = Exec(api_version=V1, command="p")
-    issued = read_credential(credential(clientCertificateData="C", clientKeyData="K").encode(), asked)
-    assert (issued.cert, issued.key, issued.token) == (b"C", b"K", "")
+    found = issued({"clientCertificateData": "C", "clientKeyData": "K"}, asked)
+    assert (found.cert, found.key, found.token) == (b"C", b"K", "")
 
 
 async def test_a_token_file_is_read_each_minute_and_outlives_a_moment_without_it(tmp_path: Path) -> None:

@@ -13,11 +13,20 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from actors.shared.api import kubeconfig, kubeconfig_process
 from actors.shared.api.access import Access, Impersonation
-from actors.shared.api.kubeconfig import KubeconfigError, load, parse, render
+from actors.shared.api.disposable_loader import scratch
+from actors.shared.api.kubeconfig import KubeconfigError, check, check_file, load, load_later, render
 
 CERT = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 KEY = b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+
+
+def parse(data: bytes, path: str) -> Access:
+    """As `load` does it, with the package's loader in this process."""
+    checked = check(data, path)
+    with scratch() as directory:
+        return kubeconfig.access(checked, kubeconfig_process.load(checked.document, path, directory))
 
 
 def b64(data: bytes) -> str:
@@ -42,7 +51,7 @@ def read(tmp_path: Path, **parts: Any) -> Access:
     path = tmp_path / "conf" / "kubeconfig"
     path.parent.mkdir(exist_ok=True)
     path.write_text(yaml.safe_dump(document(**parts)))
-    return load(str(path))
+    return parse(path.read_bytes(), str(path))
 
 
 def problems(tmp_path: Path, **parts: Any) -> list[str]:
@@ -92,11 +101,34 @@ def test_other_ways_to_be_somebody(tmp_path: Path) -> None:
     basic = read(tmp_path, user={"username": "u", "password": "p"})
     assert (basic.username, basic.password) == ("u", "p")
     both = read(tmp_path, user={"token": "t", "tokenFile": "/run/token"})
-    assert (both.token, both.token_file) == ("t", "/run/token")
+    assert (both.token, both.token_file) == ("", "/run/token"), "the file wins"
     who = {"token": "t", "as": "admin", "as-uid": "1", "as-groups": ["g"], "as-user-extra": {"k": ["v", "w"]}}
     assert read(tmp_path, user=who).impersonate == Impersonation(
         user="admin", uid="1", groups=("g",), extra=(("k", ("v", "w")),)
     )
+
+
+def test_the_package_loads_it_in_a_process_and_no_key_stays_in_a_file(tmp_path: Path) -> None:
+    key = KEY.replace(b"AAAA", b"only-in-this-test")
+    path = tmp_path / "kubeconfig"
+    user = {"client-certificate-data": b64(CERT), "client-key-data": b64(key)}
+    path.write_text(yaml.safe_dump(document(cluster={"certificate-authority-data": b64(CERT)}, user=user)))
+    access = load(str(path))
+    assert (access.ca, access.cert_data, access.key_data) == (CERT, CERT, key)
+    assert not [file for file in Path("/dev/shm").rglob("*") if file.is_file() and key in file.read_bytes()]
+
+
+def test_a_loader_that_does_not_answer_is_killed_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(document()))
+    with pytest.raises(KubeconfigError, match=r"loader of the kubernetes package: gave no answer within 0\.01 s"):
+        load(str(path), seconds=0.01)
+
+
+async def test_an_actor_loads_it_without_being_held_up(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(document(user={"token": "t"})))
+    assert await load_later(str(path)) == load(str(path))
 
 
 def test_an_exec_plugin_with_everything(tmp_path: Path) -> None:
@@ -198,7 +230,7 @@ def test_what_is_no_file_to_read_is_an_error_and_no_hang(tmp_path: Path, kind: s
         with path.open("wb") as file:
             file.truncate(5 << 20)
     with pytest.raises(KubeconfigError):
-        load(str(path))
+        check_file(str(path))
 
 
 def test_what_is_rendered_reads_back(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""Has `kubeconfig_process` do one request in a process of its own: killed with all that it started at its deadline.
+
+There are two ways in: one that blocks, for the start and for processes that may wait, and a coroutine for actors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from supervision.errors import UNREADABLE
+
+SCRIPT: Final = str(Path(__file__).with_name("kubeconfig_process.py"))
+MOST_BYTES: Final = 16 << 20
+"""Of an answer; one with three PEM files has some kilobytes."""
+MOST_COMPLAINT: Final = 400
+"""Characters of stderr that go into an error."""
+_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory in it that is ours alone
+
+
+class LoaderError(Exception):
+    """The request failed. `kind` is the error's class in that process; `Timeout` and `Died` are made here."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        self.kind, self.text = kind, text
+        super().__init__(text)
+
+
+@contextmanager
+def scratch() -> Iterator[str]:
+    """An empty directory in memory, 0700, for what the package writes of a kubeconfig's data; gone at the end."""
+    directory = tempfile.mkdtemp(prefix="kubeconfig-", dir=_IN_MEMORY if os.path.isdir(_IN_MEMORY) else None)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class Begun:
+    """A process that makes itself ready while the caller does something else."""
+
+    def __init__(self) -> None:
+        """Raises OSError."""
+        self._process = subprocess.Popen(
+            _command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+
+    def answer(self, request: Mapping[str, Any], seconds: float) -> Any:
+        """Blocks until there is an answer, or for so long. Raises LoaderError, OSError."""
+        process = self._process
+        try:
+            output, complaint = process.communicate(json.dumps(request).encode(), seconds)
+        except subprocess.TimeoutExpired:
+            raise LoaderError("Timeout", f"gave no answer within {seconds:g} s") from None
+        finally:
+            self.end()
+        return _found(output, complaint, process.returncode)
+
+    def end(self) -> None:
+        """Whatever it is at."""
+        _end(self._process.pid, self._process.returncode)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
+    """As `Begun.answer`, for an actor. Raises LoaderError, OSError."""
+    process = await asyncio.create_subprocess_exec(
+        *_command(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    try:
+        output, complaint = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), seconds)
+    except TimeoutError:
+        raise LoaderError("Timeout", f"gave no answer within {seconds:g} s") from None
+    finally:
+        _end(process.pid, process.returncode)
+        await process.wait()
+    return _found(output, complaint, process.returncode)
+
+
+def _command() -> list[str]:
+    # isolated: neither the agent's directory nor the environment decides what is imported
+    return [sys.executable, "-I", SCRIPT]
+
+
+def _end(pid: int, code: int | None) -> None:
+    if code is None:
+        try:
+            os.killpg(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended meanwhile
+
+
+def _found(output: bytes, complaint: bytes, code: int | None) -> Any:
+    if code != 0 or not output or len(output) > MOST_BYTES:
+        said = complaint.decode(errors="replace").strip()[-MOST_COMPLAINT:].rpartition("\n")[2]
+        raise LoaderError("Died", f"the loader ended with {code}{f': {said}' if said else ''}")
+    try:
+        found = json.loads(output)
+    except (*UNREADABLE, ValueError):
+        raise LoaderError("Died", "the loader printed no answer") from None
+    if "found" not in found:
+        raise LoaderError(str(found.get("kind")), str(found.get("text")))
+    return found["found"]

@@ -1,0 +1,295 @@
+"""What is wrong with a kubeconfig, each problem with its field, all at once (Kubernetes reference, "kubeconfig (v1)").
+
+The `kubernetes` package, which loads it, stops at the first error and names no field; what a node cannot use
+(auth-provider, an interactive plugin) is refused here, not left out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import copy
+import hashlib
+import os
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from supervision.documents.model import DocumentError, DocumentProblem, Limits
+from supervision.documents.reading import read as read_document
+
+from .access import Exec, Impersonation
+from .fields import Fields
+
+MAX_BYTES: Final = 4 << 20
+_LIMITS: Final = Limits(size=MAX_BYTES, depth=64, lines=False)
+EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
+PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
+BEGIN_CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
+BEGIN_KEY: Final = b"PRIVATE KEY-----"
+
+
+class KubeconfigError(ValueError):
+    """The file cannot be used. `problems` has every reason, each with its field."""
+
+    def __init__(self, path: str, problems: list[str], *, may_pass: bool = False) -> None:
+        """`may_pass`: it is not the file's fault; another try may succeed."""
+        self.path, self.problems, self.may_pass = path, problems, may_pass
+        super().__init__("; ".join(f"{path}: {problem}" for problem in problems))
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """A kubeconfig without a problem, and what a node takes from it that the package's loader has no word for."""
+
+    path: str
+    document: dict[str, Any]
+    """For the loader: the server has its scheme, a user name its password."""
+    digest: str
+    """Of the file, and of those whose content it comes to: as long as it is the same, so is what is loaded."""
+    token_file: str = ""
+    exec: Exec | None = None
+    impersonate: Impersonation | None = None
+
+
+def check_file(path: str) -> Checked:
+    """Raises KubeconfigError with all that is wrong with the file. Takes milliseconds."""
+    path = os.path.abspath(path)
+    return check(_read(path, path), path)
+
+
+def check(data: bytes, path: str) -> Checked:
+    """As check_file, of these bytes; files that they name are relative to `path`, and read. Raises KubeconfigError."""
+    problems: list[str] = []
+    plain = _document(data, path)
+    document = Fields(plain, "", problems)
+    for name, wanted in (("apiVersion", "v1"), ("kind", "Config")):
+        if document.has(name) and document.text(name) != wanted:
+            document.problem(name, f"must be {wanted}, is {document.text(name)[:60]!r}")
+    checked = _Checker(document, path).checked(hashlib.sha256(data))
+    if problems:
+        raise KubeconfigError(path, problems)
+    return checked
+
+
+def _document(data: bytes, path: str) -> Any:
+    try:
+        return read_document(data, _LIMITS)[0] or {}
+    except DocumentError as error:
+        # the document has secrets, and a parser's text may quote it
+        raise KubeconfigError(path, [_without_text(problem) for problem in error.problems]) from None
+
+
+def _without_text(problem: DocumentProblem) -> str:
+    where = f" (line {problem.line})" if problem.line else ""
+    return f"{problem.rule.partition(':')[0]}{where}"
+
+
+def _read(name: str, path: str) -> bytes:
+    """A file, bounded. Raises KubeconfigError of `path`."""
+    try:
+        return read_bounded(name)
+    except OSError as error:
+        raise KubeconfigError(path, [error.strerror or str(error)]) from None
+
+
+def read_bounded(path: str) -> bytes:
+    """Raises OSError, also when it is no regular file or more than MAX_BYTES."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not os.path.isfile(f"/proc/self/fd/{file.fileno()}"):
+            raise OSError(0, "not a regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(0, f"more than {MAX_BYTES >> 20} MiB")
+    return data
+
+
+class _Checker:
+    """Checks the entries that the current context names."""
+
+    def __init__(self, document: Fields, path: str) -> None:
+        self._document, self._path = document, path
+        self._files: dict[str, bytes] = {}
+        """Content of the PEM files, by the name of the field."""
+
+    def checked(self, digest: hashlib._Hash) -> Checked:
+        """`digest`: of the file's own bytes."""
+        document = self._document
+        current = document.text("current-context")
+        if not current:
+            document.problem("current-context", "required")
+        context = self._named("contexts", "context", current, "current-context")
+        cluster = self._named("clusters", "cluster", context.text("cluster"), f"{context.path}.cluster")
+        if current and not context.has("cluster") and context.data:
+            context.problem("cluster", "required")
+        user = self._named("users", "user", context.text("user"), f"{context.path}.user")
+        context.text("namespace")
+        server = self._check_cluster(cluster)
+        self._check_user(user)
+        plain = copy.deepcopy({**document.data, "clusters": [], "users": []})
+        plain["clusters"] = [{"name": context.text("cluster"), "cluster": {**cluster.data, "server": server}}]
+        with_password = {"password": ""} if user.has("username") else {}
+        plain["users"] = [{"name": context.text("user"), "user": {**with_password, **user.data}}]
+        for name in self._held():
+            digest.update(self._files[name])
+        return Checked(
+            path=self._path,
+            document=plain,
+            digest=digest.hexdigest(),
+            token_file=self._absolute(user.text("tokenFile")) if user.has("tokenFile") else "",
+            exec=self._exec(user.section("exec"), cluster) if user.has("exec") else None,
+            impersonate=_impersonation(user),
+        )
+
+    def _held(self) -> list[str]:
+        """The files whose content an Access has: the authorities, and the one half of a pair whose other half is
+        data."""
+        pair = [name for name in ("client-certificate", "client-key") if name in self._files]
+        return [name for name in ("certificate-authority",) if name in self._files] + (pair if len(pair) == 1 else [])
+
+    def _named(self, section: str, key: str, name: str, wanted_by: str) -> Fields:
+        """The entry of that name; names are to be unique."""
+        found = [entry for entry in self._document.sections(section) if entry.text("name") == name] if name else []
+        if name and not found:
+            self._document.problem(wanted_by, f"there is no {name[:100]!r} in {section}")
+        for extra in found[1:]:
+            extra.problem("name", f"duplicate: {name[:100]!r}")
+        return found[0].section(key) if found else Fields({}, "", [])
+
+    def _check_cluster(self, cluster: Fields) -> str:
+        """The server's URL."""
+        has_ca = self._check_pem(cluster, "certificate-authority", BEGIN_CERTIFICATE)
+        if cluster.flag("insecure-skip-tls-verify") and has_ca:
+            cluster.problem("insecure-skip-tls-verify", "cannot be given together with certificate-authority")
+        cluster.text("tls-server-name")
+        _check_proxy(cluster)
+        return _server(cluster)
+
+    def _check_user(self, user: Fields) -> None:
+        if user.has("auth-provider"):
+            user.problem("auth-provider", "not supported: the reference removed it in 1.26; use an exec plugin")
+        for name in ("token", "tokenFile", "username", "password"):
+            user.text(name)
+        ways = [name for name in ("token", "username") if user.has(name)]
+        if not user.has("token") and user.has("tokenFile"):
+            ways.append("tokenFile")
+        if len(ways) > 1:
+            user.problem(ways[1], f"cannot be given together with {ways[0]}")
+        if user.has("exec") and ways:
+            user.problem("exec", f"cannot be given together with {ways[0]}")
+        has_certificate = self._check_pem(user, "client-certificate", BEGIN_CERTIFICATE)
+        has_key = self._check_pem(user, "client-key", BEGIN_KEY)
+        if has_certificate and not has_key:
+            user.problem("client-key", "required with client-certificate")
+        if has_key and not has_certificate:
+            user.problem("client-certificate", "required with client-key")
+
+    def _exec(self, plugin: Fields, cluster: Fields) -> Exec:
+        if plugin.text("apiVersion") not in EXEC_VERSIONS:
+            plugin.problem("apiVersion", f"must be one of {', '.join(EXEC_VERSIONS)}")
+        if not plugin.text("command"):
+            plugin.problem("command", "required")
+        mode = plugin.text("interactiveMode")
+        if mode == "Always":
+            plugin.problem("interactiveMode", "Always cannot be: a node agent has no terminal")
+        elif mode not in ("Never", "IfAvailable") and (mode or plugin.text("apiVersion") == EXEC_VERSIONS[0]):
+            plugin.problem("interactiveMode", "must be one of Never, IfAvailable")
+        variables = plugin.sections("env")
+        for variable in variables:
+            if not variable.text("name"):
+                variable.problem("name", "required")
+        return Exec(
+            api_version=plugin.text("apiVersion"),
+            command=self._command(plugin.text("command")),
+            args=plugin.texts("args"),
+            env=tuple((variable.text("name"), variable.text("value")) for variable in variables),
+            provide_cluster_info=plugin.flag("provideClusterInfo"),
+            cluster_config=_extension(cluster, EXEC_EXTENSION),
+            install_hint=plugin.text("installHint"),
+        )
+
+    # -- files ----------------------------------------------------------------------------------------------------
+    def _command(self, command: str) -> str:
+        return self._absolute(command) if "/" in command else command
+
+    def _absolute(self, name: str) -> str:
+        return os.path.normpath(os.path.join(os.path.dirname(self._path), name))
+
+    def _check_pem(self, fields: Fields, name: str, mark: bytes) -> bool:
+        """Whether `name-data` or the file `name` is given; data wins. What is given is to hold PEM."""
+        if fields.has(f"{name}-data"):
+            where, name = f"{name}-data", ""
+            try:
+                data = base64.b64decode("".join(fields.text(where).split()), validate=True)
+            except (binascii.Error, ValueError):
+                fields.problem(where, "not base64")
+                return True
+        elif fields.has(name):
+            where, name = name, self._absolute(fields.text(name))
+            try:
+                data = read_bounded(name)
+            except OSError as error:
+                fields.problem(where, f"{name}: {error.strerror or error}")
+                return True
+            self._files[where] = data
+        else:
+            return False
+        if mark not in data:
+            text = "no PEM: it has no " + mark.decode().strip("-").removeprefix("BEGIN ")
+            fields.problem(where, f"{name}: {text}" if name else text)
+        return True
+
+
+def _server(cluster: Fields) -> str:
+    server = cluster.text("server")
+    if not server:
+        if cluster.path:
+            cluster.problem("server", "required")
+        return ""
+    if "://" not in server:
+        # a node never means plain text by leaving the scheme out
+        server = f"https://{server}"
+    if not _url_is_good(server, ("http", "https")):
+        cluster.problem("server", f"{server[:100]!r} is not a URL like https://host:6443")
+    return server.rstrip("/")
+
+
+def _check_proxy(cluster: Fields) -> None:
+    proxy = cluster.text("proxy-url")
+    if proxy and not _url_is_good(proxy, PROXY_SCHEMES):
+        cluster.problem("proxy-url", f"must be a URL with one of {', '.join(PROXY_SCHEMES)}, as http://host:3128")
+
+
+def _url_is_good(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme in schemes
+        and bool(parts.hostname)
+        and port != 0
+        and text.isascii()
+        and not any(character.isspace() for character in text)
+    )
+
+
+def _impersonation(user: Fields) -> Impersonation | None:
+    extra = user.section("as-user-extra")
+    found = Impersonation(
+        user=user.text("as"),
+        uid=user.text("as-uid"),
+        groups=user.texts("as-groups"),
+        extra=tuple((name, extra.texts(name)) for name in extra.data if isinstance(name, str)),
+    )
+    if not found.user and (found.uid or found.groups or found.extra):
+        user.problem("as", "required with as-uid, as-groups and as-user-extra")
+    return found if found.user else None
+
+
+def _extension(cluster: Fields, name: str) -> Any:
+    for entry in cluster.sections("extensions"):
+        if entry.text("name") == name:
+            return entry.data.get("extension")
+    return None

@@ -1,0 +1,106 @@
+"""The process that loads a kubeconfig with the `kubernetes` package's own loader, or runs a credential plugin with it.
+
+It is run as a script, reads one request in JSON on stdin, prints one answer in JSON and ends: so the package's import
+(0.4 s, 48 MiB) is paid where it is needed, a plugin that hangs is killed with its group, and a flood of output costs
+nobody else. Data fields of the kubeconfig become files in a directory in memory that the caller makes and removes; the
+answer carries their content. `kubeconfig.py` and `exec_plugin.py` are the callers."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+MOST_BYTES: Final = 1 << 30
+"""Address space of this process: what a plugin prints is read whole by the package."""
+
+
+def load(document: dict[str, Any], path: str, scratch: str) -> dict[str, Any]:
+    """What the current context comes to: `ca`, `cert` and `key` in base64, and the paths of those that are files.
+
+    `path`: the kubeconfig's own, to which the paths in it are relative; `scratch`: an empty directory for what the
+    loader writes. A plugin is not run, and a token in a file is not read: both are asked for again and again later.
+    Raises ConfigException, OSError.
+    """
+    from kubernetes.client import Configuration
+    from kubernetes.config.kube_config import KubeConfigLoader
+
+    loader = KubeConfigLoader(_without_later(document), config_base_path=os.path.dirname(path), temp_file_path=scratch)
+    found = Configuration()
+    loader.load_and_set(found)
+    kind, _, secret = str(found.api_key.get("BearerToken", "")).partition(" ")
+    user, _, password = base64.b64decode(secret).decode().partition(":") if kind == "Basic" else ("", "", "")
+    answer = {
+        "server": found.host,
+        "server_name": found.tls_server_name or "",
+        "insecure": not found.verify_ssl,
+        "proxy": getattr(loader, "proxy", ""),
+        "token": secret if kind == "Bearer" else "",
+        "username": user,
+        "password": password,
+        "namespace": loader.current_context["context"].get("namespace") or "default",
+    }
+    for name, file in (("ca", found.ssl_ca_cert or ""), ("cert", found.cert_file or ""), ("key", found.key_file or "")):
+        is_data = os.path.dirname(file) == scratch
+        answer[f"{name}_file"] = "" if is_data else file
+        answer[name] = _base64(file) if is_data or (file and name == "ca") else ""
+    return answer
+
+
+def _without_later(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without the plugins, and without tokens beside a tokenFile, which wins (client-go)."""
+    document = copy.deepcopy(document)
+    for entry in document.get("users") or []:
+        user = entry.get("user") or {}
+        user.pop("exec", None)
+        if user.pop("tokenFile", None):
+            user.pop("token", None)
+    return document
+
+
+def _base64(path: str) -> str:
+    with open(path, "rb") as file:
+        return base64.b64encode(file.read()).decode()
+
+
+def run_plugin(plugin: dict[str, Any], cluster: dict[str, Any] | None, directory: str) -> dict[str, Any]:
+    """The status of the ExecCredential that a plugin printed. `plugin` is `exec` of a kubeconfig, `cluster` what it is
+    to be told of the cluster. Raises ConfigException, OSError."""
+    from kubernetes.config.exec_provider import ExecProvider
+    from kubernetes.config.kube_config import ConfigNode
+
+    told = ConfigNode("cluster", cluster) if cluster is not None else None
+    status: Any = ExecProvider(ConfigNode("exec", plugin), directory, told).run()
+    if not isinstance(status, dict):
+        raise TypeError("status is no mapping")
+    return status
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """To one request: {"found": ...} or {"kind": name of the error, "text": what it says}."""
+    functions: dict[str, Callable[..., dict[str, Any]]] = {"load": load, "run_plugin": run_plugin}
+    try:
+        return {"found": functions[request.pop("do")](**request)}
+    except Exception as error:  # noqa: BLE001 - it is the answer; the package raises what it likes
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return {"kind": type(error).__name__, "text": text}
+
+
+def main() -> int:
+    """One request, one answer."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    import kubernetes.config.kube_config  # noqa: F401 - while the caller may still be at something else
+
+    request = json.loads(sys.stdin.buffer.read())
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    print(json.dumps(answer(request)), flush=True)  # noqa: T201 - the answer
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
