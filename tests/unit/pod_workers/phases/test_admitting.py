@@ -1,0 +1,42 @@
+"""What is done with a pod that is new to its pod worker."""
+
+from __future__ import annotations
+
+from actors.pod_workers.messages import KillPod
+from actors.pod_workers.pod.orders import KillOrdered, PodRemoved
+from actors.pod_workers.pod.results import Looked
+from actors.pod_workers.pod.table import Phase
+from actors.shared.cri.model import ContainerState
+from tests.support.pod_states import decide, effects, pod, ran, runtime, wanted
+
+
+def test_the_runtime_is_asked_before_anything_is_decided():
+    assert effects(decide(wanted())) == ["Look"]
+
+
+def test_a_pod_that_the_runtime_does_not_have_is_judged_once_a_round():
+    state = Looked(runtime(boxes=())).apply(wanted())
+    step = decide(state)
+    assert effects(step) == ["Admit"]
+    assert effects(decide(step.state)) == []
+
+
+def test_a_pod_that_no_source_has_any_more_ends():
+    assert decide(PodRemoved().apply(wanted())).state.phase is Phase.TERMINATING
+
+
+def test_a_pod_that_is_evicted_ends_with_the_reason_of_the_order():
+    step = decide(KillOrdered(KillPod("u", "Evicted", "no memory", 1)).apply(wanted()))
+    assert (step.state.phase, step.state.reason) == (Phase.TERMINATING, ("Evicted", "no memory"))
+
+
+def test_a_pod_that_ran_to_its_end_before_ends():
+    over = Looked(runtime(ran(state=ContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
+    assert decide(over).state.phase is Phase.TERMINATING
+
+
+def test_where_the_node_ends_pods_before_a_shutdown_it_is_asked_first_whether_it_did():
+    over = Looked(runtime(ran(state=ContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
+    step = decide(over, shutdown_windows=True)
+    assert (effects(step), step.state.phase) == (["AskForShutdown"], Phase.ADMITTING)
+    assert decide(step.state, shutdown_windows=True).state.phase is Phase.TERMINATING

@@ -1,0 +1,128 @@
+"""What is done with a pod that runs."""
+
+from __future__ import annotations
+
+from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
+from actors.pod_workers.pod.orders import ProbeDecided
+from actors.pod_workers.pod.results import Looked, RuntimeTouched
+from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
+from actors.pod_workers.pod.state import SANDBOX
+from actors.pod_workers.pod.table import Phase
+from actors.shared.cri.model import ContainerState
+from actors.shared.kube.container import Container
+from tests.support.pod_states import NOW, box, decide, effects, pod, ran, rested, running, runtime
+
+EXITED = ContainerState.EXITED
+
+
+def failed(name: str = "a", retry: float = 0.0) -> ContainerFailed:
+    return ContainerFailed(name, "CreateContainerError", "no disk", retry, "", NOW)
+
+
+def test_a_pod_that_is_as_it_is_wanted_needs_nothing():
+    step = decide(running(pod(), ran()))
+    assert (effects(step), step.state.phase, step.state.due) == ([], Phase.RUNNING, None)
+
+
+def test_a_pod_without_a_sandbox_gets_one_with_its_containers():
+    step = decide(running(pod("a", "b"), boxes=()))
+    assert effects(step) == ["StartContainers"]
+    assert step.effects[0].create_sandbox
+    assert [start.container.name for start in step.effects[0].start] == ["a", "b"]
+
+
+def test_after_a_change_in_the_runtime_it_is_looked_at_before_anything_is_decided():
+    step = decide(RuntimeTouched().apply(decide(running(pod(), boxes=())).state))
+    assert effects(step) == ["LookAgain", "Publish"]
+    assert effects(decide(Looked(runtime(ran(), at=2.0)).apply(step.state))) == []
+
+
+def test_what_failed_is_not_tried_again_before_its_backoff_is_over():
+    state = rested(failed().apply(decide(running(pod())).state))
+    state = Looked(runtime(at=2.0)).apply(state)
+    waits = decide(state)
+    assert (effects(waits), waits.state.due) == ([], NOW + 1.0)
+    assert effects(decide(rested(state), now=NOW + 1.0)) == ["StartContainers"]
+
+
+def test_a_sandbox_that_failed_has_a_backoff_of_its_own():
+    state = SandboxFailed("no network", NOW).apply(decide(running(pod(), boxes=())).state)
+    assert state.attempts[SANDBOX].not_before == NOW + 1.0
+    state = Looked(runtime(boxes=(), at=2.0)).apply(rested(state))
+    assert effects(decide(state)) == []
+
+
+def test_a_backoff_of_before_the_clock_was_set_back_does_not_count():
+    state = Looked(runtime(at=2.0)).apply(rested(failed(retry=5.0).apply(decide(running(pod())).state)))
+    assert effects(decide(state, now=NOW - MOST_BACKOFF_SECONDS)) == ["StartContainers"]
+
+
+def test_a_container_in_a_crash_loop_is_announced_once_and_waits():
+    state = running(pod(), ran(state=EXITED, count=3, exit_code=1))
+    step = decide(state)
+    assert effects(step) == ["Announce"]
+    assert step.state.waiting["a"].reason == CRASH_LOOP
+    assert step.state.due == NOW - 5 + 40
+    assert effects(decide(rested(step.state))) == []
+
+
+def test_a_container_that_runs_waits_for_nothing():
+    state = failed().apply(running(pod()))
+    assert Looked(runtime(ran(), at=2.0)).apply(state).waiting == {}
+
+
+def test_an_unhealthy_container_is_stopped_and_marked_for_a_restart():
+    step = decide(ProbeDecided("a-0", "liveness", False).apply(running(pod(), ran())))
+    assert effects(step) == ["StopContainers"]
+    assert step.state.restarting == {"a-0"}
+
+
+def test_a_probe_that_passes_again_withdraws_the_restart_of_a_container_that_still_runs():
+    stopping = decide(ProbeDecided("a-0", "liveness", False).apply(running(pod(), ran()))).state
+    healthy = ProbeDecided("a-0", "liveness", True).apply(rested(stopping))
+    assert decide(healthy).state.restarting == frozenset()
+
+
+def test_a_sandbox_waits_for_the_network_and_users_are_told_once():
+    facts = {"network_ready": False, "network_message": "no CNI"}
+    step = decide(running(pod(), boxes=()), **facts)
+    assert (effects(step), step.state.due) == (["Announce"], NOW + NETWORK_SECONDS)
+    assert step.state.waiting["a"].message == "network is not ready: no CNI"
+    assert effects(decide(rested(step.state), **facts)) == []
+
+
+def test_a_pod_on_the_network_of_the_host_does_not_wait_for_it():
+    assert effects(decide(running(pod(hostNetwork=True), boxes=()), network_ready=False)) == ["StartContainers"]
+
+
+def test_a_hook_that_broke_off_is_run_once_its_container_runs():
+    state = PostStartBegun("a-0").apply(running(pod(), ran()))
+    assert effects(decide(state)) == ["RunPostStart"]
+
+
+def test_dead_containers_are_collected_at_the_end_of_a_round():
+    step = decide(running(pod(), ran(count=2), ran(state=EXITED, count=1), ran(state=EXITED)))
+    assert effects(step) == ["CollectGarbage"]
+    assert [one.id for one in step.effects[0].containers] == ["a-0"]
+    assert effects(decide(step.state)) == []
+
+
+def test_a_pod_whose_containers_have_all_ended_for_good_ends():
+    step = decide(running(pod(restartPolicy="Never"), ran(state=EXITED)))
+    assert step.state.phase is Phase.TERMINATING
+
+
+def test_a_sandbox_that_changed_is_replaced_with_all_its_containers():
+    step = decide(running(pod(), ran(), boxes=(box(ready=False),)))
+    assert effects(step) == ["Announce", "StopPod", "StartContainers"]
+
+
+def test_what_was_started_carries_its_consecutive_restarts_no_longer():
+    state = running(pod()).with_attempts(["a"], consecutive_restarts=4)
+    assert ContainerStarted("a", "x", "s0").apply(state).attempts == {}
+
+
+def test_an_ephemeral_container_starts_beside_the_others():
+    wanted = pod(ephemeralContainers=[Container(name="e")])
+    step = decide(running(wanted, ran()))
+    assert [start.container.name for start in step.effects[0].start] == ["e"]
