@@ -26,12 +26,23 @@ from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, DeadEnvelope, WakeupMessage
 
 from .addresses import ActorName
-from .errors import AskError, DisposableError, DisposableTimeout
+from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .message import Message
 from .metrics import Metrics
 from .protocol import Done, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
 
-__all__ = ["Actor", "Address", "AskError", "DisposableError", "DisposableTimeout", "Handler", "Port", "Timer", "on"]
+__all__ = [
+    "Actor",
+    "Address",
+    "AskError",
+    "AskTimeout",
+    "DisposableError",
+    "DisposableTimeout",
+    "Handler",
+    "Port",
+    "Timer",
+    "on",
+]
 
 R = TypeVar("R", bound=Message)
 M = TypeVar("M", bound=Message)
@@ -167,7 +178,8 @@ class Actor(ThespianActor):
     async def ask(self, name: ActorName, message: Message, reply: type[R], *, timeout: float = 10.0) -> R:
         """Send a question and wait for its answer.
 
-        Raises AskError when none of the type `reply` came within `timeout` seconds.
+        Raises AskTimeout when no answer came within `timeout` seconds, AskError when it was of another type or the
+        receiver died.
         """
         answer = await self.port.ask(name, message, timeout)
         if not isinstance(answer, reply):

@@ -13,6 +13,10 @@ class AskError(Exception):
     """A question got no answer: the receiver did not reply in time, died, or is not there."""
 
 
+class AskTimeout(AskError):
+    """The receiver did not reply in time; it may still be at work."""
+
+
 class DisposableError(Exception):
     """The function run in a disposable process raised, or the process could not be had (`kind` is AskError then).
 

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import msgspec
 from thespian.actors import ActorAddress, WakeupMessage
 
-from .actor import Actor, Address, AskError, DisposableError, Timer
+from .actor import Actor, Address, AskError, AskTimeout, DisposableError, Timer
 from .message import Message, registered, type_name
 from .timers import Timers
 
@@ -366,7 +366,7 @@ def _resolve_function(name: str) -> Callable[..., Any]:
 
 def _expire(future: asyncio.Future[Message], name: str, message: Message, timeout: float) -> None:
     if not future.done():
-        future.set_exception(AskError(f"{name} did not answer {type(message).__name__} within {timeout:g} s"))
+        future.set_exception(AskTimeout(f"{name} did not answer {type(message).__name__} within {timeout:g} s"))
 
 
 async def _await(awaitable: Any) -> Any:

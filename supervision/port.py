@@ -12,7 +12,7 @@ import msgspec
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
 
-from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
+from .actor import Actor, Address, AskError, AskTimeout, DisposableError, DisposableTimeout, Timer
 from .addresses import ActorName
 from .inbox import Asker, Inbox
 from .link import Link
@@ -89,7 +89,7 @@ class ActorPort:
         self.dropped += reason == "overflow"
         self.count("actor_dead_letters_total", to=name, reason=reason)
         if entry.ask:
-            self._fail(entry.ask, reason)
+            self._fail(entry.ask, AskError(reason))
         elif self._dynamic and name != DEAD_LETTERS:
             self.actor_send(Address(DEAD_LETTERS), DeadEnvelope(Address(name), unwrap(entry.message)), 1.0)
         elif isinstance(self.actor, Actor):
@@ -111,11 +111,11 @@ class ActorPort:
             self.uplink.send(message, ask)
         else:
             self._link(name).send(Entry(message, encode(self.name, message, ask), self.loop.time() + timeout, ask))
-        expire = self.loop.call_later(timeout, self._fail, ask, f"no answer within {timeout:g} s")
+        expire = self.loop.call_later(timeout, self._fail, ask, AskTimeout(f"no answer within {timeout:g} s"))
         try:
             return await future
         except AskError as error:
-            raise AskError(f"{name} was asked {type(message).__name__}: {error}") from None
+            raise type(error)(f"{name} was asked {type(message).__name__}: {error}") from None
         finally:
             expire.cancel()
             self._asks.pop(ask, None)
@@ -133,12 +133,12 @@ class ActorPort:
     def broke(self, name: str, kept: set[int]) -> None:
         for ask, (asked, _) in list(self._asks.items()):
             if asked == name and ask not in kept:
-                self._fail(ask, "it died before it answered")
+                self._fail(ask, AskError("it died before it answered"))
 
-    def _fail(self, ask: int, reason: str) -> None:
+    def _fail(self, ask: int, error: AskError) -> None:
         _, future = self._asks.get(ask, ("", None))
         if future is not None and not future.done():
-            future.set_exception(AskError(reason))
+            future.set_exception(error)
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         order = RunDisposable(function, msgspec.msgpack.encode(arguments), deadline)

@@ -1,4 +1,4 @@
-"""What the image manager is asked, and what it answers."""
+"""Messages to the image manager, and its answers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ IMAGE_MANAGER: Final = ActorName("image_manager")
 
 
 class EnsureImage(Message, frozen=True):
-    """From a worker before a container is made. Answered with ImageReady or ImageFailed.
-
-    A pull may take minutes: `ImageFailed(reason="", pulling=True)` means that it goes on; ask again to join it."""
+    """From a worker before a container is created. Answered with ImageReady or ImageFailed, when the pull has ended:
+    that may take many minutes. Asked again meanwhile, the same pull is joined."""
 
     uid: str
     namespace: str
@@ -32,9 +31,9 @@ class EnsureImage(Message, frozen=True):
     service_account: str = ""
     """Of the pod, for credential plug-ins; '' for a static pod."""
     traceparent: str = ""
-    """The span that this belongs to; '' for none."""
+    """The span that the pull belongs to; '' for none."""
     annotations: dict[str, str] = {}
-    """Of the pod: some runtimes go by them when they pull."""
+    """Of the pod: some runtimes read them when they pull."""
 
 
 class ImageReady(Message, frozen=True):
@@ -55,7 +54,6 @@ class ImageFailed(Message, frozen=True):
     image: str
     reason: str
     message: str
-    pulling: bool = False
     retry_seconds: float = 0.0
 
 

@@ -1,8 +1,10 @@
-"""What users are told of pulls, in the words that they know."""
+"""The events of pulls, in the reference's words: Pulling when a pull starts, Pulled when the image is there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
+
+import msgspec
 
 from actors.api_clients.messages import RecordEvent
 from actors.shared.config.fields.duration import Duration
@@ -12,65 +14,93 @@ from .messages import EnsureImage
 _MILLION = 1_000_000
 
 
-class Announcer:
-    """A container asks again and again while its image is pulled: users are told once of its begin and of its end."""
+class Started(msgspec.Struct, frozen=True):
+    """A container that waits for a pull. Another question for it has another `number`, and the time of the first."""
+
+    since: float
+    number: int
+
+
+class PullEvents:
+    """A container gets one event of a pull's start and one of its end, however often its worker asks."""
 
     def __init__(self, tell: Callable[[RecordEvent], None], clock: Callable[[], float]) -> None:
+        """`clock`: seconds, monotonic."""
         self._tell, self._clock = tell, clock
-        self._since: dict[tuple[str, str], float] = {}
-        self.took: dict[str, float] = {}
-        """Seconds of the last pull by image, without the time in the queue."""
+        self._started: dict[tuple[str, str], Started] = {}
+        self._seconds: dict[str, float] = {}
+        """Of the last pull, by image, without the time in the queue."""
 
-    def begun(self, asked: EnsureImage) -> None:
-        if (asked.uid, asked.field) not in self._since:
-            self._since[asked.uid, asked.field] = self._clock()
-            self._tell(pulling(asked))
+    def started(self, question: EnsureImage) -> Started:
+        """A container waits for a pull. Its last question tells of the end."""
+        key = (question.uid, question.field)
+        before = self._started.get(key)
+        if before is None:
+            self._tell(pulling(question))
+        started = Started(before.since, before.number + 1) if before is not None else Started(self._clock(), 1)
+        self._started[key] = started
+        return started
 
-    def there(self, asked: EnsureImage, size: int, image: str) -> None:
-        """It is on the node, pulled for this container or not. `image`: as it is in `took`."""
-        since = self._since.pop((asked.uid, asked.field), None)
-        if since is None:
-            self._tell(present(asked))
+    def pulled(self, image: str, seconds: float) -> None:
+        """A pull of this image has ended well, and took so long."""
+        self._seconds[image] = seconds
+
+    def ended(self, question: EnsureImage, started: Started, size: int | None, image: str) -> None:
+        """The pull that the container waited for has ended. `size`: bytes of the image, None for a failure."""
+        key = (question.uid, question.field)
+        if self._started.get(key) != started:
+            return  # the worker has asked again
+        del self._started[key]
+        if size is not None:
+            self._tell(pulled(question, *self._times(started.since, image), size))
+
+    def present(self, question: EnsureImage, size: int, image: str) -> None:
+        """The image is on the node. A pull that the container waited for, and was not told of, ends with this."""
+        started = self._started.pop((question.uid, question.field), None)
+        if started is None:
+            self._tell(present(question))
         else:
-            waited = self._clock() - since
-            self._tell(pulled(asked, min(waited, self.took.get(image, waited)), waited, size))
+            self._tell(pulled(question, *self._times(started.since, image), size))
 
-    def failed(self, asked: EnsureImage) -> None:
-        self._since.pop((asked.uid, asked.field), None)
+    def _times(self, since: float, image: str) -> tuple[float, float]:
+        waited = self._clock() - since
+        return min(waited, self._seconds.get(image, waited)), waited
 
-    def retain(self, keep: Callable[[str], bool], images: Container[str]) -> None:
-        """Forget pods that are gone, and images that nobody waits for."""
-        self._since = {key: since for key, since in self._since.items() if keep(key[0])}
-        self.took = {image: seconds for image, seconds in self.took.items() if image in images}
-
-
-def present(asked: EnsureImage) -> RecordEvent:
-    text = f'Container image "{asked.image}" already present on machine and can be accessed by the pod'
-    return _event(asked, "Pulled", text)
+    def retain(self, keep: Callable[[str], bool]) -> None:
+        """Forget the pods that are gone. `keep`: whether the node has the pod of this UID."""
+        self._started = {key: started for key, started in self._started.items() if keep(key[0])}
+        if not self._started:
+            self._seconds.clear()
 
 
-def pulling(asked: EnsureImage) -> RecordEvent:
-    return _event(asked, "Pulling", f'Pulling image "{asked.image}"')
+def present(question: EnsureImage) -> RecordEvent:
+    text = f'Container image "{question.image}" already present on machine and can be accessed by the pod'
+    return _event(question, "Pulled", text)
 
 
-def pulled(asked: EnsureImage, seconds: float, waited: float, size: int) -> RecordEvent:
-    """`seconds`: of the pull alone; `waited`: with the time in the queue before it. `size` in bytes."""
+def pulling(question: EnsureImage) -> RecordEvent:
+    return _event(question, "Pulling", f'Pulling image "{question.image}"')
+
+
+def pulled(question: EnsureImage, seconds: float, waited: float, size: int) -> RecordEvent:
+    """`seconds`: of the pull alone; `waited`: with the time in the queue; `size` in bytes."""
     times = f"{_milliseconds(seconds)} ({_milliseconds(waited)} including waiting)"
-    return _event(asked, "Pulled", f'Successfully pulled image "{asked.image}" in {times}. Image size: {size} bytes.')
+    text = f'Successfully pulled image "{question.image}" in {times}. Image size: {size} bytes.'
+    return _event(question, "Pulled", text)
 
 
 def _milliseconds(seconds: float) -> str:
     return str(Duration.of_nanoseconds(int(seconds * 1000) * _MILLION))
 
 
-def _event(asked: EnsureImage, reason: str, text: str) -> RecordEvent:
+def _event(question: EnsureImage, reason: str, text: str) -> RecordEvent:
     return RecordEvent(
         kind="Pod",
-        namespace=asked.namespace,
-        name=asked.pod_name,
-        uid=asked.uid,
+        namespace=question.namespace,
+        name=question.pod_name,
+        uid=question.uid,
         type="Normal",
         reason=reason,
         message=text,
-        field=asked.field,
+        field=question.field,
     )

@@ -15,16 +15,17 @@ from actors.shared.kube.contents import pull_secret
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from actors.shared.tracing.tracer import traceparent_of_current
-from supervision.actor import Actor, AskError
+from supervision.actor import Actor, AskError, AskTimeout
 from supervision.message import Message
 
-IMAGE_SECONDS = 20.0
+IMAGE_SECONDS = 60.0
+"""A pull may take longer: then the question is repeated, and joins the pull. Only a lost answer makes that matter."""
 IMAGE_TRIES = 3
-"""An image manager that is replaced meanwhile is no news for users: its next incarnation is asked."""
+"""How often an image manager may be restarted meanwhile, before users hear of it."""
 
 
 async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = "", *, joined: bool) -> ImageReady:
-    """Have it there, however long that takes. Raises StartFailed."""
+    """Have the image on the node, however long that takes. Raises StartFailed."""
     meta = pod.metadata
     question = EnsureImage(
         meta.uid,
@@ -40,21 +41,26 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
         traceparent=traceparent_of_current(),
         annotations=meta.annotations,
     )
+    answer = await _ask(actor, question)
+    if isinstance(answer, ImageReady):
+        return answer
+    if isinstance(answer, ImageFailed):
+        raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
+    raise StartFailed("ImageInspectError", f"image_manager answered {type(answer).__name__}", 1.0)
+
+
+async def _ask(actor: Actor, question: EnsureImage) -> Message:
+    """The answer. Raises StartFailed when the image manager died several times."""
     failures = 0
     while True:
         try:
-            answer = await actor.ask(IMAGE_MANAGER, question, Message, timeout=IMAGE_SECONDS)
+            return await actor.ask(IMAGE_MANAGER, question, Message, timeout=IMAGE_SECONDS)
+        except AskTimeout:
+            continue
         except AskError as error:
             failures += 1
-            if failures < IMAGE_TRIES:
-                continue
-            raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
-        if isinstance(answer, ImageReady):
-            return answer
-        if not isinstance(answer, ImageFailed):
-            raise StartFailed("ImageInspectError", f"image_manager answered {type(answer).__name__}", 1.0)
-        if not answer.pulling:
-            raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
+            if failures >= IMAGE_TRIES:
+                raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
 
 
 async def pull_secrets(actor: Actor, pod: Pod) -> list[bytes]:

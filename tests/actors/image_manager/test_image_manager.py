@@ -13,9 +13,11 @@ import pytest
 from actors.api_clients.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
+from actors.image_manager.image_collector import COLLECT_SECONDS
 from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
+from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
 from tests.support.fake_cri import FakeRuntime, Fault
@@ -175,34 +177,35 @@ def test_images_are_listed_biggest_first(fake):
     tell(story, fake)
 
 
+AGELESS = {"imageMinimumGCAge": Duration(0)}
+
+
 def test_a_full_disk_costs_unused_images_only(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(wanted())
-        harness.disposables["actors.image_manager.actor:disk_of"] = lambda path: [1000, 10]
-        harness.actor.thresholds = module.Thresholds(minimum_age=0.0)
-        await harness.actor.collect()
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [1000, 10]
+        await harness.advance(COLLECT_SECONDS)
         assert len(fake.asked("RemoveImage")) >= 1
         left = (await harness.deliver(GetImages())).images
         assert not any(IMAGE in one.names for one in left)
 
     add_image(fake, IMAGE)
-    tell(story, fake)
+    tell(story, fake, **AGELESS)
 
 
 def test_an_image_that_cannot_be_removed_does_not_keep_the_disk_full(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         add_image(fake, "docker.io/library/another:1")
         await harness.ask(wanted())
-        harness.disposables["actors.image_manager.actor:disk_of"] = lambda path: [1000, 10]
-        harness.actor.thresholds = module.Thresholds(minimum_age=0.0)
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [1000, 10]
         fake.faults.add("RemoveImage", Fault(error="UNKNOWN", times=1))
         before = len((await harness.deliver(GetImages())).images)
-        await harness.actor.collect()
+        await harness.advance(COLLECT_SECONDS)
         assert len(fake.asked("RemoveImage")) == 2
         assert len((await harness.deliver(GetImages())).images) == before - 1
 
     add_image(fake, IMAGE)
-    tell(story, fake)
+    tell(story, fake, **AGELESS)
 
 
 def test_a_disk_that_cannot_be_looked_at_is_said_and_ends_no_actor(fake, caplog):
@@ -210,9 +213,9 @@ def test_a_disk_that_cannot_be_looked_at_is_said_and_ends_no_actor(fake, caplog)
         raise FileNotFoundError(path)
 
     async def story(harness: Harness, fake: FakeRuntime) -> None:
-        harness.disposables["actors.image_manager.actor:disk_of"] = gone
-        await harness.actor.collect()
-        await harness.actor.collect()
+        harness.disposables["actors.image_manager.image_collector:disk_of"] = gone
+        await harness.advance(COLLECT_SECONDS)
+        await harness.advance(COLLECT_SECONDS)
         assert (await harness.deliver(GetImages())).images
 
     add_image(fake, IMAGE)

@@ -33,7 +33,7 @@ async def manager(fake: FakeRuntime, path: Path, tracing: Tracing | None) -> Asy
         config = KubeletConfiguration(tracing=tracing)
         context = Agent(config=config, runtime_endpoint=endpoint, image_endpoint=endpoint, node_name="n1")
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
-            harness.disposables["actors.image_manager.actor:disk_of"] = lambda path: [100, 50]
+            harness.disposables["actors.image_manager.image_collector:disk_of"] = lambda path: [100, 50]
             yield harness
 
 
@@ -73,7 +73,7 @@ async def test_without_a_rate_only_traces_of_others_are_followed(tmp_path: Path)
     with Collector() as collector:
         async with manager(FakeRuntime(), tmp_path, Tracing(endpoint=collector.endpoint)) as harness:
             await harness.ask(wanted(False))
-            await harness.actor.collect()
+            await harness.actor._collector.collect()
             await harness.ask(wanted(True))
             await exported(harness, collector, PULL)
     assert {span.trace_id for span in collector.spans} == {TRACE}
@@ -85,9 +85,9 @@ async def test_a_round_of_collection_is_a_trace(tmp_path: Path) -> None:
     with Collector() as collector:
         tracing = Tracing(endpoint=collector.endpoint, samplingRatePerMillion=1_000_000)
         async with manager(fake, tmp_path, tracing) as harness:
-            await harness.actor.collect()
+            await harness.actor._collector.collect()
             fake.faults.add("ListImages", Fault(error="UNKNOWN", details="odd"))
-            await harness.actor.collect()
+            await harness.actor._collector.collect()
             root = await exported(harness, collector, "Images/GarbageCollect")
     well, failed = collector.named("Images/GarbageCollect")
     assert (root.parent_id, well.error, failed.error) == ("", None, "ListImages: odd")
@@ -108,4 +108,4 @@ async def test_a_collector_that_is_away_harms_nothing(tmp_path: Path) -> None:
 async def test_without_tracing_there_is_neither_timer_nor_span(tmp_path: Path) -> None:
     async with manager(FakeRuntime(), tmp_path, None) as harness:
         assert isinstance(await harness.ask(wanted(True)), ImageReady)
-        assert harness.actor.tracer.start("s").context.trace_id == bytes(16)
+        assert harness.actor._tracer.start("s").context.trace_id == bytes(16)

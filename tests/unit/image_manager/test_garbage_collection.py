@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.image_manager.actor import used_images
 from actors.image_manager.garbage_collection import Disk, ImageRecord, Thresholds, observe, plan
+from actors.image_manager.image_collector import used_images
 from actors.shared.cri.model import Container, Image
 
 NOW = 10_000.0

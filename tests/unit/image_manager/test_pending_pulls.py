@@ -1,4 +1,4 @@
-"""Outcomes of pulls are kept for the containers that were told to ask again, for a while, and taken once."""
+"""Pending pulls: one for each pod and image, joined by whoever asks, and cancelled with its pod."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import msgspec
 import pytest
 
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.image_manager.pending_pulls import KEPT_SECONDS, Asked, Outcome
+from actors.image_manager.pending_pulls import Outcome, PendingPulls, pull_key
 
-WANTED = EnsureImage("u", "default", "p", "c", "app", "Always")
-SHORT = 0.01
+QUESTION = EnsureImage("u", "default", "p", "c", "app", "Always")
 
 
-class Works:
-    """Work that ends when it is let go, and how often it was begun."""
+class Work:
+    """A pull that ends when it is told to, and how often it was begun."""
 
     def __init__(self) -> None:
         self.begun, self.end = 0, asyncio.Event()
@@ -27,20 +26,28 @@ class Works:
         return ImageReady("app", str(number))
 
 
-async def ended(works: Works) -> None:
-    works.end.set()
+def ask(pending: PendingPulls, question: EnsureImage, work: Work) -> asyncio.Task[Outcome | None]:
+    return asyncio.ensure_future(pending.outcome(pull_key(question), work))
+
+
+async def settle() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
 
 
-async def test_an_outcome_that_nobody_waited_for_is_taken_once_by_who_was_told_to_ask_again() -> None:
-    asked, works = Asked(lambda: 0.0), Works()
-    assert await asked.outcome(WANTED, works, SHORT) is None
-    await ended(works)
-    assert asked.expected(WANTED)
-    assert await asked.outcome(WANTED, works, SHORT) == ImageReady("app", "1")
-    assert not asked.expected(WANTED)
-    assert await asked.outcome(WANTED, works, SHORT) == ImageReady("app", "2")
+async def test_a_pull_goes_on_without_its_asker_and_the_next_one_joins_it() -> None:
+    pending, work = PendingPulls(), Work()
+    first = ask(pending, QUESTION, work)
+    await settle()
+    first.cancel()
+    await settle()
+    second = ask(pending, msgspec.structs.replace(QUESTION, container="d"), work)
+    await settle()
+    assert len(pending) == 1
+    work.end.set()
+    assert await second == ImageReady("app", "1")
+    assert await ask(pending, QUESTION, work) == ImageReady("app", "2")
+    assert len(pending) == 0
 
 
 @pytest.mark.parametrize(
@@ -52,51 +59,22 @@ async def test_an_outcome_that_nobody_waited_for_is_taken_once_by_who_was_told_t
         {"runtime_handler": "other"},
         {"service_account": "other"},
         {"image": "other"},
-        {"container": "other"},
     ],
     ids=lambda change: next(iter(change)),
 )
-async def test_an_outcome_is_for_nobody_else(change: dict[str, object]) -> None:
-    asked, works = Asked(lambda: 0.0), Works()
-    await asked.outcome(WANTED, works, SHORT)
-    await ended(works)
-    assert await asked.outcome(msgspec.structs.replace(WANTED, **change), works, SHORT) == ImageReady("app", "2")
-    assert await asked.outcome(WANTED, works, SHORT) == ImageReady("app", "1")
+async def test_a_pull_is_joined_only_for_the_same_pod_image_and_credentials(change: dict[str, object]) -> None:
+    pending, work = PendingPulls(), Work()
+    both = [ask(pending, one, work) for one in (QUESTION, msgspec.structs.replace(QUESTION, **change))]
+    await settle()
+    work.end.set()
+    assert {outcome.image_ref for one in both if isinstance(outcome := await one, ImageReady)} == {"1", "2"}
 
 
-async def test_containers_of_a_pod_wait_for_the_same_work_and_each_takes_its_outcome() -> None:
-    asked, works = Asked(lambda: 0.0), Works()
-    other = msgspec.structs.replace(WANTED, container="d")
-    for one in (WANTED, other, WANTED):
-        assert await asked.outcome(one, works, SHORT) is None
-    await ended(works)
-    assert [await asked.outcome(one, works, SHORT) for one in (WANTED, other)] == [ImageReady("app", "1")] * 2
-
-
-async def test_an_outcome_that_is_not_taken_is_forgotten_after_a_while() -> None:
-    now = 0.0
-    asked, works = Asked(lambda: now), Works()
-    await asked.outcome(WANTED, works, SHORT)
-    now = 1000.0  # a pull may take long; its outcome ages from its end on
-    await ended(works)
-    now += KEPT_SECONDS - 1
-    assert asked.expected(WANTED)
-    now += 1
-    assert not asked.expected(WANTED)
-    assert (asked.told, asked.going) == (0, 0)
-
-
-async def test_pods_that_are_gone_are_forgotten_even_if_their_pull_hangs() -> None:
-    asked, works = Asked(lambda: 0.0), Works()
-    gone, waits = (
-        msgspec.structs.replace(WANTED, uid="gone"),
-        msgspec.structs.replace(WANTED, uid="gone", container="w"),
-    )
-    assert [await asked.outcome(one, works, SHORT) for one in (WANTED, gone)] == [None, None]
-    waiting = asyncio.ensure_future(asked.outcome(waits, works, 5.0))
-    await asyncio.sleep(0)
-    asked.retain(lambda uid: uid == "u")
-    assert await waiting is None
-    assert (asked.told, asked.going, asked.expected(WANTED)) == (1, 1, True)
-    await ended(works)
-    assert await asked.outcome(WANTED, works, SHORT) == ImageReady("app", "1")
+async def test_the_pulls_of_pods_that_are_gone_are_cancelled() -> None:
+    pending, work = PendingPulls(), Work()
+    gone, kept = (ask(pending, msgspec.structs.replace(QUESTION, uid=uid), work) for uid in ("gone", "kept"))
+    await settle()
+    pending.cancel(lambda uid: uid == "kept")
+    assert await gone is None
+    work.end.set()
+    assert isinstance(await kept, ImageReady)

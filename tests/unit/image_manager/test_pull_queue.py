@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 
-from actors.image_manager.pull_queue import Pulls
+from actors.image_manager.pull_queue import PullQueue
 
 
-async def begun(pulls: Pulls, count: int, seconds: float = 0.0) -> tuple[list[float], int]:
+async def begun(pulls: PullQueue, count: int, seconds: float = 0.0) -> tuple[list[float], int]:
     """When each of `count` different pulls began, and the most that ran at one time."""
     first, at, running, most = time.monotonic(), list[float](), 0, 0
 
@@ -26,15 +26,15 @@ async def begun(pulls: Pulls, count: int, seconds: float = 0.0) -> tuple[list[fl
 
 
 async def test_pulls_over_the_rate_wait_for_their_turn_and_none_fails():
-    at, _ = await begun(Pulls(None, qps=20, burst=2), 5)
+    at, _ = await begun(PullQueue(None, qps=20, burst=2), 5)
     assert at[4] >= 0.14  # three of them after the burst, 50 ms each
 
 
 async def test_without_a_rate_and_a_limit_all_begin_at_once():
-    _, most = await begun(Pulls(None, qps=0, burst=0), 20, 0.01)
+    _, most = await begun(PullQueue(None, qps=0, burst=0), 20, 0.01)
     assert most == 20
 
 
 async def test_no_more_than_the_limit_run_at_once():
-    _, most = await begun(Pulls(2, qps=0, burst=0), 6, 0.01)
+    _, most = await begun(PullQueue(2, qps=0, burst=0), 6, 0.01)
     assert most == 2

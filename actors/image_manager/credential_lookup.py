@@ -1,0 +1,25 @@
+"""Finds the credentials that a pull tries, in order: the pod's secrets, the node's files, credential plug-ins."""
+
+from __future__ import annotations
+
+from .credential_plugins import Account, Plugins
+from .image_reference import Reference
+from .keyring import Credential, qualified, read_docker_config
+from .messages import EnsureImage
+from .node_credentials import NodeCredentials
+
+
+class CredentialLookup:
+    """`plugins` is None when none are configured."""
+
+    def __init__(self, node: NodeCredentials, plugins: Plugins | None) -> None:
+        self._node, self._plugins = node, plugins
+
+    async def find(self, question: EnsureImage, reference: Reference) -> list[Credential]:
+        """All that fit, each once."""
+        found = read_docker_config(question.pull_secrets).matching(reference.name)
+        found += self._node.keyring().matching(reference.name)
+        if self._plugins is not None:
+            account = Account(question.namespace, question.service_account, question.pod_name, question.uid)
+            found += await self._plugins.matching(qualified(reference.name), account)
+        return list(dict.fromkeys(found))

@@ -1,0 +1,121 @@
+"""Image garbage collection: removes unused images when their disk fills up. garbage_collection.py decides."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Final, cast
+
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import Container, Image
+from actors.shared.tracing.tracer import Tracer
+from supervision.actor import Actor, DisposableError
+
+from .garbage_collection import Collection, Disk, ImageRecord, Thresholds, observe, plan
+
+COLLECT_SECONDS: Final = 300.0
+FAILURES_LOGGED: Final = 3
+_STATFS: Final = "actors.image_manager.image_collector:disk_of"
+
+
+class ImageCollector:
+    """Keeps the records of use that the collection goes by."""
+
+    def __init__(
+        self,
+        actor: Actor,
+        client: CriClient,
+        tracer: Tracer,
+        thresholds: Thresholds,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
+        self._clock, self._began = clock, clock()
+        self._records: dict[str, ImageRecord] = {}
+        self._failures = 0
+
+    def begin(self) -> None:
+        """Collect now and then, unless nothing would ever be removed."""
+        if self._thresholds.high_percent < 100 or self._thresholds.maximum_age:
+            self._actor.every(COLLECT_SECONDS, self.collect)
+
+    async def collect(self) -> None:
+        """One collection. A failure is an error from the second consecutive one on, as in the reference."""
+        with self._tracer.span("Images/GarbageCollect") as span:
+            try:
+                failure = await self._collect()
+            except (CriError, DisposableError) as error:
+                failure = str(error)
+            if failure:
+                span.fail(failure)
+        self._failures = self._failures + 1 if failure else 0
+        if failure:
+            level = logging.ERROR if self._failures > 1 else logging.WARNING
+            self._actor.log.log(level, "image collection failed: %s", failure)
+
+    async def _collect(self) -> str:
+        """What could not be removed and why, '' when all was. Raises CriError, DisposableError."""
+        images, containers = await self._client.list_images(), await self._client.list_containers()
+        in_use, now = used_images(images, containers), self._clock()
+        self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
+        left, failures = dict(self._records), []
+        while True:
+            disk = await self._disk()
+            collection = plan(left.values(), in_use, disk, self._thresholds, now, now - self._began)
+            failed = [text for image_id in collection.remove if (text := await self._remove(image_id))]
+            left = {image_id: record for image_id, record in left.items() if image_id not in collection.remove}
+            failures += failed
+            if not failed:  # else other images are removed in place of those that stay
+                break
+        self._report(disk, collection)
+        return "; ".join(failures[:FAILURES_LOGGED])
+
+    def _report(self, disk: Disk, collection: Collection) -> None:
+        """Warn when removing every unused image does not free enough."""
+        if collection.wanted_bytes > collection.freeable_bytes:
+            self._actor.log.warning(
+                "the image disk is %d %% full; %d bytes are to be freed and unused images have %d",
+                disk.used_percent,
+                collection.wanted_bytes,
+                collection.freeable_bytes,
+            )
+
+    async def _remove(self, image_id: str) -> str:
+        """'' or why it stays."""
+        try:
+            await self._client.remove_image(image_id)
+        except CriError as error:
+            return f"{image_id}: {error}"
+        self._actor.log.info("removed unused image %s", image_id)
+        self._actor.metrics.count("kubelet_image_garbage_collected_total", reason="space")
+        return ""
+
+    async def _disk(self) -> Disk:
+        path = await self.mountpoint() or "/"
+        found = await self._actor.disposable(_STATFS, {"path": path}, deadline=10.0)
+        return Disk(*cast("list[int]", found))
+
+    async def mountpoint(self) -> str:
+        """Where the runtime keeps images; '' when it does not say. Raises CriError."""
+        info = await self._client.image_fs_info()
+        return next((fs.mountpoint for fs in info.images if fs.mountpoint), "")
+
+
+def disk_of(path: str) -> list[int]:
+    """Capacity and available bytes of the file system at `path`. Runs in a disposable process: statvfs may hang."""
+    found = os.statvfs(path)
+    return [found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize]
+
+
+def used_images(images: list[Image], containers: list[Container]) -> set[str]:
+    """IDs of the images that containers use, by whichever of an image's names the runtime gives."""
+    names = {name for one in containers for name in (one.image_id, one.image_ref, one.image)}
+    return {image.id for image in images if names & {image.id, *image.tags, *image.digests}}
+
+
+def spared(image: Image) -> bool:
+    """Pinned by the runtime, or the sandbox image, which older runtimes do not pin."""
+    return image.pinned or any("/pause:" in f"/{tag}" for tag in image.tags)

@@ -1,0 +1,146 @@
+"""Answers EnsureImage: by the pull policy, with the pod's and the node's credentials, backing off after failures.
+
+A pull may take minutes, and its question is answered when it has ended. It goes on when the worker that asked is
+replaced: the next one joins it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from typing import Final
+
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError, Unavailable
+from actors.shared.cri.model import Image
+from actors.shared.tracing.tracer import Tracer
+from supervision.metrics import Metrics
+
+from .credential_lookup import CredentialLookup
+from .image_reference import Reference, ReferenceInvalid, parse, pull_policy
+from .keyring import Credential
+from .messages import EnsureImage, ImageFailed, ImageReady
+from .pending_pulls import Outcome, PendingPulls, pull_key
+from .pull_backoff import PullBackoffs
+from .pull_events import PullEvents
+from .pull_queue import PullQueue
+from .pull_request import auth, image_spec, sandbox
+
+RUNTIME_REASONS: Final = ("RegistryUnavailable", "SignatureValidationFailed")
+"""Reasons that a runtime gives as the first word of its error."""
+
+
+class ImagePulls:
+    """Joins equal pulls, and remembers which have failed."""
+
+    def __init__(
+        self,
+        client: CriClient,
+        tracer: Tracer,
+        metrics: Metrics,
+        queue: PullQueue,
+        credentials: CredentialLookup,
+        events: PullEvents,
+    ) -> None:
+        self._client, self._tracer, self._metrics = client, tracer, metrics
+        self._queue, self._credentials, self._events = queue, credentials, events
+        self._pending, self._backoffs = PendingPulls(), PullBackoffs()
+
+    async def ensure(self, question: EnsureImage) -> Outcome:
+        """Have the image on the node."""
+        try:
+            reference = parse(question.image)
+        except ReferenceInvalid as error:
+            text = f'Failed to apply default image tag "{question.image}": {error}'
+            return ImageFailed(question.image, "InvalidImageName", text)
+        policy = pull_policy(question.policy, reference)
+        try:
+            present = await self._client.image_status(reference.full, question.runtime_handler)
+        except CriError as error:
+            text = f'Failed to inspect image "{reference.full}": {error}'
+            return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
+        if present is not None and policy != "Always":
+            self._events.present(question, present.size_bytes, reference.full)
+            return ready(question.image, present, pulled=False)
+        if policy == "Never":
+            text = f'Container image "{question.image}" is not present with pull policy of Never'
+            return ImageFailed(question.image, "ErrImageNeverPull", text)
+        return self._backing_off(question, reference) or await self._pull(question, reference)
+
+    def _backing_off(self, question: EnsureImage, reference: Reference) -> ImageFailed | None:
+        """The last failure, while its pause lasts."""
+        now = time.monotonic()
+        failed = self._backoffs.current(question.uid, reference.full, now)
+        if failed is None:
+            return None
+        text = f'Back-off pulling image "{question.image}": {failed.reason}: {failed.text}'
+        return ImageFailed(question.image, "ImagePullBackOff", text, retry_seconds=failed.until - now)
+
+    async def _pull(self, question: EnsureImage, reference: Reference) -> Outcome:
+        started = self._events.started(question)
+        outcome = await self._pending.outcome(pull_key(question), lambda: self._obtain(question, reference))
+        if outcome is None:
+            return ImageFailed(question.image, "ErrImagePull", "the pull was cancelled: the pod is gone")
+        size = outcome.size_bytes if isinstance(outcome, ImageReady) else None
+        self._events.ended(question, started, size, reference.full)
+        return outcome
+
+    async def _obtain(self, question: EnsureImage, reference: Reference) -> Outcome:
+        """Once for all containers of a pod that wait for it, so that a failure counts once for its backoff."""
+        try:
+            credentials = await self._credentials.find(question, reference)
+            # a runtime may judge an image by the namespace that it is for
+            key = (reference.full, question.runtime_handler, question.namespace, tuple(credentials))
+            task = self._queue.join(key, lambda: self._traced_pull(question, reference.full, credentials))
+            image_ref = await asyncio.shield(task)
+            found = await self._client.image_status(image_ref, question.runtime_handler)
+        except CriError as error:
+            return self._failed(question, reference, error)
+        self._backoffs.succeeded(question.uid, reference.full)
+        if found is None:
+            text = f'image "{question.image}" was pulled as {image_ref} and is not on the node'
+            return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
+        return ready(question.image, found, pulled=True)
+
+    async def _traced_pull(self, question: EnsureImage, image: str, credentials: list[Credential]) -> str:
+        """In the trace of the pod that asked first; other pods that join the pull are not in it."""
+        with self._tracer.span("Images/Pull", {"container.image.name": image}):
+            return await self._pull_with(question, image, credentials)
+
+    async def _pull_with(self, question: EnsureImage, image: str, credentials: list[Credential]) -> str:
+        """Pull with each credential until one is accepted; without any: anonymously. Raises the last CriError."""
+        spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()
+        for number, credential in enumerate(credentials or [None], 1):
+            try:
+                image_ref = await self._client.pull_image(spec, auth(credential), pod)
+            except CriError:
+                if number >= len(credentials):
+                    self._metrics.count("kubelet_runtime_operations_errors_total", operation_type="pull_image")
+                    raise
+                continue
+            seconds = time.monotonic() - began
+            self._events.pulled(image, seconds)
+            self._metrics.observe("kubelet_image_pull_duration_seconds", seconds)
+            return image_ref
+        raise AssertionError("unreachable")
+
+    def _failed(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
+        text = f'Failed to pull image "{question.image}": {error}'
+        if isinstance(error, Unavailable):
+            return ImageFailed(question.image, "ErrImagePull", text, retry_seconds=1.0)
+        reason = next((reason for reason in RUNTIME_REASONS if error.details.startswith(reason)), "ErrImagePull")
+        now = time.monotonic()
+        pause = self._backoffs.failed(question.uid, reference.full, reason, str(error), now, random.random)
+        return ImageFailed(question.image, reason, text, retry_seconds=pause)
+
+    def retain(self, keep: Callable[[str], bool]) -> None:
+        """Forget the pods that are gone: a pull may hang for good, and nobody waits for theirs."""
+        self._backoffs.retain(keep)
+        self._pending.cancel(keep)
+        self._events.retain(keep)
+
+
+def ready(image: str, found: Image, *, pulled: bool) -> ImageReady:
+    return ImageReady(image, found.id, found.size_bytes, found.uid, found.username, pulled)
