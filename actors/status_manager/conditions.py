@@ -10,8 +10,12 @@ import msgspec
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition
 from actors.shared.kube.pods import is_sidecar, sidecars
+from actors.shared.kube.restart_policy import can_restart_all
 
-OWNED: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+ALL_RESTARTING: Final = "AllContainersRestarting"
+OWNED: Final = (
+    "PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", ALL_RESTARTING,
+)  # fmt: skip
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -24,18 +28,27 @@ class Facts(msgspec.Struct, frozen=True):
     sandbox_ready: bool
     initialized: bool
     """A regular container has run."""
+    restarting_all: bool = False
+    """The exit of a container has all containers restarted, and they are not all gone yet."""
 
 
 def conditions(facts: Facts) -> list[PodCondition]:
     """The owned ones, without times, in the order in which the reference lists them."""
     ready = containers_ready(facts)
-    return [
+    found = [
         _condition("PodReadyToStartContainers", facts.sandbox_ready),
         initialized(facts),
         _ready(facts, ready),
         ready,
         _condition("PodScheduled", True),
     ]
+    return [*found, _all_restarting(facts)] if can_restart_all(facts.pod) else found
+
+
+def _all_restarting(facts: Facts) -> PodCondition:
+    """KEP-5532. A pod without such a rule has no such condition."""
+    over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(facts.phase, "")
+    return _condition(ALL_RESTARTING, facts.restarting_all and not over, over)
 
 
 def containers_ready(facts: Facts) -> PodCondition:

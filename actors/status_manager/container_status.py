@@ -27,13 +27,17 @@ from actors.shared.kube.pod import (
 )
 from actors.shared.kube.pods import is_sidecar
 
+from .container_resources import container_resources
 from .lost_containers import lost_end
 from .messages import Waiting
-from .resize_conditions import resources_of
 from .times import rfc3339
 
 MESSAGE_BYTES: Final = 12 << 10
 """Of termination messages in one pod."""
+CREATING: Final = "ContainerCreating"
+INITIALIZING: Final = "PodInitializing"
+DEFAULT_REASONS: Final = (CREATING, INITIALIZING)
+"""Why a container waits of which nothing else is known: by the pod's init containers, not by what its worker does."""
 _NOTHING: Final = ContainerState()
 
 
@@ -79,6 +83,8 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
     state, last = _state(view, container, newest, init=init)
     if last == _NOTHING and previous is not None and previous.state is RuntimeState.EXITED:
         last = ContainerState(terminated=_terminated(view, previous))
+    if last == _NOTHING and newest is not None and before is not None:
+        last = _last_of(before, _id(view, newest))
     restarts = newest.restart_count if newest is not None else 0
     if before is not None:
         restarts = max(restarts, before.restartCount)
@@ -90,22 +96,34 @@ def _status(view: View, container: Container, before: ContainerStatus | None, *,
         probed = view.readiness(container, newest)
     done = init and not is_sidecar(container)
     completed = state.terminated is not None and state.terminated.exitCode == 0
-    resources = resources_of(container, newest, view.actual_resources)
+    resources = container_resources(container, newest, view.actual_resources)
     return ContainerStatus(
         name=container.name,
         state=state,
         lastState=last,
         ready=completed if done else probed.ready,
         restartCount=restarts,
-        image=(newest.image if newest is not None else "") or container.image,
+        image=(newest.resolved_image or newest.image if newest is not None else "") or container.image,
         imageID=(newest.image_ref or newest.image_id) if newest is not None else "",
-        containerID=f"{view.runtime_name}://{newest.id}" if newest is not None else "",
+        containerID=_id(view, newest) if newest is not None else "",
         started=probed.started,
         allocatedResources=container.resources.requests if newest is not None else {},
         resources=resources,
         volumeMounts=_mounts(container, newest.recursive_read_only if newest is not None else []),
         user=_user(newest),
     )
+
+
+def _id(view: View, ran: Runtime) -> str:
+    return f"{view.runtime_name}://{ran.id}"
+
+
+def _last_of(before: ContainerStatus, container_id: str) -> ContainerState:
+    """The last state of a container whose predecessor the runtime has no more: what was reported of that. All
+    predecessors are removed when all containers of a pod are restarted, and by the collection of dead containers."""
+    if before.containerID != container_id and before.state.terminated is not None:
+        return before.state
+    return before.lastState
 
 
 def _two_newest(runtime: PodRuntime | None, name: str) -> tuple[Runtime | None, Runtime | None]:
@@ -129,9 +147,9 @@ def _state(
 
 
 def _waits(view: View, waiting: Waiting | None) -> ContainerState:
-    if waiting is not None and waiting.reason:
+    if waiting is not None and waiting.reason not in ("", *DEFAULT_REASONS):
         return ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message))
-    reason = "PodInitializing" if view.pod.spec.initContainers else "ContainerCreating"
+    reason = INITIALIZING if view.pod.spec.initContainers else CREATING
     return ContainerState(waiting=ContainerStateWaiting(reason=reason))
 
 
@@ -157,7 +175,7 @@ def _terminated(view: View, container: Runtime) -> ContainerStateTerminated:
         message=container.message,
         startedAt=rfc3339(container.started_ns),
         finishedAt=rfc3339(container.finished_ns),
-        containerID=f"{view.runtime_name}://{container.id}",
+        containerID=_id(view, container),
     )
 
 

@@ -14,23 +14,17 @@ from actors.shared.kube import codec
 from actors.shared.kube.pod import PodCondition, PodIP, PodStatus
 
 from .api_pods import ApiPod
+from .conditions import ALL_RESTARTING, OWNED
 from .phase import TERMINAL
 from .resize_conditions import CONDITIONS as RESIZE
 
+RESOURCES: Final = ("allocatedResources", "resources")
+"""Of the pod as a whole."""
 TEXTS: Final = ("phase", "reason", "message", "hostIP", "podIP")
 ADDRESSES: Final = ("hostIPs", "podIPs")
 STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-OWNED_CONDITIONS: Final = frozenset(
-    (
-        "PodReadyToStartContainers",
-        "Initialized",
-        "Ready",
-        "ContainersReady",
-        "PodScheduled",
-        "DisruptionTarget",
-        *RESIZE,
-    )
-)
+OWNED_CONDITIONS: Final = frozenset((*OWNED, "DisruptionTarget", *RESIZE))
+WATCHED: Final = ("Ready", ALL_RESTARTING)
 PHASE: Final = ("phase", "reason", "message")
 
 Fields = dict[str, Any]
@@ -52,6 +46,9 @@ def status_patch(ours: PodStatus, theirs: PodStatus) -> Fields:
     for name in STATUSES:
         if getattr(ours, name) != getattr(theirs, name):
             fields[name] = msgspec.to_builtins(getattr(ours, name)) or None
+    for name in RESOURCES:
+        if getattr(ours, name) != getattr(theirs, name):
+            fields[name] = _map(msgspec.to_builtins(getattr(ours, name)), msgspec.to_builtins(getattr(theirs, name)))
     if ours.startTime and not theirs.startTime:
         fields["startTime"] = ours.startTime
     if ours.qosClass and not theirs.qosClass:
@@ -100,11 +97,24 @@ def _addresses(ours: list[PodIP], theirs: list[PodIP]) -> list[dict[str, str]] |
     return [{"$patch": "replace"}, *listed] if theirs else listed
 
 
+def _map(ours: Fields | None, theirs: Fields | None) -> Fields | None:
+    """Maps merge by key: what is to go is null."""
+    if not ours:
+        return None
+    patch: Fields = dict.fromkeys(set(theirs or ()) - set(ours))
+    for key, value in ours.items():
+        before = (theirs or {}).get(key)
+        patch[key] = _map(value, before) if isinstance(value, dict) else value
+    return patch
+
+
 def is_transition(fields: Fields, theirs: PodStatus) -> bool:
-    """Whether users and controllers wait for it: another phase or readiness."""
-    before = next((each.status for each in theirs.conditions if each.type == "Ready"), "False")
-    ready = next((each["status"] for each in fields.get("conditions", ()) if each["type"] == "Ready"), before)
-    return "phase" in fields or ready != before
+    """Whether users and controllers wait for it: another phase or readiness, or all containers are restarted, which may
+    be over soon."""
+    before = {each.type: each.status for each in theirs.conditions}
+    changed = {each["type"]: each["status"] for each in fields.get("conditions", ()) if "status" in each}
+    awaited = any(changed.get(kind, "False") != before.get(kind, "False") for kind in WATCHED if kind in changed)
+    return "phase" in fields or awaited
 
 
 def body(pod: ApiPod, fields: Fields, *, exact: bool) -> bytes:

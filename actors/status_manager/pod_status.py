@@ -15,7 +15,7 @@ from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.node_addresses import one_of_each_family
 from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
-from actors.shared.kube.restart_policy import may_restart
+from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 
 from . import resize_conditions
 from .conditions import OWNED, Facts, conditions, with_times
@@ -74,7 +74,7 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     phase = _phase(observation, by_name, old, initialized)
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
-    facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized)
+    facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
     start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
     owned = [] if rejected else conditions(facts)
     if phase not in TERMINAL:
@@ -97,9 +97,29 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
         initContainerStatuses=[by_name[status.name] for status in init],
         containerStatuses=[by_name[status.name] for status in regular],
         ephemeralContainerStatuses=ephemeral,
+        allocatedResources=pod.spec.resources.requests if pod.spec.resources is not None else {},
+        resources=pod.spec.resources,
         qosClass=qos_class(pod),
         resourceClaimStatuses=pod.status.resourceClaimStatuses,
         extendedResourceClaimStatus=pod.status.extendedResourceClaimStatus,
+    )
+
+
+def restarting_all(seen: PodObserved, pod: Pod) -> bool:
+    """Whether all containers are being restarted: the worker says so, or a container has ended with an exit that asks
+    for it, and does not wait for its backoff."""
+    if seen.worker_phase != "running":
+        return False
+    if any(waiting.reason == RESTARTING_ALL for waiting in seen.waiting.values()):
+        return True
+    containers = (*pod.spec.initContainers, *pod.spec.containers)
+    return any(
+        ran is not None
+        and ran.state is RuntimeState.EXITED
+        and rule_for(container, ran.exit_code) == RESTART_ALL
+        and container.name not in seen.waiting
+        for container in containers
+        for ran in [seen.runtime.newest(container.name) if seen.runtime is not None else None]
     )
 
 
@@ -159,7 +179,10 @@ def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: P
 
 
 def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
-    """A container that ended for good cannot run again: such an observation is not believed."""
+    """A container that ended for good cannot run again: such an observation is not believed. Where all containers may
+    be restarted, none ends for good."""
+    if can_restart_all(pod):
+        return False
     for container in (*pod.spec.initContainers, *pod.spec.containers):
         old, new = before.get(container.name), now.get(container.name)
         ended = old.state.terminated if old is not None else None

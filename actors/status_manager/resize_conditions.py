@@ -1,12 +1,9 @@
-"""What a status says of a resize in place (KEP-1287). Pure."""
+"""The conditions of a resize in place (KEP-1287). Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from actors.shared.cri.model import Container as Runtime
-from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import PodCondition
 
 from .messages import Resize
@@ -14,15 +11,7 @@ from .messages import Resize
 PENDING: Final = "PodResizePending"
 IN_PROGRESS: Final = "PodResizeInProgress"
 CONDITIONS: Final = (PENDING, IN_PROGRESS)
-"""Those of the node: they go when they do not hold any more."""
-
-
-def resources_of(
-    container: Container, newest: Runtime | None, has: Mapping[str, ResourceRequirements]
-) -> ResourceRequirements | None:
-    """What the container has: what it was given, but for those of `has`, which are on their way there. None: it has not
-    been made."""
-    return None if newest is None else has.get(container.name, container.resources)
+"""A condition that does not hold any more is removed."""
 
 
 def conditions(resize: Resize | None) -> list[PodCondition]:

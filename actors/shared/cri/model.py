@@ -70,6 +70,8 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     state: ContainerState = ContainerState.UNKNOWN
     image: str = ""
     """As the pod asked for it, where the runtime kept it."""
+    resolved_image: str = ""
+    """The runtime's full name of it, `docker.io/library/busybox:1.36`; from the status."""
     image_ref: str = ""
     image_id: str = ""
     created_ns: int = 0

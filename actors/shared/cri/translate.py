@@ -118,6 +118,7 @@ def container_of(status: cri.ContainerStatus, sandbox_id: str = "") -> Container
         attempt=status.metadata.attempt,
         state=container_state(status.state),
         image=_image_name(status.image),
+        resolved_image=status.image.image,
         image_ref=status.image_ref,
         image_id=status.image_id,
         created_ns=status.created_at,

@@ -23,6 +23,12 @@ def rule_for(container: Container, exit_code: int) -> str:
     return ""
 
 
+def can_restart_all(pod: Pod) -> bool:
+    """Whether the exit of any of its containers may have all of them restarted (KEP-5532)."""
+    containers = (*pod.spec.initContainers, *pod.spec.containers)
+    return any(rule.action == RESTART_ALL for container in containers for rule in container.restartPolicyRules)
+
+
 def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -> bool:
     """Whether the policy wants it again after this exit (KEP-5307 for the rules of a single container)."""
     if init and is_sidecar(container):

@@ -356,3 +356,76 @@ def test_a_mount_is_said_to_be_read_only_with_all_below_it_where_the_runtime_has
     pod = pod_of({"containers": [{"name": "a", "image": "i", "volumeMounts": mounts}]})
     found = look(pod, ran(recursive_read_only=["/all"])).containerStatuses[0].volumeMounts
     assert [each.recursiveReadOnly for each in found] == ["Disabled", "Enabled", None]
+
+
+RESTART_ALL = {
+    "containers": [
+        {"name": "a", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [
+            {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]},
+        {"name": "b", "image": "i", "restartPolicy": "Never"},
+    ],
+    "initContainers": [{"name": "i", "image": "x"}],
+}  # fmt: skip
+
+
+def test_only_a_pod_that_can_restart_all_its_containers_has_the_condition():
+    pod = pod_of(RESTART_ALL)
+    assert of(look(pod, ran("i", code=0), ran(), ran("b")), "AllContainersRestarting") == ("False", "")
+    assert all(each.type != "AllContainersRestarting" for each in look(pod_of(), ran()).conditions)
+    over = look(pod, ran("i", code=0), ran(code=0), ran("b", code=0), worker_phase="terminated")
+    assert of(over, "AllContainersRestarting") == ("False", "PodCompleted")
+    failed = look(pod, ran("i", code=0), ran(code=1), ran("b", code=0), worker_phase="terminated")
+    assert of(failed, "AllContainersRestarting") == ("False", "PodFailed")
+
+
+def test_while_all_containers_are_restarted_the_condition_holds_and_each_remembers_its_last_end():
+    pod = pod_of(RESTART_ALL)
+    up = look(pod, ran("i", code=0, id="i0"), ran(id="a0"), ran("b", code=0, id="b0"))
+    asked = look(pod, ran("i", code=0, id="i0"), ran(code=42, id="a0"), ran("b", code=0, id="b0"), before=up)
+    assert of(asked, "AllContainersRestarting") == ("True", "")
+    why = {name: Waiting("RestartingAllContainers") for name in ("i", "a", "b")}
+    removing = look(pod, ran(code=42, id="a0"), before=asked, waiting=why)
+    assert of(removing, "AllContainersRestarting") == ("True", "")
+    removed = look(pod, before=removing)
+    assert of(removed, "AllContainersRestarting") == ("False", "")
+    again = look(
+        pod, ran("i", code=0, id="i1", attempt=1), ran(id="a1", attempt=1), ran("b", id="b1", attempt=1), before=removed
+    )
+    ends = {each.name: each.lastState.terminated for each in (*again.initContainerStatuses, *again.containerStatuses)}
+    assert {name: end.exitCode for name, end in ends.items()} == {"i": 0, "a": 42, "b": 0}
+    assert [each.state.running is not None for each in again.containerStatuses] == [True, True]
+
+
+def test_a_container_that_waits_for_its_backoff_restarts_nobody_yet():
+    waiting = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
+    status = look(pod_of(RESTART_ALL), ran("i", code=0), ran(code=42), ran("b"), waiting=waiting)
+    assert of(status, "AllContainersRestarting") == ("False", "")
+
+
+def test_the_last_end_stays_when_the_runtime_has_collected_the_dead_container():
+    crashed = look(pod_of(), ran(id="new", attempt=1), ran(id="old", code=3))
+    kept = look(pod_of(), ran(id="new", attempt=1), before=crashed).containerStatuses[0]
+    assert kept.lastState.terminated.exitCode == 3
+
+
+def test_the_image_is_the_runtimes_name_of_it():
+    full = "docker.io/library/busybox:1.36"
+    assert look(pod_of(), ran(resolved_image=full)).containerStatuses[0].image == full
+    assert look(pod_of()).containerStatuses[0].image == "i", "it is not created yet"
+
+
+def test_a_container_that_waits_for_volumes_waits_for_the_pods_initialization_where_it_has_one():
+    mounting = {"a": Waiting("ContainerCreating", "volumes: timeout")}
+    with_init = look(pod_of(INIT), waiting=mounting).containerStatuses[0].state.waiting
+    assert (with_init.reason, with_init.message) == ("PodInitializing", "")
+    without = look(pod_of(), waiting=mounting).containerStatuses[0].state.waiting
+    assert (without.reason, without.message) == ("ContainerCreating", "")
+
+
+def test_the_pods_own_resources_are_shown_as_they_were_allocated():
+    own = {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}
+    status = look(pod_of({"resources": own}), ran())
+    assert status.allocatedResources == {"cpu": "1"}
+    assert (status.resources.requests, status.resources.limits) == ({"cpu": "1"}, {"memory": "1Gi"})
+    plain = look(pod_of(), ran())
+    assert (plain.allocatedResources, plain.resources) == ({}, None)

@@ -51,6 +51,7 @@ def test_a_container_status_is_told_in_full() -> None:
         attempt=2,
         state=ContainerState.EXITED,
         image="busybox",
+        resolved_image="sha256:1",
         image_ref="ref",
         image_id="iid",
         created_ns=1,

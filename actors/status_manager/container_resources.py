@@ -1,0 +1,78 @@
+"""The resources of a container as its status shows them: what the runtime has applied (KEP-1287). Pure.
+
+A quantity keeps the notation of the spec while the runtime applies the same amount.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import ContainerState, Resources
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.meta import Quantity
+from actors.shared.kube.quantity import QuantityError, milli, whole
+
+MIN_REQUEST_MILLI: Final = 2
+"""The kernel's least cpu.shares: a smaller request is applied as this one, and is shown as it was asked for."""
+MIN_LIMIT_MILLI: Final = 10
+"""The kernel's least CFS quota, the same."""
+_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def container_resources(
+    container: Container, newest: Runtime | None, actual: Mapping[str, ResourceRequirements]
+) -> ResourceRequirements | None:
+    """None: the container has not been created. `actual`: by container name, what the worker knows it to have while a
+    resize is under way; else it has what it was given."""
+    if newest is None:
+        return None
+    given = actual.get(container.name, container.resources)
+    applied = newest.resources
+    if newest.state is not ContainerState.RUNNING or applied is None:
+        return given
+    return msgspec.structs.replace(given, limits=_limits(given.limits, applied), requests=_requests(given, applied))
+
+
+def _limits(given: dict[str, Quantity], applied: Resources) -> dict[str, Quantity]:
+    shown = dict(given)
+    if "cpu" in given and applied.cpu_quota > 0 and applied.cpu_period > 0:
+        cpu = applied.cpu_quota * 1000 // applied.cpu_period
+        shown["cpu"] = _cpu(given["cpu"], cpu, MIN_LIMIT_MILLI)
+    if "memory" in given and applied.memory_limit_bytes > 0:
+        shown["memory"] = _memory(given["memory"], applied.memory_limit_bytes)
+    return shown
+
+
+def _requests(given: ResourceRequirements, applied: Resources) -> dict[str, Quantity]:
+    shown = dict(given.requests)
+    if "cpu" in shown and applied.cpu_shares > 0:
+        cpu = -(-applied.cpu_shares * 1000 // 1024)
+        shown["cpu"] = _cpu(shown["cpu"], cpu, MIN_REQUEST_MILLI)
+    return shown
+
+
+def _cpu(given: Quantity, applied_milli: int, least_milli: int) -> Quantity:
+    try:
+        wanted = milli(given)
+    except QuantityError:
+        return given
+    if wanted == applied_milli or (wanted <= least_milli and applied_milli <= least_milli):
+        return given
+    cores, rest = divmod(applied_milli, 1000)
+    return f"{applied_milli}m" if rest else str(cores)
+
+
+def _memory(given: Quantity, applied_bytes: int) -> Quantity:
+    try:
+        if whole(given) == applied_bytes:
+            return given
+    except QuantityError:
+        return given
+    amount, suffix = applied_bytes, 0
+    while amount % 1024 == 0 and suffix < len(_BINARY) - 1:
+        amount, suffix = amount // 1024, suffix + 1
+    return f"{amount}{_BINARY[suffix]}"

@@ -1,0 +1,74 @@
+"""What a status says a container may use."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import ContainerState, Resources
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.quantity import milli, whole
+from actors.status_manager.container_resources import container_resources
+
+GIVEN = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}}
+
+
+def shown(applied: Resources | None, given_: dict | None = None, *, running: bool = True, actual: dict | None = None):
+    container = Container(name="a", resources=ResourceRequirements(**(given_ or GIVEN)))
+    state = ContainerState.RUNNING if running else ContainerState.EXITED
+    ran = Runtime(id="c", name="a", pod_uid="u", state=state, resources=applied)
+    found = container_resources(container, ran, actual or {})
+    return {"requests": dict(found.requests), "limits": dict(found.limits)}
+
+
+AS_GIVEN = Resources(cpu_shares=102, cpu_quota=100_000, cpu_period=100_000, memory_limit_bytes=128 << 20)
+
+
+@pytest.mark.parametrize(
+    ("applied", "changed"),
+    [
+        (AS_GIVEN, {}),
+        (None, {}),
+        (Resources(), {}),
+        (Resources(cpu_shares=204), {"requests": {"cpu": "200m", "memory": "64Mi"}}),
+        (Resources(cpu_quota=150_000, cpu_period=100_000), {"limits": {"cpu": "1500m", "memory": "128Mi"}}),
+        (Resources(cpu_quota=200_000, cpu_period=100_000), {"limits": {"cpu": "2", "memory": "128Mi"}}),
+        (Resources(memory_limit_bytes=2 << 30), {"limits": {"cpu": "1", "memory": "2Gi"}}),
+        (Resources(memory_limit_bytes=1000), {"limits": {"cpu": "1", "memory": "1000"}}),
+    ],
+)
+def test_what_the_runtime_has_applied_is_shown(applied, changed):
+    assert shown(applied) == {**GIVEN, **changed}
+
+
+def test_what_nobody_asked_for_is_not_shown():
+    assert shown(AS_GIVEN, {"requests": {"cpu": "100m"}}) == {"requests": {"cpu": "100m"}, "limits": {}}
+
+
+def test_less_than_the_kernel_can_apply_is_shown_as_it_was_asked_for():
+    tiny = {"requests": {"cpu": "1m"}, "limits": {"cpu": "5m"}}
+    assert shown(Resources(cpu_shares=2, cpu_quota=1000, cpu_period=100_000), tiny) == tiny
+
+
+def test_a_container_that_does_not_run_has_what_it_was_given():
+    assert shown(Resources(memory_limit_bytes=2 << 30), running=False) == GIVEN
+
+
+def test_during_a_resize_it_has_what_the_runtime_says_before_what_the_worker_says():
+    moving = {"a": ResourceRequirements(limits={"memory": "256Mi"})}
+    assert shown(None, actual=moving)["limits"] == {"memory": "256Mi"}
+    assert shown(Resources(memory_limit_bytes=64 << 20), actual=moving)["limits"] == {"memory": "64Mi"}
+
+
+def test_a_container_that_is_not_created_has_none():
+    assert container_resources(Container(name="a"), None, {}) is None
+
+
+@given(st.integers(1, 1 << 45), st.integers(3, 64_000))
+def test_what_is_shown_is_the_amount_that_is_applied(limit, cpu):
+    applied = Resources(cpu_quota=cpu * 100, cpu_period=100_000, memory_limit_bytes=limit)
+    found = shown(applied)["limits"]
+    assert whole(found["memory"]) == limit
+    assert milli(found["cpu"]) == cpu or cpu <= 10
