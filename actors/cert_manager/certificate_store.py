@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.shared.api.kubeconfig import load, read_bounded
-from actors.shared.linux.private_file import write_private
+from supervision.state_file import write_private
 
 from .certificate import BadCertificate, Certificate, read
 from .file_stamp import file_stamp

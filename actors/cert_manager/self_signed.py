@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from actors.shared.linux.private_file import write_private
+from supervision.state_file import write_private
 
 YEAR_SECONDS = 365 * 24 * 3600
 BACKDATE_SECONDS = 3600

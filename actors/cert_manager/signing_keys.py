@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from actors.shared.linux.private_file import write_private
+from supervision.state_file import write_private
 
 
 def request(

@@ -17,6 +17,7 @@ from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.config.sources.effective import from_json, to_json
 from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
 
 SESSION_FILE: Final = "session"
 
@@ -76,7 +77,5 @@ def prepare() -> None:
 def remember(path: Path, running: KubeletConfiguration, to_restart: tuple[str, ...] = ()) -> None:
     """Replace the session. Without it, the next incarnation reads the sources again."""
     session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), to_restart=to_restart)
-    temporary = path.with_suffix(".new")
     with suppress(OSError):
-        temporary.write_bytes(msgspec.json.encode(session))
-        temporary.replace(path)
+        write_private(path, msgspec.json.encode(session), sync=False)

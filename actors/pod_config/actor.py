@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, cast
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
@@ -28,13 +29,13 @@ from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
+from supervision.quarantine import Journal
 
 from .api_source import ApiSource, Unreadable
 from .errors import ManifestError, whole
 from .file_source import FileSource
 from .handover import Handover
 from .http_source import FetchError, UrlSource, fetch
-from .in_hand import InHand
 from .kept import KeptPods
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
 from .merge import Candidate, choose, operations
@@ -83,7 +84,7 @@ class PodConfig(Actor):
         if config.staticPodPath:
             self._files = FileSource(config.staticPodPath, self._file_origin, self._read_large)
             self._kept = KeptPods(f"{self.agent.state_dir}/pod_config/kept.json")
-            self._files.hand = InHand(f"{self.agent.run_dir}/pod_config.hand")
+            self._files.quarantine = self._journal()
             self._files.restored = self._kept.load()
             self._follow()
             self._files.scan()
@@ -95,6 +96,14 @@ class PodConfig(Actor):
             self._url = UrlSource(config.staticPodURL)
             self.every(config.httpCheckFrequency, self._fetch, immediately=True)
         self._update()
+
+    def _journal(self) -> Journal | None:
+        """The quarantine of manifests; without its directory, they are read as they are."""
+        try:
+            return Journal(Path(self.agent.run_dir) / "quarantine" / self.name)
+        except OSError as error:
+            self.log.warning("manifests have no quarantine: %s", error)
+            return None
 
     def _origin(self, source: str, place: str) -> Origin:
         return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from supervision.quarantine import Journal
+
 from .errors import ManifestError, whole
-from .in_hand import LIMIT, InHand
 from .kept import Kept
 from .limits import MAX_BYTES
 from .manifest import Origin, StaticPod, read_manifest
@@ -56,7 +57,8 @@ class FileSource:
         """Some file was passed over because it may still be being written: look again soon."""
         self.error = ""
         """Why the path itself cannot be read; what was there before is kept."""
-        self.hand = InHand("")
+        self.quarantine: Journal | None = None
+        """Of files whose reading ends the actor, by path and stamp."""
         self.restored: dict[str, Kept] = {}
         """What bad files gave before this actor started."""
         self._origin, self._defer = origin, defer
@@ -109,15 +111,16 @@ class FileSource:
             self._entry(path, stamp)
             self.pending.add(path)
             self._defer(path)
-        elif self.hand.refuses(path, stamp):
-            self._fail(
-                path, stamp, whole(f"reading it ended the agent's reader {LIMIT} times: skipped until it changes")
-            )
-        else:
-            self.hand.take(path, stamp)
+        elif self.quarantine is None:
             self._read_here(path, stamp)
-            # not when something unexpected was raised: then it is found in hand by the next incarnation
-            self.hand.put_down()
+        elif self.quarantine.is_quarantined(key := f"{path} {'.'.join(map(str, stamp))}"):
+            text = (
+                f"in quarantine until it changes: reading it ended the reader {self.quarantine.crashes_on(key)} times"
+            )
+            self._fail(path, stamp, whole(text))
+        else:
+            with self.quarantine.hand(key):
+                self._read_here(path, stamp)
 
     def _read_here(self, path: str, stamp: tuple[int, ...]) -> None:
         try:

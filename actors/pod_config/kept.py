@@ -1,21 +1,19 @@
-"""The last good pods of files that are bad now, over a restart: the one thing that no source can give again.
+"""The last good pods of files that are bad now, kept over a restart: no source can give them again.
 
-Written only while there is such a file. A damaged file is set aside; without it the bad manifests have no pods.
+The file exists only while there is such a pod. Without it the bad manifests have no pods.
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from supervision.errors import UNREADABLE
+from supervision.state_file import DamagedError, StateFile
 
 from .manifest import StaticPod
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -24,33 +22,21 @@ class Kept(msgspec.Struct, frozen=True):
     """When its file became good, in nanoseconds since 1970."""
 
 
-class _File(msgspec.Struct):
-    version: int
-    manifests: dict[str, Kept]
-
-
 class KeptPods:
     """By path of the manifest."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        # private: manifests hold secrets in environment variables
+        self._file = StateFile(path, dict[str, Kept], VERSION)
         self.problem = ""
         """Why the file could not be read or written."""
         self._saved: dict[str, Kept] = {}
 
     def load(self) -> dict[str, Kept]:
         try:
-            found = msgspec.json.decode(Path(self.path).read_bytes(), type=_File)
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
+            self._saved = self._file.load() or {}
+        except (OSError, DamagedError) as error:
             self.problem = str(error)
-            return {}
-        except UNREADABLE as error:
-            self.problem = f"{self.path} is damaged and set aside: {error}"
-            os.replace(self.path, f"{self.path}.damaged")
-            return {}
-        self._saved = found.manifests if found.version == VERSION else {}
         return dict(self._saved)
 
     def save(self, kept: dict[str, Kept]) -> None:
@@ -58,19 +44,11 @@ class KeptPods:
         if kept == self._saved:
             return
         try:
-            self._write(kept)
+            if kept:
+                self._file.save(kept)
+            else:
+                self._file.remove()
         except OSError as error:
             self.problem = f"the last good pods of bad manifests cannot be kept: {error}"
             return
         self._saved, self.problem = kept, ""
-
-    def _write(self, kept: dict[str, Kept]) -> None:
-        if not kept:
-            Path(self.path).unlink(missing_ok=True)
-            return
-        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-        temporary = Path(f"{self.path}.new")
-        # manifests hold secrets in environment variables
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(_File(VERSION, kept)))
-        temporary.replace(self.path)

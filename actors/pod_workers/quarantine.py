@@ -42,7 +42,7 @@ class QuarantinedPods:
 
     def takes(self, uid: str, data: bytes) -> bool:
         """Whether the pod as it is now is left alone. Another content is another chance."""
-        if not self.journal.is_parked(quarantine_key(uid, data)):
+        if not self.journal.is_quarantined(quarantine_key(uid, data)):
             self._pods.pop(uid, None)
             return False
         if uid not in self._pods:

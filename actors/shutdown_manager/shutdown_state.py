@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from actors.shared.linux.private_file import write_private
 from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
 
 FILE: Final = "graceful_node_shutdown_state"
 _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"

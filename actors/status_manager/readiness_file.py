@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
 
 from .container_status import Readiness
 
@@ -82,10 +83,7 @@ class ReadinessFile:
             return
         self.changed = False
         try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            temporary = Path(f"{self.path}.new")
-            temporary.write_bytes(msgspec.json.encode(_File(VERSION, self._pods)))
-            temporary.replace(self.path)
+            write_private(self.path, msgspec.json.encode(_File(VERSION, self._pods)), sync=False)
             self.problem = ""
         except OSError as error:
             self.problem = str(error)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from actors.shared.kube.feed import uid_of
 
 from actors.api_clients.kube_client.actor import annotations_of
 from actors.cert_manager.signing_request import Standing
@@ -52,12 +51,11 @@ def listed(version: bytes) -> Answer:
         lambda value: fails_with(Unreachable, lambda: event_of(b'{"type":%s,"object":{}}' % value)),
         lambda value: fails_with(Unreachable, lambda: read_item(b'{"metadata":{"name":%s}}' % value)),
         lambda value: fails_with(Unreachable, lambda: read_list(listed(value))),
-        lambda value: uid_of(b'{"metadata":{"uid":%s}}' % value) == "",
         lambda value: host_ips(b'{"status":{"addresses":[{"type":%s}]}}' % value) == [],
         lambda value: annotations_of(b'{"metadata":{"annotations":{"a":%s}}}' % value) == {},
         lambda value: read_request(b'{"metadata":{"resourceVersion":%s}}' % value).standing is Standing.UNKNOWN,
     ],
-    ids=["pull secret", "pod", "event", "item", "list", "uid", "addresses", "annotations", "request"],
+    ids=["pull secret", "pod", "event", "item", "list", "addresses", "annotations", "request"],
 )  # fmt: skip
 def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: bytes) -> None:
     assert reads(value)

@@ -5,7 +5,6 @@ They are kept in the pod's directory, so that a pod whose resize was refused sta
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -18,6 +17,7 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.quantity import QuantityError, milli
 from actors.shared.linux.directories import make_path
 from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
 
 FILE: Final = "allocated-resources"
 POD: Final = ""
@@ -107,6 +107,4 @@ def read(pod_dir: str) -> Kept | None:
 def write(pod_dir: str, kept: Kept) -> None:
     """Whole or not at all. Raises OSError."""
     make_path(pod_dir, 0o750)
-    with open(f"{pod_dir}/{FILE}.new", "wb") as file:
-        file.write(msgspec.json.encode(kept))
-    os.replace(f"{pod_dir}/{FILE}.new", f"{pod_dir}/{FILE}")
+    write_private(f"{pod_dir}/{FILE}", msgspec.json.encode(kept), sync=False)

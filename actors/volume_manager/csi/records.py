@@ -9,6 +9,7 @@ import msgspec
 
 from actors.shared.linux import mountinfo
 from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
 
 from .model import DATA, PLUGIN, Published, stage_dir, unique_name
 
@@ -65,11 +66,7 @@ def write(folder: str, record: Published) -> None:
     if read(folder) == record:
         return
     os.makedirs(folder, 0o750, exist_ok=True)
-    with open(f"{folder}/.{DATA}", "wb") as file:
-        file.write(msgspec.json.encode(record))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(f"{folder}/.{DATA}", f"{folder}/{DATA}")
+    write_private(f"{folder}/{DATA}", msgspec.json.encode(record))
 
 
 def remove(folder: str, mount: str) -> None:

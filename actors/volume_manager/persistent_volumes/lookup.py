@@ -19,6 +19,7 @@ from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, 
 from actors.volume_manager.layout import PLUGINS
 from supervision.actor import Actor, AskError
 from supervision.errors import UNREADABLE
+from supervision.state_file import write_private
 
 from .claims import (
     ClaimedVolume,
@@ -106,6 +107,4 @@ def _read(pod_dir: str) -> dict[str, PersistentVolume]:
 def _write(pod_dir: str, found: dict[str, PersistentVolume]) -> None:
     folder = f"{pod_dir}/{PLUGINS}"
     os.makedirs(folder, 0o750, exist_ok=True)
-    with open(f"{folder}/{_FILE}.new", "wb") as file:
-        file.write(msgspec.json.encode(found))
-    os.replace(f"{folder}/{_FILE}.new", f"{folder}/{_FILE}")
+    write_private(f"{folder}/{_FILE}", msgspec.json.encode(found), sync=False)

@@ -196,7 +196,7 @@ async def test_a_restart_does_not_lose_the_pod_of_a_file_that_went_bad(tmp_path)
         assert kept.with_name("kept.json.damaged").exists()
 
 
-async def test_a_manifest_that_ends_the_reader_three_times_is_skipped_until_it_changes(tmp_path, monkeypatch):
+async def test_a_manifest_that_ends_the_reader_three_times_is_in_quarantine_until_it_changes(tmp_path, monkeypatch):
     path = tmp_path / "manifests"
     path.mkdir()
     (tmp_path / "manifests.run").mkdir()
@@ -214,7 +214,7 @@ async def test_a_manifest_that_ends_the_reader_three_times_is_skipped_until_it_c
             await started(str(path)).__aenter__()
     async with started(str(path)) as harness:
         assert World(harness).pods() == {"web-n1": "busybox"}
-        assert "skipped until it changes" in (await errors_of(harness))[0]
+        assert "in quarantine until it changes" in (await errors_of(harness))[0]
         (path / "a.yaml").write_text(manifest("good"))
         await World(harness).becomes({"web-n1": "busybox", "good-n1": "busybox"})
 

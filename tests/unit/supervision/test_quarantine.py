@@ -33,19 +33,18 @@ def test_the_next_incarnation_knows_what_the_last_one_died_on(tmp_path: Path) ->
     journal = Journal(tmp_path, POLICY, Clock())
     assert journal.died_on == "pod-1"
     assert journal.crashes_on("pod-1") == 1
-    assert not journal.is_parked("pod-1")
+    assert not journal.is_quarantined("pod-1")
     assert Journal(tmp_path, POLICY, Clock()).died_on == "", "it is counted once"
 
 
-def test_the_third_crash_parks_the_input_and_no_other(tmp_path: Path) -> None:
+def test_the_third_crash_puts_the_input_in_quarantine_and_no_other(tmp_path: Path) -> None:
     clock = Clock()
     for key in ("bad", "good", "bad", "bad"):
         die_on(tmp_path, key, clock)
         clock.now += 1
     journal = Journal(tmp_path, POLICY, clock)
-    assert journal.parked() == ["bad"]
-    assert journal.is_parked("bad")
-    assert not journal.is_parked("good")
+    assert journal.is_quarantined("bad")
+    assert not journal.is_quarantined("good")
 
 
 def test_what_was_put_down_is_not_blamed(tmp_path: Path) -> None:
@@ -74,18 +73,14 @@ def test_a_process_that_is_killed_leaves_what_it_had_in_hand(tmp_path: Path) -> 
     assert Journal(tmp_path, POLICY).died_on == "a/b é"
 
 
-def test_crashes_are_forgotten_after_the_window_and_when_forgiven(tmp_path: Path) -> None:
+def test_crashes_are_forgotten_after_the_window(tmp_path: Path) -> None:
     clock = Clock()
     for _ in range(3):
         die_on(tmp_path, "bad", clock)
     journal = Journal(tmp_path, POLICY, clock)
-    assert journal.is_parked("bad")
+    assert journal.is_quarantined("bad")
     clock.now += 101
-    assert not journal.is_parked("bad")
-    clock.now -= 101
-    journal.forgive("bad")
-    assert not journal.is_parked("bad")
-    assert not Journal(tmp_path, POLICY, clock).is_parked("bad")
+    assert not journal.is_quarantined("bad")
 
 
 def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
@@ -120,7 +115,7 @@ def test_any_key_can_be_taken_in_hand_and_is_found_again(tmp_path_factory: pytes
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefg"), st.floats(0, 60)), max_size=60))
-def test_it_is_bounded_and_a_key_is_parked_exactly_after_three_in_the_window(
+def test_it_is_bounded_and_a_key_is_quarantined_exactly_after_three_in_the_window(
     schedule: list[tuple[str, float]],
 ) -> None:
     crashes, now = Crashes(), 1000.0
@@ -133,7 +128,7 @@ def test_it_is_bounded_and_a_key_is_parked_exactly_after_three_in_the_window(
         small = small.add(key, now, POLICY)
         history.setdefault(key, []).append(now)
         expected = {k for k, times in history.items() if sum(now - t <= 100 for t in times) >= 3}
-        assert set(crashes.parked(now, policy)) == expected
+        assert {k for k in history if crashes.count(k, now, policy) >= policy.crashes} == expected
         assert len(small.times) <= 4
 
 

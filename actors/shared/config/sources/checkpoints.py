@@ -4,14 +4,12 @@
     <hash>.json           the layers of one configuration, as they were read
     requests/rollback     written by `supervise config rollback`, taken by the config controller
 
-Each file is written whole (temporary file, fsync, rename), carries its version and checksum, and is set aside, never
-fatal, when it is damaged.
+A damaged file is set aside, and never fatal.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from supervision.errors import UNREADABLE
+from supervision.state_file import DamagedError, StateFile, write_private
 
 from .documents import Document
 
@@ -80,16 +78,6 @@ class Layers(msgspec.Struct, frozen=True):
         return [Document(source, data, lines) for source, data, lines in parts]
 
 
-class _Envelope(msgspec.Struct, frozen=True):
-    version: int
-    sha256: str
-    payload: msgspec.Raw
-
-
-class DamagedCheckpointError(ValueError):
-    """The file does not hold what was written to it."""
-
-
 def hash_of(documents: Sequence[Document]) -> str:
     """The name of a configuration: what its layers say, wherever they stand."""
     canonical = msgspec.json.encode([document.data for document in documents], order="deterministic")
@@ -102,24 +90,6 @@ def layers_of(documents: Sequence[Document]) -> Layers:
         tuple(document.data for document in documents),
         tuple(document.lines for document in documents),
     )
-
-
-def seal(value: msgspec.Struct) -> bytes:
-    """A value with version and checksum around it."""
-    payload = msgspec.json.encode(value)
-    return msgspec.json.encode(_Envelope(VERSION, hashlib.sha256(payload).hexdigest(), msgspec.Raw(payload)))
-
-
-def unseal(raw: bytes, kind: type[T]) -> T:
-    """The value that was sealed. Raises DamagedCheckpointError."""
-    try:
-        envelope = msgspec.json.decode(raw, type=_Envelope)
-        payload = bytes(envelope.payload)
-        if envelope.version != VERSION or hashlib.sha256(payload).hexdigest() != envelope.sha256:
-            raise DamagedCheckpointError("wrong version or checksum")
-        return msgspec.json.decode(payload, type=kind)
-    except UNREADABLE as error:
-        raise DamagedCheckpointError(str(error)) from None
 
 
 class Store:
@@ -151,17 +121,17 @@ class Store:
 
     def save(self, state: State) -> None:
         """Write the state, then drop configurations that nothing names any more. Raises OSError."""
-        self._write("state.json", seal(state))
+        StateFile(self.directory / "state.json", State, VERSION).save(state)
         self._prune(state)
 
     def put(self, name: str, layers: Layers) -> None:
         """Keep a configuration; once is enough. Raises OSError."""
         if self.layers(name) is None:
-            self._write(f"{name}.json", seal(layers))
+            StateFile(self.directory / f"{name}.json", Layers, VERSION).save(layers)
 
     def request(self, name: str) -> None:
         """Ask the running agent to go back to `name` ('' for the last known good). Raises OSError."""
-        self._write(REQUEST, name.encode())
+        write_private(self.directory / REQUEST, name.encode())
 
     def take_request(self) -> str | None:
         """The request that was made, which is thereby answered; None when there is none."""
@@ -174,30 +144,13 @@ class Store:
         return text
 
     def _read(self, name: str, kind: type[T]) -> T | None:
-        path = self.directory / name
         try:
-            raw = path.read_bytes()
-        except OSError:
-            return None
-        try:
-            return unseal(raw, kind)
-        except DamagedCheckpointError:
+            return StateFile(self.directory / name, kind, VERSION).load()
+        except DamagedError:
             self._damaged.append(name)
-            with suppress(OSError):
-                path.replace(path.with_suffix(".damaged"))
-            return None
-
-    def _write(self, name: str, raw: bytes) -> None:
-        target = self.directory / name
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(descriptor)
-        temporary.replace(target)
-        _sync_directory(target.parent)
+        except OSError:
+            pass
+        return None
 
     def _prune(self, state: State) -> None:
         recent = [entry.hash for entry in state.history if entry.hash][-KEPT_CONFIGURATIONS:]
@@ -210,14 +163,6 @@ class Store:
 
 def _is_hash(name: str) -> bool:
     return len(name) == 16 and not set(name) - set("0123456789abcdef")
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def instead_of(assigned: str, state: State) -> str:

@@ -1,19 +1,14 @@
 import stat
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from actors.shared.config.loading import load
 from actors.shared.config.sources.checkpoints import (
-    DamagedCheckpointError,
     Entry,
     State,
     Store,
     hash_of,
     layers_of,
-    seal,
-    unseal,
 )
 from actors.shared.config.sources.documents import Document
 
@@ -51,18 +46,6 @@ def test_files_and_directories_are_for_the_owner_alone(store):
     assert {stat.S_IMODE(path.stat().st_mode) for path in store.directory.iterdir()} == {0o600}
 
 
-@given(st.integers(0, 10_000), st.binary(min_size=1, max_size=3))
-def test_damage_anywhere_is_noticed(place, junk):
-    sealed = seal(State(current="a" * 16))
-    place %= len(sealed)
-    damaged = sealed[:place] + junk + sealed[place + len(junk) :]
-    try:
-        found = unseal(damaged, State)
-    except DamagedCheckpointError:
-        found = None
-    assert found is None or (damaged == sealed) or found == State(current="a" * 16)
-
-
 def test_a_damaged_file_is_set_aside_and_not_fatal(store):
     store.save(State(current="x"))
     path = store.directory / "state.json"
@@ -70,7 +53,7 @@ def test_a_damaged_file_is_set_aside_and_not_fatal(store):
     assert store.state() == State()
     assert store.take_damaged() == ["state.json"]
     assert store.take_damaged() == []
-    assert (store.directory / "state.damaged").exists()
+    assert (store.directory / "state.json.damaged").exists()
     store.save(State(current="y"))
     assert store.state().current == "y"
 
