@@ -2,6 +2,9 @@
 
 actor.py              the shard: what it is told, handed on to its pods
 messages.py           what a shard is told
+declaration.py        what configuration it reads, who feeds it
+inventory.py          which pods of the shard may have anything on the node
+quarantine.py         pods that ended their shard three times, and are left alone
 kubernetes_events.py  events that users see of a pod
 errors.py             why a container is not started
 

@@ -1,4 +1,4 @@
-"""Why a container is not there yet, as its users see it."""
+"""Why a container is not started."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 class StartFailed(Exception):
     """A container was not started: waiting reason, message, and in how many seconds to try again (0: as usual).
 
-    `container_id`: of the one that was made, and may run though its start was not answered.
+    `container_id`: of the container that was created, and may run though its start was not answered.
     """
 
     def __init__(self, reason: str, message: str, retry: float = 0.0, container_id: str = "") -> None:
@@ -15,4 +15,4 @@ class StartFailed(Exception):
 
 
 class ConfigError(Exception):
-    """The container cannot be made as its pod says (waiting reason CreateContainerConfigError)."""
+    """The container cannot be created as its pod says (waiting reason CreateContainerConfigError)."""

@@ -1,4 +1,4 @@
-"""What users are told of a pod and its containers. Pure."""
+"""The Kubernetes events of a pod and its containers. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pod_event(pod: Pod, kind: Literal["Normal", "Warning"], reason: str, text: s
 
 
 def field_of(pod: Pod, container: str) -> str:
-    """Where in the pod the container is."""
+    """The path of the container in the pod."""
     if any(one.name == container for one in pod.spec.initContainers):
         return f"spec.initContainers{{{container}}}"
     if any(one.name == container for one in pod.spec.ephemeralContainers):
@@ -34,7 +34,7 @@ def field_of(pod: Pod, container: str) -> str:
 
 
 def of_failed_start(reason: str, message: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:
-    """Type, reason and text of what users are told when a container waits for this reason."""
+    """Type, reason and text of the events when a container waits for this reason."""
     if reason == "ImagePullBackOff":
         return [("Normal", "BackOff", message), ("Warning", "Failed", f"Error: {reason}")]
     if reason in _IMAGE_REASONS:

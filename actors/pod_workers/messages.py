@@ -1,6 +1,6 @@
-"""What a pod worker is told.
+"""What a shard of the pods is told.
 
-A worker needs nothing persisted: pods come from `pod_config`, containers from the runtime. Pods are level, not edge:
+A shard keeps nothing on the disk: pods come from `pod_config`, containers from the runtime. Pods are level, not edge:
 each message says what is wanted or seen now, and may be repeated or skipped for a newer one.
 """
 
@@ -21,17 +21,17 @@ POD_WORKERS: Final = ActorName(f"{_WORKER}*")
 
 
 def pod_worker(number: int) -> ActorName:
-    """The pod worker with this number, from 0."""
+    """The shard with this number, from 0."""
     return ActorName(f"{_WORKER}{number}")
 
 
 def pod_workers(workers: int) -> list[ActorName]:
-    """All pod workers of an agent that has so many."""
+    """All shards of an agent that has so many."""
     return [pod_worker(number) for number in range(workers)]
 
 
 def worker_of(uid: str, workers: int) -> ActorName:
-    """The pod worker that drives the pod with this UID: anybody can compute it, so nobody routes."""
+    """The shard that has the pod with this UID: anybody can compute it, so nobody routes."""
     return pod_worker(crc32(uid.encode()) % workers)
 
 
@@ -56,7 +56,7 @@ class WantedPod(msgspec.Struct, frozen=True):
 
 
 class DesiredPods(Message, frozen=True):
-    """From pod_config, when the worker says Hello and when sources become ready: all pods of this worker.
+    """From pod_config, when the shard says Hello and when sources become ready: all pods of this shard.
 
     When `sources_ready`, a pod that the runtime has and this list has not is an orphan. Before that nothing is deleted.
     """
@@ -67,8 +67,8 @@ class DesiredPods(Message, frozen=True):
 
 
 class PodRuntimeChanged(Message, frozen=True):
-    """From pleg: something of this pod changed in the runtime; `runtime` is all of it. Older than what the worker has
-    seen itself: ignored."""
+    """From pleg: something of this pod changed in the runtime; `runtime` is all of it. Older than what the pod worker
+    has seen itself: ignored."""
 
     uid: str
     runtime: PodRuntime
@@ -76,13 +76,13 @@ class PodRuntimeChanged(Message, frozen=True):
 
 
 class RuntimePods(Message, frozen=True):
-    """From pleg, when the worker says Hello and at the first relist: all of this worker's pods that the runtime has."""
+    """From pleg, when the shard says Hello and at the first relist: all of this shard's pods that the runtime has."""
 
     pods: list[PodRuntime]
     at: float
     """As PodRuntime.at."""
     unread: list[str] = []
-    """UIDs of those that the runtime has and has told nothing more of yet; each follows as PodRuntimeChanged."""
+    """UIDs of pods that the runtime has and of which nothing more is known yet; each follows as PodRuntimeChanged."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
@@ -109,7 +109,7 @@ class ProbeVerdict(Message, frozen=True):
 
 
 class KillPod(Message, frozen=True):
-    """From eviction and the like: end the pod with this reason and message; it becomes Failed."""
+    """From shutdown_manager: end the pod with this reason and message; it becomes Failed."""
 
     uid: str
     reason: str
@@ -118,16 +118,16 @@ class KillPod(Message, frozen=True):
 
 
 class VolumesMayWork(Message, frozen=True):
-    """From volume_manager: something that the pod's volumes lacked has come; ask again now."""
+    """From volume_manager: something that the pod's volumes waited for is there; ask again now."""
 
     uid: str
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
 class KnownPods(Message, frozen=True):
-    """From each worker, on change and on Hello, once its sources are ready: the pods of that worker that may still have
+    """From each shard, on change and on Hello, once its sources are ready: the pods of that shard that may still have
     anything on the node (cgroup, volumes, containers). Receivers may clean up what belongs to no known pod once every
-    worker has said so."""
+    shard has said so."""
 
     worker: str
     workers: int

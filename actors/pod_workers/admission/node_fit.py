@@ -65,7 +65,7 @@ _NODE = msgspec.json.Decoder(NodeFacts)
 
 
 def read_node(body: bytes) -> NodeFacts | None:
-    """None for what is no Node."""
+    """None for an object that is not a Node."""
     try:
         return _NODE.decode(body)
     except UNREADABLE:
@@ -73,12 +73,12 @@ def read_node(body: bytes) -> NodeFacts | None:
 
 
 def asks(pod: Pod) -> bool:
-    """Whether the node's object has a say in it at all."""
+    """Whether the Node object matters for this pod at all."""
     return not is_static(pod) or bool(pod.spec.nodeSelector or bytes(pod.spec.affinity) or pod.spec.os)
 
 
 def unfit(pod: Pod, node: NodeFacts) -> tuple[str, str]:
-    """Reason and message of the refusal, as the reference words them; ('', '') when there is none."""
+    """Reason and message of the refusal, as the reference words them; ('', '') when the pod fits."""
     labels = node.metadata.labels or {}
     if not _selected(pod, node.metadata.name, labels):
         return "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
@@ -109,7 +109,7 @@ def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
 
 
 def _matches(term: _Term, name: str, labels: dict[str, str]) -> bool:
-    """All of a term must hold; one that asks for nothing matches nothing."""
+    """Whether all requirements of a term hold; an empty term matches nothing."""
     expressions, fields = term.matchExpressions or [], term.matchFields or []
     if not expressions and not fields:
         return False

@@ -1,4 +1,4 @@
-"""What a pod asks for that this node may not be able to give. What would be ignored in silence is refused. Pure."""
+"""What a pod asks for and this node may not support: it is refused rather than ignored in silence. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ APPARMOR_FILE = "/sys/module/apparmor/parameters/enabled"
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
-    """What node and runtime can do."""
+    """What node and runtime support."""
 
     apparmor: bool = False
     strict_groups: bool = False
-    """The runtime heeds supplementalGroupsPolicy."""
+    """The runtime supports supplementalGroupsPolicy."""
 
 
 def unsupported(pod: Pod, support: Support) -> tuple[str, str]:
-    """Reason and message of the refusal, as the reference words them; ('', '') when there is none."""
+    """Reason and message of the refusal, as the reference words them; ('', '') when all is supported."""
     if not support.apparmor and wants_apparmor(pod):
         return "AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host"
     if not support.strict_groups and pod.spec.securityContext.supplementalGroupsPolicy == "Strict":
@@ -29,7 +29,7 @@ def unsupported(pod: Pod, support: Support) -> tuple[str, str]:
 
 
 def wants_apparmor(pod: Pod) -> bool:
-    """Whether any container is to be confined by it."""
+    """Whether any container asks for an AppArmor profile."""
     whole = pod.spec.securityContext.appArmorProfile
     profiles = [
         (container.securityContext or SecurityContext()).appArmorProfile or whole for container in all_containers(pod)
@@ -37,8 +37,8 @@ def wants_apparmor(pod: Pod) -> bool:
     return any(profile is not None and profile.type != "Unconfined" for profile in profiles)
 
 
-def beyond_us(pod: Pod) -> str:
-    """What this agent cannot do yet and must not leave out in silence; '' for nothing."""
+def unsupported_by_agent(pod: Pod) -> str:
+    """What this agent does not support yet, and must not ignore in silence; '' for nothing."""
     if pod.spec.hostUsers is False:
         return "hostUsers: false: user namespaces are not supported yet"
     for container in all_containers(pod):
@@ -48,7 +48,7 @@ def beyond_us(pod: Pod) -> str:
 
 
 def read_apparmor(path: str = APPARMOR_FILE) -> bool:
-    """Whether the kernel has it switched on."""
+    """Whether AppArmor is enabled in the kernel."""
     try:
         with open(path) as file:
             return file.read(1) == "Y"

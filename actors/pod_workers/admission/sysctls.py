@@ -27,7 +27,7 @@ _IPC: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
 
 
 def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
-    """'' when all sysctls of the pod may be set, else which may not and why."""
+    """Which sysctl of the pod may not be set, and why; '' for none."""
     patterns = [pattern.replace("/", ".") for pattern in allowed]
     for sysctl in pod.spec.securityContext.sysctls:
         name = sysctl.name.replace("/", ".")
@@ -42,7 +42,7 @@ def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
 
 
 def of_host(name: str, pod: Pod) -> str:
-    """Which namespace of the node, that the pod is in, the sysctl would change (net, ipc); '' for none."""
+    """The namespace (net, ipc) that the pod shares with the node and the sysctl would change; '' for none."""
     name = name.replace("/", ".")
     if pod.spec.hostNetwork and name.startswith("net."):
         return "net"

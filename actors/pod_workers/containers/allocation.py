@@ -1,6 +1,6 @@
-"""The resources that a pod was given, which are not those of its spec while a resize (KEP-1287) is pending.
+"""The resources that are allocated to a pod. While a resize (KEP-1287) is pending they differ from those of its spec.
 
-They are kept in the pod's directory, so that a pod whose resize was refused stays what it was over restarts.
+They are kept in the pod's directory, so that a pod whose resize was refused keeps its resources over restarts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Allocated = dict[str, ResourceRequirements]
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What is in the file."""
+    """The content of the file."""
 
     allocated: Allocated
     actuated: Allocated = {}
@@ -36,7 +36,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def of(pod: Pod) -> Allocated:
-    """What the spec asks for; only what asks for anything."""
+    """The resources of the spec, by container name; without those that are empty."""
     found = {each.name: each.resources for each in (*pod.spec.initContainers, *pod.spec.containers)}
     if pod.spec.resources is not None:
         found[POD] = pod.spec.resources
@@ -44,7 +44,7 @@ def of(pod: Pod) -> Allocated:
 
 
 def resized(one: ResourceRequirements, other: ResourceRequirements) -> list[str]:
-    """Which of cpu and memory they differ in. Amounts that are written in two ways are the same."""
+    """In which of cpu and memory they differ. 0.1 and 100m are the same."""
     first, second = _amounts(one), _amounts(other)
     count = len(_RESIZABLE)
     return [name for place, name in enumerate(_RESIZABLE) if first[place::count] != second[place::count]]
@@ -67,7 +67,7 @@ def _amount(quantity: object) -> object:
 
 
 def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> Pod:
-    """The pod as it was given room."""
+    """The pod with these resources in place of those of its spec."""
 
     def each(containers: list[Container]) -> list[Container]:
         return [
@@ -87,7 +87,7 @@ def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> P
 
 
 def made_with(ran: Ran) -> ResourceRequirements | None:
-    """What the container was made with; None where that is not written on it."""
+    """What the container was created with, from its annotation; None without one."""
     text = ran.annotations.get(CONTAINER_RESOURCES, "")
     try:
         return msgspec.json.decode(text, type=ResourceRequirements) if text else None
@@ -96,7 +96,7 @@ def made_with(ran: Ran) -> ResourceRequirements | None:
 
 
 def read(pod_dir: str) -> Kept | None:
-    """What was written; None for nothing that can be read."""
+    """The content of the file; None where there is none, or it cannot be read."""
     try:
         with open(f"{pod_dir}/{FILE}", "rb") as file:
             return msgspec.json.decode(file.read(), type=Kept)
@@ -105,6 +105,6 @@ def read(pod_dir: str) -> Kept | None:
 
 
 def write(pod_dir: str, kept: Kept) -> None:
-    """Whole or not at all. Raises OSError."""
+    """Replace the file. Raises OSError."""
     make_path(pod_dir, 0o750)
     write_private(f"{pod_dir}/{FILE}", msgspec.json.encode(kept), sync=False)

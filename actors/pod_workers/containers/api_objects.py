@@ -1,4 +1,4 @@
-"""What a pod's containers need of the API server: fetched before anything is decided by it."""
+"""Secrets, config maps, services and runtime classes that a pod's containers need, from `kube_client`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ASK_SECONDS = 5.0
 
 
 class Objects(msgspec.Struct, frozen=True, kw_only=True):
-    """What was fetched."""
+    """What the API server answered."""
 
     states: dict[ObjectRef, ObjectState] = {}
     services: dict[str, str] = {}
     """Environment of the services."""
 
     def texts(self, ref: ObjectRef, *, optional: bool) -> dict[str, str]:
-        """Its values by key; none when it is not there and need not be. Raises ConfigError in the reference's words."""
+        """Its values by key; none when it is absent and optional. Raises ConfigError in the reference's words."""
         kind = "configmap" if ref.kind == "ConfigMap" else "secret"
         state = self.states.get(ref)
         if state is None:
@@ -99,7 +99,7 @@ async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
 
 
 async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:
-    """Never raises: no answer is a state, too."""
+    """The object as `kube_client` has it. Never raises: no answer is a state, too."""
     try:
         return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), ObjectState, timeout=ASK_SECONDS)
     except AskError:

@@ -1,4 +1,4 @@
-"""A container of a pod, as the runtime is asked for it. Pure."""
+"""The ContainerConfig of CRI. Pure."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _ANY_BYTES = "surrogateescape"
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was brought together for one container."""
+    """All that a container is created from."""
 
     image_ref: str
     environment: dict[str, str]
-    """A secret's bytes that are no UTF-8 are escaped (PEP 383)."""
+    """Bytes of a secret that are not UTF-8 are escaped (PEP 383)."""
     mounts: list[cri.Mount]
     limits: Limits
     security: cri.LinuxContainerSecurityContext
     unified: dict[str, str] = {}
-    """cgroup v2 files that the runtime is to write."""
+    """cgroup v2: value by file, written by the runtime."""
     memory_swap_bytes: int = 0
     """cgroup v1: memory and swap together; 0 is not set."""
     stop_signals: bool = False
@@ -42,7 +42,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
-    """ContainerConfig. Another incarnation, or the Go kubelet, recognises the container by what is written here."""
+    """ContainerConfig. Other incarnations, and the Go kubelet, recognise the container by these labels and
+    annotations."""
     container, restart_count = start.container, start.restart_count
     words = {
         name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in parts.environment.items()
@@ -70,7 +71,7 @@ def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfi
 
 
 def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: int) -> cri.LinuxContainerResources:
-    """LinuxContainerResources, for a container that is made and for one that is resized."""
+    """LinuxContainerResources, to create a container or to resize one."""
     return cri.LinuxContainerResources(
         cpu_shares=limits.cpu_shares,
         cpu_quota=limits.cpu_quota,
@@ -84,7 +85,7 @@ def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: 
 
 
 def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
-    """Enough to end the container of a pod that nobody remembers."""
+    """Annotations. With them the container of a pod that no source has any more can be stopped as its pod says."""
     container = start.container
     found = {
         known.CONTAINER_HASH: container_hash(container),
@@ -109,7 +110,7 @@ def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
 
 
 def stop_signal(name: str) -> cri.Signal.ValueType:
-    """By its name, SIGUSR1. Raises ConfigError."""
+    """The signal of this name (SIGUSR1). Raises ConfigError."""
     try:
         return cri.Signal.Value("SIGNAL_" + name.replace("+", "PLUS").replace("-", "MINUS"))
     except ValueError:

@@ -23,7 +23,7 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_HOST_FILE = Dns(servers=["127.0.0.1"], searches=["."])
-"""For policy Default where resolvConf is ''."""
+"""Policy Default, where the configuration has resolvConf: ""."""
 
 
 def parse_resolv_conf(text: str) -> Dns:
@@ -45,13 +45,13 @@ def parse_resolv_conf(text: str) -> Dns:
 
 
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
-    """Name resolution by the pod's policy and its dnsConfig, cut to what resolvers take."""
+    """Name resolution by the pod's policy and its dnsConfig, cut to the limits."""
     policy = policy_of(pod)
     return _cut(_whole(pod, policy, host, cluster_servers, cluster_domain))
 
 
-def complaints(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> list[tuple[str, str]]:
-    """Reason and message of the events that users are told: what the pod does not get of what it asked for."""
+def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> list[tuple[str, str]]:
+    """Reason and message of the events about what the limits cut off."""
     policy, found = policy_of(pod), []
     if policy == "ClusterFirst" and not cluster_servers:
         text = "kubelet does not have ClusterDNS IP configured and cannot create Pod using"
@@ -70,7 +70,7 @@ def complaints(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_doma
 
 
 def _whole(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
-    """Before it is cut to the limits."""
+    """The same before it is cut to the limits."""
     if policy == "None":
         base = Dns()
     elif policy == "ClusterFirst" and cluster_servers:
@@ -83,7 +83,7 @@ def _whole(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], clu
 
 
 def policy_of(pod: Pod) -> str:
-    """None, Default, or ClusterFirst: what the policy comes to, given the pod's network."""
+    """None, Default or ClusterFirst: the policy in effect, given the pod's network."""
     policy = pod.spec.dnsPolicy or "ClusterFirst"
     if policy == "ClusterFirst" and pod.spec.hostNetwork:
         return "Default"

@@ -1,7 +1,7 @@
-"""Variables from a file that another container of the pod wrote (KEP-3721): read when a container is made.
+"""Variables from a file that another container of the pod wrote (KEP-3721), read when a container is created.
 
-A line is KEY='VALUE'; what is in the quotes is taken as it is, over several lines if need be. Empty lines and those
-that begin with # are passed over.
+A line is KEY='VALUE'; a value is taken literally and may have several lines. Empty lines and lines that begin with #
+are skipped.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _SKIPPED = re.compile(r"[ \t]*(#[^\n]*)?(\n|\Z)")
 _ENTRY = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)='([^']*)'[ \t]*(\n|\Z)")
 
 Files = Mapping[tuple[str, str], Mapping[str, str] | str]
-"""By volume and path: what is in the file, or why it cannot be had."""
+"""By volume and path: the content of the file, or why it cannot be read."""
 
 
 def selectors(container: Container) -> list[FileKeySelector]:
-    """The files that its environment names. Pure."""
+    """The files that the environment of the container refers to. Pure."""
     return [one.valueFrom.fileKeyRef for one in container.env if one.valueFrom and one.valueFrom.fileKeyRef]
 
 
 def parse(text: str) -> dict[str, str]:
-    """Pure. Raises ConfigError with the line."""
+    """Name to value. Pure. Raises ConfigError with the line."""
     found: dict[str, str] = {}
     at = 0
     while at < len(text):
@@ -45,7 +45,8 @@ def parse(text: str) -> dict[str, str]:
 
 
 def read(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> Files:
-    """Each file once. `volumes`: host paths by name. Containers write there, so that no link out of it is followed."""
+    """Read each file once. `volumes`: host paths by name. No symlink out of a volume is followed: containers write
+    there."""
     found: dict[tuple[str, str], Mapping[str, str] | str] = {}
     for one in wanted:
         if (one.volumeName, one.path) not in found:
@@ -61,7 +62,7 @@ def read(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> Files
 
 
 def value(wanted: FileKeySelector, files: Files) -> str | None:
-    """None where it is not there and need not be. Raises ConfigError. Pure."""
+    """The value; None where it is absent and optional. Raises ConfigError. Pure."""
     content = files.get((wanted.volumeName, wanted.path), "not read")
     whole = f'env file "{wanted.path}" of volume "{wanted.volumeName}"'
     if isinstance(content, str):

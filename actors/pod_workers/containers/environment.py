@@ -1,6 +1,6 @@
 """A container's environment: services, objects of the API, literal values, `$(NAME)`, the downward API. Pure.
 
-Order of the reference: envFrom, then env, which may name what came before it; services last, and never over these.
+Order of the reference: envFrom, then env, which may refer to earlier variables; services last, and never over these.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .expansion import expand
 
 _SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]\Z")
 _NAME = re.compile(r"[ -<>-~]+\Z")
-"""What a variable may be called: printable ASCII but `=` (KEP-4369)."""
+"""Names of variables: printable ASCII without `=` (KEP-4369)."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What the downward API tells of the pod besides its object."""
+class EnvContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What the downward API tells beside the pod's object."""
 
     node_name: str
     host_ips: list[str] = []
@@ -45,11 +45,11 @@ class Environment(msgspec.Struct, frozen=True):
     values: dict[str, str]
     """Name to value, in order."""
     skipped: list[str] = []
-    """Of each object with keys that cannot be names, what to tell users."""
+    """For users: the keys of each object that cannot be names of variables."""
 
 
 def references(container: Container) -> list[ObjectRef]:
-    """The objects that its environment needs; their namespace is to be filled in."""
+    """The objects that the environment refers to, without their namespace."""
     found: dict[ObjectRef, None] = {}
     for source in container.envFrom:
         if source.configMapRef is not None:
@@ -67,7 +67,7 @@ def references(container: Container) -> list[ObjectRef]:
     return list(found)
 
 
-def environment(pod: Pod, container: Container, place: Place, objects: Objects | None = None) -> Environment:
+def environment(pod: Pod, container: Container, context: EnvContext, objects: Objects | None = None) -> Environment:
     """`objects`: None where no API server is joined. Raises ConfigError."""
     objects = objects or Objects()
     skipped: list[str] = []
@@ -80,7 +80,7 @@ def environment(pod: Pod, container: Container, place: Place, objects: Objects |
             skipped.append(_skipped(ref, invalid))
         found |= {name: value for name, value in named.items() if _NAME.match(name)}
     for variable in container.env:
-        value = _value(pod, container, variable, place, objects, ChainMap(found, objects.services))
+        value = _value(pod, container, variable, context, objects, ChainMap(found, objects.services))
         if value is not None:
             found[variable.name] = value
     return Environment(found | {name: value for name, value in objects.services.items() if name not in found}, skipped)
@@ -105,24 +105,29 @@ def _skipped(ref: ObjectRef, names: list[str]) -> str:
 
 
 def _value(
-    pod: Pod, container: Container, variable: EnvVar, place: Place, objects: Objects, so_far: Mapping[str, str]
+    pod: Pod,
+    container: Container,
+    variable: EnvVar,
+    context: EnvContext,
+    objects: Objects,
+    so_far: Mapping[str, str],
 ) -> str | None:
     source = variable.valueFrom
     if variable.value or source is None:
         return expand(variable.value, so_far)
     if source.fieldRef is not None:
-        return field(pod, source.fieldRef.fieldPath, place)
+        return field(pod, source.fieldRef.fieldPath, context)
     if source.resourceFieldRef is not None:
-        return _resource(pod, container, source.resourceFieldRef, place)
+        return _resource(pod, container, source.resourceFieldRef, context)
     if source.configMapKeyRef is not None or source.secretKeyRef is not None:
         return _key(pod, source, objects)
     if source.fileKeyRef is not None:
-        return env_files.value(source.fileKeyRef, place.files)
+        return env_files.value(source.fileKeyRef, context.files)
     raise ConfigError(f"env {variable.name}: this kind of valueFrom is not supported")
 
 
 def _key(pod: Pod, source: EnvVarSource, objects: Objects) -> str | None:
-    """One key of an object; None where it is not there and need not be."""
+    """One key of an object; None where it is absent and optional."""
     kind: str = "ConfigMap" if source.configMapKeyRef is not None else "Secret"
     selector = source.configMapKeyRef or source.secretKeyRef
     assert selector is not None  # noqa: S101 - one of them is
@@ -134,7 +139,7 @@ def _key(pod: Pod, source: EnvVarSource, objects: Objects) -> str | None:
     return value
 
 
-def field(pod: Pod, path: str, place: Place) -> str:
+def field(pod: Pod, path: str, context: EnvContext) -> str:
     """A field of the pod by its path, as the downward API names it. Raises ConfigError."""
     match = _SUBSCRIPT.match(path)
     if match:
@@ -144,24 +149,24 @@ def field(pod: Pod, path: str, place: Place) -> str:
         "metadata.name": pod.metadata.name,
         "metadata.namespace": pod.metadata.namespace,
         "metadata.uid": pod.metadata.uid,
-        "spec.nodeName": pod.spec.nodeName or place.node_name,
+        "spec.nodeName": pod.spec.nodeName or context.node_name,
         "spec.serviceAccountName": pod.spec.serviceAccountName,
-        "status.hostIP": place.host_ips[0] if place.host_ips else "",
-        "status.hostIPs": ",".join(place.host_ips),
-        "status.podIP": place.pod_ips[0] if place.pod_ips else "",
-        "status.podIPs": ",".join(place.pod_ips),
+        "status.hostIP": context.host_ips[0] if context.host_ips else "",
+        "status.hostIPs": ",".join(context.host_ips),
+        "status.podIP": context.pod_ips[0] if context.pod_ips else "",
+        "status.podIPs": ",".join(context.pod_ips),
     }
     if path not in values:
         raise ConfigError(f"unsupported fieldPath: {path}")
     return values[path]
 
 
-def _resource(pod: Pod, container: Container, selector: ResourceFieldSelector, place: Place) -> str:
-    """Raises ConfigError."""
+def _resource(pod: Pod, container: Container, selector: ResourceFieldSelector, context: EnvContext) -> str:
+    """A resource of a container as the downward API gives it. Raises ConfigError."""
     target = find_container(pod, selector.containerName) if selector.containerName else container
     if target is None:
         raise ConfigError(f"resourceFieldRef: container {selector.containerName} not found")
     try:
-        return resource_field(pod, target, selector, place.allocatable)
+        return resource_field(pod, target, selector, context.allocatable)
     except (ResourceFieldError, QuantityError) as error:
         raise ConfigError(str(error)) from None

@@ -23,7 +23,7 @@ from .names import log_directory, log_link, pod_log_directory
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
 _COUNT = re.compile("[0-9]{1,9}")
-"""Longer ones are no restart counts: whoever may write to the directory of logs may have made such a file."""
+"""Longer numbers are no restart counts: others may write to the log directory, too."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -33,7 +33,7 @@ def make_log_directory(logs_dir: str, pod: Pod) -> None:
 
 
 def write_hosts(pod_dir: str, text: str) -> str:
-    """Write the pod's /etc/hosts and answer its path. It keeps its inode, as it is bind-mounted."""
+    """Write the pod's /etc/hosts; its path. The file keeps its inode, as it is bind-mounted."""
     path = f"{pod_dir}/etc-hosts"
     make_path(pod_dir, 0o750)
     if _tail(path, len(text.encode()) + 1) == text:
@@ -52,12 +52,12 @@ def write_hosts(pod_dir: str, text: str) -> str:
 
 
 def termination_log(pod_dir: str, container: str, restart_count: int) -> str:
-    """Where an instance writes its last words: eight hexadecimal digits, found again from the count."""
+    """Where an instance writes its termination message: eight hexadecimal digits, derived from the count."""
     return f"{pod_dir}/containers/{container}/{restart_count:08x}"
 
 
 def make_termination_log(pod_dir: str, container: Container, restart_count: int) -> str:
-    """An empty file for the container to write its last words to; a new one for each instance."""
+    """An empty file for the termination message; a new one for each instance."""
     path = termination_log(pod_dir, container.name, restart_count)
     make_path(os.path.dirname(path), 0o750)
     Path(path).unlink(missing_ok=True)
@@ -67,7 +67,7 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
 
 
 def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, container_id: str, log: str) -> None:
-    """The link that log collectors know; an existing one is replaced."""
+    """Make the link that log collectors know, in place of an existing one."""
     make_path(links_dir, 0o755)
     link, target = log_link(links_dir, pod, container, container_id), f"{pod_log_directory(logs_dir, pod)}/{log}"
     temporary = f"{links_dir}/.{container_id}.new"  # the link's own name may be as long as a name can be
@@ -77,7 +77,7 @@ def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, conta
 
 
 def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: Ran) -> None:
-    """The log of a container that is removed, with its link and what was rotated away."""
+    """Remove the log of a container, its rotated files and its link."""
     Path(log_link(links_dir, pod, ran.name, ran.id)).unlink(missing_ok=True)
     directory = Path(pod_log_directory(logs_dir, pod)) / ran.name
     for name in _names(directory):
@@ -86,7 +86,7 @@ def remove_log(links_dir: str, logs_dir: str, pod: Pod, ran: Ran) -> None:
 
 
 def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, uid: str) -> None:
-    """All logs of a pod that is gone, and the links to them."""
+    """Remove all logs of a pod, and the links to them."""
     directory = Path(log_directory(logs_dir, namespace, name, uid))
     prefix = f"{name}_{namespace}_"
     for link in _names(Path(links_dir)):
@@ -98,14 +98,15 @@ def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, ui
 
 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
-    """The highest restart count that has a log, -1 for none: the count goes on where the runtime forgot."""
+    """The highest restart count that has a log, -1 for none: the count goes on though the runtime forgot the
+    container."""
     names = _names(Path(pod_log_directory(logs_dir, pod)) / container)
     numbers = [name.partition(".")[0] for name in names if ".log" in name]
     return max((int(number) for number in numbers if _COUNT.fullmatch(number)), default=-1)
 
 
 def _names(directory: Path) -> list[str]:
-    """What is in it, nothing when it cannot be read. No glob: each pattern would stay in the caches of its modules."""
+    """Its entries; none when it cannot be read. No glob: each pattern would stay in the caches of its modules."""
     try:
         return os.listdir(directory)
     except OSError:
@@ -113,7 +114,7 @@ def _names(directory: Path) -> list[str]:
 
 
 def termination_message(file: str, log: str, *, fallback: bool) -> str:
-    """The last words: the file's tail, else (when asked) the last lines of the log. Errors of the disk give ''."""
+    """The end of the file, else (with `fallback`) the last lines of the log; '' where neither can be read."""
     text = _tail(file, MESSAGE_BYTES)
     if text or not fallback:
         return text

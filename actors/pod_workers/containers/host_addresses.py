@@ -18,7 +18,7 @@ _OF_POD = {"status.podIP", "status.podIPs"}
 
 
 def wanted(pod: Pod, container: Container) -> bool:
-    """Whether the container's environment tells of them. Pure."""
+    """Whether the container's environment refers to them. Pure."""
     paths = {one.valueFrom.fieldRef.fieldPath for one in container.env if one.valueFrom and one.valueFrom.fieldRef}
     return bool(paths & _OWN or (pod.spec.hostNetwork and paths & _OF_POD))
 

@@ -1,4 +1,4 @@
-"""What of this machine goes into the configurations of containers: read once."""
+"""What of this machine matters for the configuration of containers: read once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 
 def this_machine(root: str = "") -> Machine:
-    """`root`: of a made-up machine."""
+    """`root`: directory with the files of another machine, for tests."""
     try:
         names = sorted(os.listdir(root + _PAGES))
     except OSError:
@@ -37,7 +37,7 @@ def this_machine(root: str = "") -> Machine:
 
 
 def _swap_file(root: str) -> str:
-    """Of our own cgroup: the root of cgroup v2 has none."""
+    """Read from our own cgroup: the root of cgroup v2 has no such file."""
     for line in Path(f"{root}/proc/self/cgroup").read_text("utf-8").splitlines():
         if line.startswith("0::"):
             return f"{root}{_CGROUPS}{line[3:].rstrip('/')}/memory.swap.max"
@@ -45,7 +45,7 @@ def _swap_file(root: str) -> str:
 
 
 def size_name(kilobytes: int) -> str:
-    """As cgroups name page sizes. Pure."""
+    """The name of a page size in cgroups. Pure."""
     for unit in ("KB", "MB"):
         if kilobytes < 1024:
             return f"{kilobytes}{unit}"
@@ -54,5 +54,5 @@ def size_name(kilobytes: int) -> str:
 
 
 def thermal_throttles(pattern: str = _THROTTLES) -> list[str]:
-    """What of the processors' heat is hidden from containers."""
+    """Files about thermal throttling of the processors, which are masked in containers."""
     return sorted(glob(pattern))

@@ -1,4 +1,4 @@
-"""Volume mounts of a container, as the runtime is asked for them. Pure."""
+"""The mounts of a container, as CRI has them. Pure."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _PROPAGATION = {
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the volumes are."""
+    """Where the volumes of a pod are, and how they may be mounted."""
 
     paths: Mapping[str, str]
     """Host path by volume."""
     subpaths: Mapping[int, str] = {}
-    """Host path by place in volumeMounts."""
+    """Host path by index in volumeMounts."""
     images: Mapping[str, str] = {}
-    """Image by volume that is one."""
+    """Image by name of the image volume."""
     read_only: frozenset[str] = frozenset()
     """Volumes that no container may write to."""
     recursive_read_only: bool = False
-    """The runtime can make what is mounted below a mount read-only, too."""
+    """The runtime can make mounts below a mount read-only, too."""
     relabelled: frozenset[str] = frozenset()
-    """Volumes whose files are given the SELinux label of the container."""
+    """Volumes whose files get the SELinux label of the container."""
 
 
 def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
@@ -60,7 +60,7 @@ def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
 
 
 def read_only_volumes(pod: Pod) -> frozenset[str]:
-    """Those that containers may not write to, whatever a volume mount says."""
+    """Volumes that containers may not write to, whatever a volume mount says."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
@@ -70,8 +70,8 @@ def read_only_volumes(pod: Pod) -> frozenset[str]:
 
 
 def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
-    """Those that the reference has relabelled on a host with SELinux: what was made for the pod, and volumes of CSI
-    drivers that are not only read. Never what is the host's own. `paths`: host path by volume."""
+    """Volumes that the reference has relabelled on a host with SELinux: those that were made for the pod, and writable
+    volumes of CSI drivers. Never files of the host. `paths`: host path by volume."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
@@ -95,7 +95,7 @@ def image_volumes(pod: Pod, container: Container) -> dict[str, str]:
 
 
 def volume_mounts(container: Container, sources: Sources) -> list[cri.Mount]:
-    """Raises ConfigError."""
+    """The mounts of the container's volumes. Raises ConfigError."""
     return [_mount(index, mount, sources) for index, mount in enumerate(container.volumeMounts)]
 
 
@@ -118,7 +118,8 @@ def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
 
 
 def _recursive(mount: VolumeMount, sources: Sources) -> bool:
-    """KEP-3857. Raises ConfigError where it is insisted on and cannot be."""
+    """Whether the mount is recursively read-only (KEP-3857). Raises ConfigError where that is required and not
+    supported."""
     wanted = mount.recursiveReadOnly or "Disabled"
     if wanted == "Disabled":
         return False

@@ -11,7 +11,7 @@ MAX_LINK_NAME = 255
 
 
 def label(pod: Pod) -> str:
-    """The pod as texts for users name it."""
+    """The name of the pod in texts for users."""
     return f"{pod.metadata.name}_{pod.metadata.namespace}({pod.metadata.uid})"
 
 
@@ -24,25 +24,25 @@ def pod_log_directory(logs_dir: str, pod: Pod) -> str:
 
 
 def log_path(container: str, restart_count: int) -> str:
-    """Below the pod's log directory."""
+    """Relative to the pod's log directory."""
     return f"{container}/{restart_count}.log"
 
 
 def log_link(links_dir: str, pod: Pod, container: str, container_id: str) -> str:
-    """Where log collectors look; cut to what a file name may have, the ending kept."""
+    """The link that log collectors know; cut to the longest file name, the ending kept."""
     stem = f"{pod.metadata.name}_{pod.metadata.namespace}_{container}-{container_id}"
     return f"{links_dir}/{stem[: MAX_LINK_NAME - 4]}.log"
 
 
 def domain(pod: Pod, cluster_domain: str) -> str:
-    """What follows its host name in the names of the cluster; '' for nothing."""
+    """The domain of the pod in the cluster's DNS; '' for none."""
     if pod.spec.hostnameOverride or not (pod.spec.subdomain and cluster_domain):
         return ""
     return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}"
 
 
 def kernel_hostname(pod: Pod, cluster_domain: str) -> str:
-    """What the kernel is told. Raises ConfigError when the whole name is longer than it takes."""
+    """The host name in the kernel. Raises ConfigError when the fully qualified name is too long for it."""
     name, rest = hostname(pod), domain(pod, cluster_domain)
     if not (pod.spec.setHostnameAsFQDN and rest):
         return name
@@ -56,6 +56,6 @@ def kernel_hostname(pod: Pod, cluster_domain: str) -> str:
 
 
 def hostname(pod: Pod) -> str:
-    """The pod's host name: what it asks for, else its name, cut to 63 characters."""
+    """The pod's host name: spec.hostname, else its name, cut to 63 characters."""
     wanted = pod.spec.hostnameOverride or pod.spec.hostname or pod.metadata.name
     return wanted[:MAX_HOSTNAME].rstrip("-.")

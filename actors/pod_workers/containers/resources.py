@@ -1,4 +1,4 @@
-"""What the runtime is told of cpu and memory (formulas of the reference; KEP-753 for sidecars). Pure."""
+"""CPU and memory of a container as the runtime takes them (formulas of the reference; KEP-753 for sidecars). Pure."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def quota(milli_cpu: int, period_us: int) -> int:
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the node matters here."""
+    """What of the node matters for the limits of containers."""
 
     memory: int
     """Bytes."""
     page_sizes: tuple[str, ...] = ()
-    """Of huge pages, as the kernel names them: 2MB."""
+    """Sizes of huge pages as the kernel names them: 2MB."""
     swap: int = 0
-    """Bytes, of all devices and files."""
+    """Bytes of swap, on all devices and files."""
     cgroup_v2: bool = False
     accounts_swap: bool = False
     """The memory controller limits swap too."""
     selinux: bool = False
-    """It is on: files need labels."""
+    """SELinux is enabled: files need labels."""
 
 
 def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:
@@ -66,7 +66,7 @@ def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: b
 
 
 def _huge_pages(most: dict[str, int]) -> dict[str, int]:
-    """By the kernel's name of the size: hugepages-2Mi is 2MB."""
+    """Limits of huge pages by the kernel's name of the size: hugepages-2Mi is 2MB."""
     return {
         name.removeprefix("hugepages-").removesuffix("i") + "B": value
         for name, value in most.items()
@@ -75,7 +75,7 @@ def _huge_pages(most: dict[str, int]) -> dict[str, int]:
 
 
 def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
-    """How readily the kernel kills it: the more memory it asked for, the later."""
+    """oom_score_adj: the more memory a container asked for, the later the kernel kills it."""
     quality = qos_class(pod)
     if pod.spec.priorityClassName == NODE_CRITICAL_CLASS or quality == "Guaranteed":
         return GUARANTEED_SCORE

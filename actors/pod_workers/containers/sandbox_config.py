@@ -1,4 +1,4 @@
-"""The sandbox of a pod, as the runtime is asked for it. Pure."""
+"""The PodSandboxConfig of CRI. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .security import sandbox_context
 _PROTOCOLS = {"TCP": cri.TCP, "UDP": cri.UDP, "SCTP": cri.SCTP}
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sandbox needs to know besides its pod."""
+class SandboxContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sandbox is made from beside its pod."""
 
     logs_dir: str
     cgroup_parent: str
@@ -30,35 +30,37 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults of the node, under the pod's own."""
 
 
-def sandbox_config(pod: Pod, attempt: int, around: Surroundings) -> cri.PodSandboxConfig:
+def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSandboxConfig:
     """PodSandboxConfig: identity, names, network, cgroup, namespaces. Raises ConfigError."""
     meta = pod.metadata
     config = cri.PodSandboxConfig(
         metadata=cri.PodSandboxMetadata(name=meta.name, uid=meta.uid, namespace=meta.namespace, attempt=attempt),
-        log_directory=pod_log_directory(around.logs_dir, pod),
-        dns_config=cri.DNSConfig(servers=around.dns.servers, searches=around.dns.searches, options=around.dns.options),
+        log_directory=pod_log_directory(context.logs_dir, pod),
+        dns_config=cri.DNSConfig(
+            servers=context.dns.servers, searches=context.dns.searches, options=context.dns.options
+        ),
         labels={**meta.labels, **identity(pod)},
         annotations=meta.annotations,
         port_mappings=port_mappings(pod),
     )
     if not pod.spec.hostNetwork:
-        config.hostname = kernel_hostname(pod, around.cluster_domain)
+        config.hostname = kernel_hostname(pod, context.cluster_domain)
     linux = config.linux
-    linux.cgroup_parent = around.cgroup_parent
+    linux.cgroup_parent = context.cgroup_parent
     linux.security_context.CopyFrom(sandbox_context(pod))
-    for name, value in around.pod_sysctls.items():
+    for name, value in context.pod_sysctls.items():
         if not of_host(name, pod):
             linux.sysctls[name.replace("/", ".")] = value
     for sysctl in pod.spec.securityContext.sysctls:
         linux.sysctls[sysctl.name.replace("/", ".")] = sysctl.value
-    linux.resources.CopyFrom(_whole(pod, around.cpu_period_us))
+    linux.resources.CopyFrom(_whole(pod, context.cpu_period_us))
     if overhead := _overhead(pod):
-        linux.overhead.CopyFrom(_resources(overhead, overhead, around.cpu_period_us))
+        linux.overhead.CopyFrom(_resources(overhead, overhead, context.cpu_period_us))
     return config
 
 
 def identity(pod: Pod) -> dict[str, str]:
-    """The labels by which a sandbox or container is known to be of this pod."""
+    """The labels that say which pod a sandbox or a container belongs to."""
     meta = pod.metadata
     return {POD_NAME_LABEL: meta.name, POD_NAMESPACE_LABEL: meta.namespace, POD_UID_LABEL: meta.uid}
 

@@ -1,4 +1,4 @@
-"""Security contexts for the runtime. Pure. What is odd or missing fails closed (CVE-2023-2431, CVE-2019-11245)."""
+"""Security contexts for the runtime. Pure. Unknown or missing values fail closed (CVE-2023-2431, CVE-2019-11245)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def namespaces(pod: Pod, *, target_id: str = "") -> cri.NamespaceOption:
 
 
 def sandbox_context(pod: Pod) -> cri.LinuxSandboxSecurityContext:
-    """Of the sandbox; its own process is always confined by the runtime's default seccomp profile."""
+    """The context of the sandbox; its own process is always confined by the runtime's default seccomp profile."""
     whole = pod.spec.securityContext
     context = cri.LinuxSandboxSecurityContext(
         namespace_options=namespaces(pod),
@@ -59,7 +59,7 @@ def sandbox_context(pod: Pod) -> cri.LinuxSandboxSecurityContext:
 def container_context(
     pod: Pod, container: Container, image_user: tuple[int | None, str], *, seccomp_default: bool, seccomp_dir: str
 ) -> cri.LinuxContainerSecurityContext:
-    """Of one container; its own values win over the pod's. `image_user`: (uid, name) that the image says.
+    """The context of one container; its own values go before the pod's. `image_user`: (uid, name) that the image says.
 
     Raises ConfigError.
     """
@@ -104,7 +104,7 @@ def container_context(
 
 
 def refuse_root(user: int | None, image_user: tuple[int | None, str], where: str) -> None:
-    """runAsNonRoot: what is not known not to be root is refused. Raises ConfigError."""
+    """runAsNonRoot: a user that may be root is refused. Raises ConfigError."""
     if user == 0:
         raise ConfigError(f"container's runAsUser breaks non-root policy {where}")
     if user is not None:
@@ -133,7 +133,7 @@ def groups_policy(pod: Pod) -> Any:
 
 
 def seccomp(profile: SeccompProfile | None, *, default: bool, directory: str) -> cri.SecurityProfile:
-    """Raises ConfigError for a profile that is not one."""
+    """Raises ConfigError for an invalid profile."""
     if profile is None:
         kind = cri.SecurityProfile.RuntimeDefault if default else cri.SecurityProfile.Unconfined
         return cri.SecurityProfile(profile_type=kind)

@@ -1,4 +1,4 @@
-"""The services that a container finds in its environment (API doc, Service, "Environment variables"). Pure."""
+"""Services in the environment of a container (API doc, Service, "Environment variables"). Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Meta(msgspec.Struct, frozen=True):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """What of a service matters here."""
+    """The fields of a service that matter here."""
 
     metadata: _Meta
     spec: _Spec = _Spec()

@@ -1,4 +1,5 @@
-"""The hash by which a changed container is noticed. Part of the contract with other incarnations and the Go kubelet."""
+"""The hash that tells whether the spec of a container was changed. Other incarnations and the Go kubelet use the
+same."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _V2_FILE: Final = "memory.swap.max"
 
 
 class SwapFields(msgspec.Struct, frozen=True):
-    """What the runtime is told."""
+    """The fields of the runtime about swap."""
 
     memory_swap_bytes: int = 0
     """cgroup v1: of memory and swap together; 0 is not set."""

@@ -1,4 +1,4 @@
-"""Making a pod's sandbox and containers: brings the parts together, asks the runtime, tells what went wrong and where.
+"""Creates and starts sandboxes and containers: puts their configuration together, asks the runtime, names the error.
 
 One for each shard. Errors are values: the waiting reason that a user sees, and its message.
 """
@@ -13,11 +13,11 @@ import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT
 from actors.image_manager.messages import ImageReady
-from actors.pod_workers.admission.node_support import beyond_us
+from actors.pod_workers.admission.node_support import unsupported_by_agent
 from actors.pod_workers.containers import dns, env_files, files
 from actors.pod_workers.containers.api_objects import fetch, runtime_handler
 from actors.pod_workers.containers.container_config import Parts, container_config, linux_resources
-from actors.pod_workers.containers.environment import Place, environment, references
+from actors.pod_workers.containers.environment import EnvContext, environment, references
 from actors.pod_workers.containers.host_addresses import host_ips
 from actors.pod_workers.containers.machine import thermal_throttles, this_machine
 from actors.pod_workers.containers.mounts import (
@@ -30,7 +30,7 @@ from actors.pod_workers.containers.mounts import (
 )
 from actors.pod_workers.containers.names import domain, hostname, log_path
 from actors.pod_workers.containers.resources import Limits, limits
-from actors.pod_workers.containers.sandbox_config import Surroundings, sandbox_config
+from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.security import container_context
 from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError, StartFailed
@@ -57,7 +57,7 @@ from .hooks import HookFailed, run_hook
 ASK_SECONDS = 30.0
 PERMIT_SECONDS = 30.0
 START_ERROR = "StartError"
-"""containerd's reason for a container that could not be started."""
+"""containerd's reason of a container that could not be started."""
 
 
 class Permit:
@@ -98,9 +98,9 @@ class ContainerStarter:
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
-        """The same for the sandbox and for each container made in it. Raises ConfigError."""
+        """The configuration of the sandbox, which each container in it needs, too. Raises ConfigError."""
         config = self._agent.config
-        around = Surroundings(
+        around = SandboxContext(
             logs_dir=self._agent.pod_logs_dir,
             cgroup_parent=cgroup_parent,
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
@@ -119,18 +119,18 @@ class ContainerStarter:
         except OSError as error:
             raise ConfigError(f"resolvConf: {path}: {error.strerror}") from None
 
-    def dns_complaints(self, pod: Pod) -> list[tuple[str, str]]:
-        """Reason and message of what the pod's name resolution will lack."""
+    def dns_warnings(self, pod: Pod) -> list[tuple[str, str]]:
+        """Reason and message of events about the pod's name resolution."""
         config = self._agent.config
         try:
-            return dns.complaints(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain)
+            return dns.warnings(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain)
         except ConfigError:
             return []  # said when the sandbox is made
 
     async def sandbox(self, pod: Pod, attempt: int, cgroup_parent: str) -> str:
         """Make the sandbox; its id. Raises StartFailed."""
         try:
-            if lacking := beyond_us(pod):
+            if lacking := unsupported_by_agent(pod):
                 raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
@@ -142,7 +142,7 @@ class ContainerStarter:
 
     # -- images ---------------------------------------------------------------------------------------------------
     async def image(self, pod: Pod, container: Container) -> ImageReady:
-        """Have the image on the node. Raises StartFailed; reason '' means that the pull goes on."""
+        """Have the image on the node, and those of image volumes. Raises StartFailed."""
         joined = not self._agent.standalone
         found = await images.ensure(self._actor, pod, container, joined=joined)
         for volume in pod.spec.volumes:
@@ -167,7 +167,7 @@ class ContainerStarter:
             whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
             raise StartFailed("CreateContainerConfigError", str(error)) from None
-        await self._end_what_failed(runtime.newest(start.container.name))
+        await self._end_failed_start(runtime.newest(start.container.name))
         try:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
@@ -176,9 +176,9 @@ class ContainerStarter:
         await self.start(pod, start.container, container_id, start.restart_count)
         return container_id
 
-    async def _end_what_failed(self, last: Ran | None) -> None:
-        """Of the instance before: its start failed, perhaps as whoever asked for it went away, and then its process may
-        be there, waiting to be begun."""
+    async def _end_failed_start(self, last: Ran | None) -> None:
+        """End what the previous instance left: its start failed, perhaps as the one who asked for it went away, and
+        then its process may be there, waiting to be started."""
         if last is not None and last.state is ContainerState.EXITED and last.reason == START_ERROR:
             try:
                 await self._client.end_lost_task(last.id)
@@ -199,8 +199,8 @@ class ContainerStarter:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
     async def post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
-        """Run its hook, however long that takes. Answers what it complained of. Raises Unavailable when the runtime
-        went away meanwhile."""
+        """Run its hook, however long that takes. Answers why it failed, '' if it did not. Raises Unavailable when the
+        runtime went away meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
@@ -217,7 +217,7 @@ class ContainerStarter:
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
         )
         pod_ips = own_ips if pod.spec.hostNetwork else ips
-        around = Place(
+        around = EnvContext(
             node_name=agent.node_name,
             host_ips=own_ips,
             pod_ips=pod_ips,
@@ -265,12 +265,12 @@ class ContainerStarter:
         return any(value != "0" for value in swap.values())
 
     def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
-        """What a container that runs is resized to."""
+        """The resources that a running container is resized to."""
         swap = self._swap(pod, container)
         return linux_resources(self._limits(pod, container), swap.unified, swap.memory_swap_bytes)
 
     def _oom_group(self) -> dict[str, str]:
-        """Whether all of a container is killed together, or one process (cgroup v2)."""
+        """Whether the OOM killer ends all processes of a container together, or one (cgroup v2)."""
         together = self._machine.cgroup_v2 and not self._agent.config.singleProcessOOMKill
         return {"memory.oom.group": "1"} if together else {}
 
@@ -299,7 +299,7 @@ class ContainerStarter:
         return mounts
 
     def _file(self, path: str, made: str) -> cri.Mount:
-        """A file that was made for the container."""
+        """The mount of a file that was made for the container."""
         return cri.Mount(container_path=path, host_path=made, selinux_relabel=self._machine.selinux)
 
     def _hosts(self, pod: Pod, ips: list[str]) -> str:
@@ -313,12 +313,12 @@ class ContainerStarter:
         return dns.hosts_file(ips, hostname(pod), own, pod.spec.hostAliases)
 
     async def _image_id(self, reference: str) -> str:
-        """Of an image that was pulled for this container."""
+        """The id of an image that was pulled for this container."""
         found = await self._client.image_status(reference)
         return found.id if found is not None else reference
 
     async def _recursive_read_only(self, pod: Pod, container: Container) -> bool:
-        """Whether the runtime can do it; asked only where somebody wants it."""
+        """Whether the runtime supports it; asked only where a mount wants it."""
         if not any(mount.recursiveReadOnly not in (None, "Disabled") for mount in container.volumeMounts):
             return False
         name = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)

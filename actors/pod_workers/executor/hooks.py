@@ -14,11 +14,11 @@ from actors.shared.kube.host_port import joined
 REQUEST_SECONDS = 60.0
 MAX_HEAD_BYTES = 10 * 1024
 _STATUS = re.compile(rb"[1-9][0-9]{2}\s*")
-"""Of a line whose end a container chose: int() refuses one of thousands of digits."""
+"""A container chooses the status line: int() refuses thousands of digits."""
 
 
 class HookFailed(Exception):
-    """The hook did not do what it was for; the text is for an event."""
+    """The hook failed; the text is for an event."""
 
 
 async def run_hook(

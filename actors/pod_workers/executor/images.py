@@ -1,4 +1,4 @@
-"""Having a container's image on the node, with the credentials that its pod names."""
+"""Has a container's image pulled, with the credentials that its pod refers to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ async def _ask(actor: Actor, question: EnsureImage) -> Message:
 
 
 async def pull_secrets(actor: Actor, pod: Pod) -> list[bytes]:
-    """What the pod's imagePullSecrets hold. One that cannot be had is said, and the pull is tried without it."""
+    """The documents of the pod's imagePullSecrets. One that is missing has an event, and the pull is tried without
+    it."""
     refs = [ObjectRef("Secret", one.name, pod.metadata.namespace) for one in pod.spec.imagePullSecrets if one.name]
     states = await asyncio.gather(*(state_of(actor, ref) for ref in refs))
     missing = sorted({state.ref.name for state in states if not state.body})

@@ -2,7 +2,8 @@
 
 A pod worker is a task of its shard: one pod's slow call delays no other. It wakes when it is told something new, does
 all that can be done, and sleeps until the next thing is due. What it asks of other actors may be asked again by its
-next incarnation; what it asks of the runtime is found again there."""
+next incarnation; what it asks of the runtime is found again there.
+"""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
         run.announce("Warning", "FailedCreatePodSandBox", failure.message)
         run.report(SandboxFailed(failure.message, run.services.clock()))
         return False
-    for reason, text in starter.dns_complaints(pod):
+    for reason, text in starter.dns_warnings(pod):
         run.announce("Warning", reason, text)
     await run.look_again()
     return True

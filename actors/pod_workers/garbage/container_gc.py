@@ -37,10 +37,10 @@ def dead_containers(runtime: PodRuntime, policy: Policy, now: float) -> list[Ran
 
 
 def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]:
-    """What goes for the sake of the bound of the node, from all that the runtime has.
+    """The dead containers over --maximum-dead-containers, out of all that the runtime has.
 
-    As the reference does: first each container may keep its share, then the oldest go. Unlike there the newest instance
-    of a container is never among them: it tells how often it was restarted, and that it need not run again.
+    As in the reference: first each container keeps its share, then the oldest go. Unlike there the newest instance of a
+    container always stays: it tells how often it was restarted, and that it need not run again.
     """
     pods = list(pods)
     dead = [ran for runtime in pods for ran in runtime.containers if ran.state is ContainerState.EXITED]
@@ -55,7 +55,7 @@ def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]
 
 
 def _beyond(pods: Iterable[PodRuntime], keep: int, policy: Policy, now: float) -> list[Ran]:
-    """The dead ones beyond so many of each name, if they are old enough."""
+    """The dead containers beyond `keep` of each name, if they are old enough."""
     found = []
     for runtime in pods:
         seen: dict[str, int] = {}
@@ -68,7 +68,7 @@ def _beyond(pods: Iterable[PodRuntime], keep: int, policy: Policy, now: float) -
 
 
 def _newest(runtime: PodRuntime) -> Iterable[Ran]:
-    """Of each name."""
+    """The newest container of each name."""
     return {ran.name: ran for ran in reversed(runtime.containers)}.values()
 
 

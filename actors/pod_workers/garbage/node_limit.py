@@ -23,7 +23,7 @@ _ASK_SECONDS: Final = 10.0
 
 
 def is_needed(policy: Policy) -> bool:
-    """Else each pod worker does all that there is to do."""
+    """Otherwise each pod worker removes all that there is to remove."""
     return policy.on_node >= 0 or policy.min_age > 0
 
 

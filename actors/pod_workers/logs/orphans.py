@@ -1,7 +1,7 @@
-"""What pods of before left on the disk that neither a source nor the runtime knows any more: log directories and links.
+"""Log directories and links of pods that neither a source nor the runtime has any more.
 
-Only what is this agent's is swept: the usual log directory may be shared with another agent, whose root directory is
-another one.
+Only logs of this agent are removed: the usual log directory may be shared with another agent, with a root directory of
+its own.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from ..messages import worker_of
 
 DEFAULT_LOGS_DIR = "/var/log/pods"
 MIN_AGE_SECONDS = 120.0
-"""Younger ones may belong to a pod that is only just being told of."""
+"""Younger directories may belong to a pod that is new."""
 
 
 def ours(agent: Agent) -> bool:
-    """Whether no other agent can be writing to the log directory."""
+    """Whether no other agent writes to the log directory."""
     return agent.pod_logs_dir != DEFAULT_LOGS_DIR or agent.root_dir == DEFAULT_ROOT_DIR
 
 
-def orphans(names: Iterable[str], known: Collection[str], worker: str, workers: int) -> Iterator[tuple[str, str, str]]:
-    """(namespace, name, uid) of the log directories, by their names, that belong to no known pod of this worker."""
+def orphans(names: Iterable[str], known: Collection[str], shard: str, workers: int) -> Iterator[tuple[str, str, str]]:
+    """(namespace, name, uid) of the log directories, by their names, that belong to no known pod of this shard."""
     for directory in names:
         parts = directory.split("_")
-        if len(parts) == 3 and all(parts) and parts[2] not in known and worker_of(parts[2], workers) == worker:
+        if len(parts) == 3 and all(parts) and parts[2] not in known and worker_of(parts[2], workers) == shard:
             yield parts[0], parts[1], parts[2]
 
 
-def sweep(agent: Agent, known: Collection[str], worker: str, now: float) -> list[str]:
-    """Remove them. Answers what was removed. Raises OSError when that was nothing, though there was something."""
+def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[str]:
+    """Remove them. Answers what was removed. Raises OSError when nothing of it could be removed."""
     logs = agent.pod_logs_dir
     if not ours(agent) or not os.path.isdir(logs):
         return []
     removed: list[str] = []
     failed: OSError | None = None
-    for namespace, name, uid in orphans(os.listdir(logs), known, worker, agent.workers):
+    for namespace, name, uid in orphans(os.listdir(logs), known, shard, agent.workers):
         directory = Path(logs) / f"{namespace}_{name}_{uid}"
         if directory.is_symlink() or now - directory.lstat().st_mtime < MIN_AGE_SECONDS:
             continue

@@ -1,9 +1,9 @@
-"""Keeps the logs of running containers within what the node may spend on them.
+"""Rotates the logs of running containers by containerLogMaxSize and containerLogMaxFiles.
 
 A log that grew over containerLogMaxSize is renamed and the runtime asked to open a new one: that takes no time and
-loses no line, since the runtime writes to the renamed file until it has. A process that dies between the two leaves a
-container without a live log, which the next round sees and repairs. What is old is compressed afterwards, apart, as
-that takes long; never the newest, to which the runtime may still be writing.
+loses no line, since the runtime writes to the renamed file until then. A process that dies between the two leaves a
+container without a live log, which the next round sees and repairs. Older files are compressed afterwards in a process
+of their own, as that takes long; never the newest, to which the runtime may still write.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Compress = Callable[[str], Awaitable[None]]
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
-    """A log over this is rotated; negative: never."""
+    """Bytes: a longer log is rotated; negative: never."""
     files: int
-    """Of one container, the live one counted."""
+    """Files of one container, the live one included."""
     at_once: int = 1
 
 
@@ -57,7 +57,7 @@ class Tidying(msgspec.Struct, frozen=True):
 
 
 def tidy(live: str, names: Iterable[str], files: int) -> Tidying:
-    """What becomes of the rotated files beside the live one. Pure.
+    """What is done with the rotated files beside the live one. Pure.
 
     A compressed file and its original are one: the original was about to be removed when its process died.
     """
@@ -84,7 +84,7 @@ def rotated_name(path: str, now: float) -> str:
 
 
 class LogRotation:
-    """One round at a time over the containers of a worker."""
+    """Goes over the containers of a shard, one round at a time."""
 
     def __init__(self, client: CriClient, logs_dir: str, limits: Limits, compress: Compress) -> None:
         self._client, self._logs_dir, self._limits, self._compress = client, logs_dir, limits, compress
@@ -141,7 +141,7 @@ class LogRotation:
 
 
 def _rename(old: str, new: str) -> bool:
-    """Whether it was: nothing is written over."""
+    """Whether it was renamed: no file is overwritten."""
     if not os.path.lexists(old) or os.path.lexists(new):
         return False
     os.rename(old, new)

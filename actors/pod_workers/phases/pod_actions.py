@@ -1,4 +1,4 @@
-"""What to do next for a pod that is to run, given what the runtime has of it. Pure: the heart of the agent.
+"""What a pod that is to run needs next, given what the runtime has of it. Pure: the heart of the agent.
 
 Order, as in the reference: the sandbox; init containers one at a time, sidecars among them kept running; then
 the regular containers, which do not wait for each other; ephemeral ones once.
@@ -81,7 +81,7 @@ def compute_actions(
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
     were stopped in order to be started anew."""
-    sandbox, replace, attempt = judge_sandbox(pod, runtime)
+    sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
         if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
             return PodActions(kill_pod=True, done=True, initialized=_has_run(pod, runtime))
@@ -93,14 +93,14 @@ def compute_actions(
 
 
 def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
-    """The same for what is known of a pod that a source has."""
+    """The next actions for a pod that is admitted, or about to be."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
     return compute_actions(pod, runtime, state.verdicts, now, maximum_backoff, state.restarting)
 
 
-def judge_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
+def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool, int]:
     """(the sandbox to use, whether a new one is needed, its attempt)."""
     if not runtime.sandboxes:
         return None, True, 0
@@ -132,8 +132,8 @@ def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> boo
 
 
 def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
-    """Whether this container would run in a new sandbox: one that never ended is lost with the old one, and only
-    Never lets it be."""
+    """Whether this container would run in a new sandbox. One that never ended is lost with the old sandbox, and runs
+    again unless its policy is Never."""
     last = runtime.newest(container.name)
     if last is None or last.state is not ContainerState.EXITED:
         return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)
@@ -195,7 +195,7 @@ class _Plan:
         sources = self._restarting_all()
         if sources:
             return self._restart_all(sources, attempt)
-        self._doubles()
+        self._duplicates()
         self._ephemeral()
         failed, initialized = self._init()
         if failed:
@@ -218,9 +218,9 @@ class _Plan:
             initialized=initialized,
         )
 
-    def _doubles(self) -> None:
-        """What runs though a later instance has its place is ended: a runtime that died may have started it unnoticed,
-        or lost sight of it for a while."""
+    def _duplicates(self) -> None:
+        """Stop a container that runs beside a later instance: a runtime that died may have started it unnoticed, or
+        have lost sight of it for a while."""
         for ran in self.runtime.containers:
             later = self.runtime.newest(ran.name)
             if ran is not later and ran.state is ContainerState.RUNNING:
@@ -238,7 +238,7 @@ class _Plan:
         return found
 
     def _restart_all(self, sources: list[Ran], attempt: int) -> PodActions:
-        """Now, or after the pause that is due to the container that keeps asking for it."""
+        """Now, or after the backoff of the container that keeps asking for it."""
         last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
         until = start_not_before(last, self.maximum, self.now)
         if until > self.now:
@@ -248,13 +248,13 @@ class _Plan:
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:
         """(an init container failed for good, all have done their part). Decides what to start of them."""
-        begun = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
+        started = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
         for container in self.pod.spec.initContainers:
             last = self.newest(container.name)
             if is_sidecar(container):
-                if not self._sidecar(container, last) and not begun:
+                if not self._sidecar(container, last) and not started:
                     return False, False
-            elif begun:
+            elif started:
                 continue  # it has run; its remains may have been collected
             elif last is None:
                 # a later one has run: this one was collected
@@ -269,7 +269,7 @@ class _Plan:
                 self._start(container)
                 return False, False
             else:
-                self._odd(last) or self._unhealthy(last)
+                self._not_running(last) or self._unhealthy(last)
                 return False, False
         return False, True
 
@@ -284,7 +284,7 @@ class _Plan:
             self._start(container)
             return False
         if last.state is not ContainerState.RUNNING:
-            self._odd(last)
+            self._not_running(last)
             return False
         if self._changed(container, last) or self._unhealthy(last):
             return False
@@ -307,7 +307,7 @@ class _Plan:
             self._start(container)
             return True
         if last.state is not ContainerState.RUNNING:
-            self._odd(last)
+            self._not_running(last)
             return True
         return self._running(container, last)
 
@@ -351,7 +351,7 @@ class _Plan:
             self.kill.append(Kill(last, text, kind, restart=again))
         return True
 
-    def _odd(self, last: Ran) -> bool:
+    def _not_running(self, last: Ran) -> bool:
         """Created but never started: started now. In a state that the runtime does not know: stopped, then created
         anew."""
         if last.state is ContainerState.RUNNING:
@@ -364,7 +364,7 @@ class _Plan:
         return True
 
     def _start(self, container: Container) -> None:
-        """Start it now, or say until when it has to wait."""
+        """Start it now, or say until when it waits."""
         last = self.runtime.newest(container.name)
         until = start_not_before(last, self.maximum, self.now)
         if last is not None and until > self.now:
@@ -374,5 +374,5 @@ class _Plan:
 
 
 def earliest(backoffs: Iterable[Backoff]) -> float:
-    """When the first of them may start; 0 when none waits."""
+    """When the first of them may start, seconds since 1970; 0 when none waits."""
     return min((backoff.until for backoff in backoffs), default=0.0)

@@ -1,7 +1,8 @@
 """How containers are stopped: in which order, with how much grace. Pure.
 
 As the reference does: regular containers at the same time; sidecars after them, last one first. What is needed stands
-in the containers' annotations, so a pod that nobody remembers is stopped as well as any other."""
+in the containers' annotations, so a pod that nobody remembers is stopped as well as any other.
+"""
 
 from __future__ import annotations
 

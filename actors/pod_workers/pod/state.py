@@ -1,7 +1,8 @@
 """All that a pod worker knows of its pod, as one immutable value.
 
 Events (`orders`, `results`) turn one value into the next; `phases` decide on it what is done next. Nothing else changes
-it. It is lost with its shard: the next incarnation reads again what the sources want and what the runtime has."""
+it. It is lost with its shard: the next incarnation reads again what the sources want and what the runtime has.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod_workers.admission.node_support import Support, beyond_us, read_apparmor, unsupported
+from actors.pod_workers.admission.node_support import Support, read_apparmor, unsupported, unsupported_by_agent
 from tests.support.driven import container, pod
 
 CONFINED = {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}
@@ -37,8 +37,8 @@ def test_what_node_or_runtime_cannot_do_is_a_reason_to_refuse(spec, reason):
     ],
 )
 def test_what_this_agent_cannot_do_yet_is_said(spec):
-    assert beyond_us(pod(**spec))
-    assert not beyond_us(pod(hostUsers=True))
+    assert unsupported_by_agent(pod(**spec))
+    assert not unsupported_by_agent(pod(hostUsers=True))
 
 
 @pytest.mark.parametrize(("content", "enabled"), [("Y\n", True), ("N\n", False), ("", False), (None, False)])

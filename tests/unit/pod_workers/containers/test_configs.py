@@ -19,7 +19,7 @@ from actors.pod_workers.containers.mounts import (
 )
 from actors.pod_workers.containers.names import kernel_hostname
 from actors.pod_workers.containers.resources import Limits, Machine, limits, oom_score, quota, shares
-from actors.pod_workers.containers.sandbox_config import Surroundings, sandbox_config
+from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.errors import ConfigError
 from actors.pod_workers.phases.pod_actions import Start
@@ -29,7 +29,7 @@ from actors.shared.kube.pod import Pod
 from proto import cri_pb2 as cri
 from tests.support.driven import container, pod
 
-AROUND = Surroundings(logs_dir="/logs", cgroup_parent="/kubepods/podu", dns=Dns(servers=["192.0.2.53"]))
+AROUND = SandboxContext(logs_dir="/logs", cgroup_parent="/kubepods/podu", dns=Dns(servers=["192.0.2.53"]))
 NO_LIMITS = Limits(cpu_shares=2, cpu_quota=0, cpu_period=100_000, memory_bytes=0, oom_score_adj=1000)
 GIB = 1 << 30
 

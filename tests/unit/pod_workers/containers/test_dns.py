@@ -11,11 +11,11 @@ from actors.pod_workers.containers.dns import (
     MAX_SEARCHES,
     MAX_SERVERS,
     Dns,
-    complaints,
     host_network_hosts_file,
     hosts_file,
     parse_resolv_conf,
     pod_dns,
+    warnings,
 )
 from actors.shared.kube.meta import ObjectMeta
 from actors.shared.kube.pod import HostAlias, Pod, PodDNSConfig, PodDNSConfigOption, PodSpec
@@ -72,12 +72,12 @@ def test_resolvers_limits_are_kept(searches, servers):
 
 def test_users_are_told_what_their_pod_does_not_get():
     wanted = Pod(spec=PodSpec(dnsPolicy="ClusterFirst"))
-    assert complaints(wanted, HOST, ["10.96.0.10"], "cluster.local") == []
-    ((reason, text),) = complaints(wanted, HOST, [], "")
+    assert warnings(wanted, HOST, ["10.96.0.10"], "cluster.local") == []
+    ((reason, text),) = warnings(wanted, HOST, [], "")
     assert reason == "MissingClusterDNS"
     assert text.endswith('cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.')
     many = Dns(servers=["1", "2", "3", "4"], searches=[f"s{number}" for number in range(40)])
-    told = complaints(Pod(spec=PodSpec(dnsPolicy="Default")), many, [], "")
+    told = warnings(Pod(spec=PodSpec(dnsPolicy="Default")), many, [], "")
     assert [reason for reason, _ in told] == ["DNSConfigForming"] * 2
     assert told[1][1].endswith("some nameservers have been omitted, the applied nameserver line is: 1 2 3")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.containers.env_files import parse, read, selectors, value
-from actors.pod_workers.containers.environment import Place, environment
+from actors.pod_workers.containers.environment import EnvContext, environment
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.container import FileKeySelector
@@ -96,5 +96,5 @@ def test_an_environment_has_them(tmp_path: Path):
     entry = {"name": "X", "valueFrom": {"fileKeyRef": {"volumeName": "v", "path": "env", "key": "A"}}}
     pod = decode_pod(encode({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "env": [entry]}]}}))
     container = pod.spec.containers[0]
-    place = Place(node_name="n", files=read(selectors(container), {"v": str(tmp_path)}))
+    place = EnvContext(node_name="n", files=read(selectors(container), {"v": str(tmp_path)}))
     assert environment(pod, container, place).values == {"X": "1"}
