@@ -176,10 +176,10 @@ class Unmounted(PodEvent, frozen=True):
 
 
 class Released(PodEvent, frozen=True):
-    """Its cgroup is gone, and nobody counts its resources."""
+    """Its cgroup is gone."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, held=replace(state.held, counted=False)).after(Event.CLEANED)
+        return state.after(Event.CLEANED)
 
 
 class Forgotten(PodEvent, frozen=True):

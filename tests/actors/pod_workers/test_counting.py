@@ -1,0 +1,30 @@
+"""Which pods a container manager that was restarted is told to count: those that the reference counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, StopCounting
+from actors.volume_manager.messages import UnmountVolumes, VolumesFailed
+from supervision.protocol import Hello
+from tests.support.driven import Driven, pod
+
+
+async def counted_again(node: Driven) -> list[str]:
+    before = len(node.harness.sent(AdmitPod, to=CONTAINER_MANAGER))
+    await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
+    return [message.uid for message in node.harness.sent(AdmitPod, to=CONTAINER_MANAGER)[before:]]
+
+
+async def test_a_running_pod_is_counted_and_one_whose_containers_have_ended_is_not(tmp_path: Path) -> None:
+    """However long its volumes take: the API server has its end, and the scheduler gives its room to another pod."""
+    async with Driven(tmp_path) as node:
+        node.answer(UnmountVolumes, lambda asked: VolumesFailed(asked.uid, "target is busy"))
+        await node.want(pod(restartPolicy="Never"))
+        await node.until(lambda: node.running("a"))
+        assert await counted_again(node) == ["u"]
+        await node.settled()
+        await node.end("a")
+        await node.until(lambda: node.stage() == "terminated")
+        await node.until(lambda: bool(node.harness.sent(StopCounting)))
+        assert await counted_again(node) == []
