@@ -53,6 +53,17 @@ def all_containers(pod: Pod) -> Iterator[Container]:
     yield from pod.spec.ephemeralContainers
 
 
+def used_volumes(pod: Pod) -> frozenset[str]:
+    """Names of the volumes that some container mounts, has as a device, or takes environment variables from."""
+    found: set[str] = set()
+    for container in all_containers(pod):
+        found.update(mount.name for mount in container.volumeMounts)
+        found.update(device.name for device in container.volumeDevices)
+        keys = (variable.valueFrom.fileKeyRef for variable in container.env if variable.valueFrom is not None)
+        found.update(key.volumeName for key in keys if key is not None)
+    return frozenset(found)
+
+
 def find_container(pod: Pod, name: str) -> Container | None:
     return next((container for container in all_containers(pod) if container.name == name), None)
 

@@ -1,4 +1,4 @@
-"""How a volume is to be used, in a driver's words. Pure."""
+"""The VolumeCapability of a volume. Pure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from typing import Final
 
 from proto import csi_pb2 as csi
 
+from .errors import CsiError
 from .model import CsiMount, Driver
 
 _MODE: Final = csi.VolumeCapability.AccessMode
-_ONE: Final = {"ReadWriteOnce": _MODE.SINGLE_NODE_WRITER, "ReadWriteOncePod": _MODE.SINGLE_NODE_WRITER}
-_ONE_OF_MANY: Final = {
+_MODES: Final = {
+    "ReadWriteOnce": _MODE.SINGLE_NODE_WRITER,
+    "ReadOnlyMany": _MODE.MULTI_NODE_READER_ONLY,
+    "ReadWriteMany": _MODE.MULTI_NODE_MULTI_WRITER,
+    "ReadWriteOncePod": _MODE.SINGLE_NODE_WRITER,
+}
+_MODES_OF_MANY_WRITERS: Final = {
+    **_MODES,
     "ReadWriteOnce": _MODE.SINGLE_NODE_MULTI_WRITER,
     "ReadWriteOncePod": _MODE.SINGLE_NODE_SINGLE_WRITER,
 }
+"""For drivers with the capability SINGLE_NODE_MULTI_WRITER."""
 
 
 def capability(driver: Driver, step: CsiMount) -> csi.VolumeCapability:
-    """Mounted, with the file system, options and group of the volume, as far as the driver cares."""
+    """Raises CsiError."""
     group = str(step.group) if driver.groups and step.group is not None else ""
     mount = csi.VolumeCapability.MountVolume(
         fs_type=step.source.fs_type, mount_flags=step.source.mount_options, volume_mount_group=group
@@ -26,10 +34,11 @@ def capability(driver: Driver, step: CsiMount) -> csi.VolumeCapability:
 
 
 def access_mode(driver: Driver, modes: list[str]) -> csi.VolumeCapability.AccessMode.Mode.ValueType:
-    """The widest of the volume's modes counts; a pod's own volume is its writer's alone."""
-    if "ReadWriteMany" in modes:
-        return _MODE.MULTI_NODE_MULTI_WRITER
-    one = _ONE_OF_MANY if driver.many_writers else _ONE
-    if "ReadOnlyMany" in modes:
-        return _MODE.MULTI_NODE_SINGLE_WRITER if "ReadWriteOnce" in modes else _MODE.MULTI_NODE_READER_ONLY
-    return one["ReadWriteOncePod" if "ReadWriteOncePod" in modes else "ReadWriteOnce"]
+    """The first of the PersistentVolume's modes counts; an inline volume has none, and is ReadWriteOnce.
+
+    Raises CsiError for a mode that no driver knows.
+    """
+    mode, known = modes[0] if modes else "ReadWriteOnce", _MODES_OF_MANY_WRITERS if driver.many_writers else _MODES
+    if mode not in known:
+        raise CsiError(f"unsupported access mode {mode!r}")
+    return known[mode]

@@ -54,14 +54,13 @@ def tokens_text(wanted: Sequence[PodTokenRequest], got: Sequence[tuple[str, floa
 
 
 def given_group(driver: Driver, spec: DriverSpec, step: CsiMount) -> int | None:
-    """The group that the files are to be given to by the agent; None where there is nothing to do, or the driver does
-    it."""
+    """The fsGroup that the agent applies; None where there is none, or the driver applies it."""
     source = step.source
     if step.group is None or driver.groups or step.read_only or spec.fsGroupPolicy == "None":
         return None
     if spec.fsGroupPolicy == "File":
         return step.group
-    once = {"ReadWriteOnce", "ReadWriteOncePod"} & set(source.access_modes)
+    once = source.ephemeral or {"ReadWriteOnce", "ReadWriteOncePod"} & set(source.access_modes)
     return step.group if source.fs_type and once else None
 
 

@@ -18,7 +18,8 @@ def mount_memory(path: str, size: int, group: int | None) -> bool:
     """Mount a tmpfs; with noswap where the kernel has that option (6.4). Whether it has. Raises OSError."""
     if (there := mounted(path, "tmpfs")) is not None:
         return "noswap" in there.super_options
-    options = ["mode=0777"] if group is None else ["mode=2777", f"gid={group}"]
+    # sticky, as a tmpfs without the option: everybody may write, and remove only what is theirs
+    options = ["mode=1777"] if group is None else ["mode=3777", f"gid={group}"]
     options += [f"size={size}"] if size > 0 else []
     make_path(path, _DIRECTORY_MODE)
     try:

@@ -14,6 +14,8 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 
 BOUND: Final = "Bound"
+PROTECTION: Final = "kubernetes.io/pvc-protection"
+"""A claim with this finalizer is still in use by some pod."""
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
 
 
@@ -68,7 +70,7 @@ def check_claim(pod: Pod, volume: Volume, claim: PersistentVolumeClaim) -> None:
     ):
         owner = f"{pod.metadata.namespace}/{pod.metadata.name}"
         raise ClaimError(f"PVC {whole} was not created for pod {owner} (pod is not owner)")
-    if meta.deletionTimestamp is not None:
+    if meta.deletionTimestamp is not None and PROTECTION not in meta.finalizers:
         raise ClaimError("PVC is being deleted")
     if claim.status.phase != BOUND:
         raise ClaimError("PVC is not bound")

@@ -15,6 +15,7 @@ from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 from actors.volume_manager.layout import PLUGINS
 from supervision.actor import Actor, AskError
@@ -48,8 +49,9 @@ class ClaimLookup:
         self._actor = actor
 
     async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | str]:
-        """By name each volume of the pod that is a claim, or the text of the error."""
-        claims = [volume for volume in pod.spec.volumes if claim_name(pod, volume)]
+        """By name each claim that some container of the pod uses, or the text of the error."""
+        used = used_volumes(pod)
+        claims = [volume for volume in pod.spec.volumes if volume.name in used and claim_name(pod, volume)]
         if not claims:
             return {}
         kept = _read(pod_dir)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import Volume
 from actors.volume_manager.layout import is_name
 from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, ClaimError
@@ -50,11 +51,13 @@ def type_of(volume: Volume) -> VolumeType | None:
 def plan(
     context: PodContext, claims: Mapping[str, ClaimedVolume | str] | None = None, *, joined: bool = False
 ) -> list[Plan]:
-    """For each volume of the pod, in its order.
+    """For each volume that some container uses, in the pod's order.
 
     `claims`: by volume the PersistentVolume of a claim, or why there is none; `joined`: there is an API server.
     """
-    return [_plan_one(volume, context, claims or {}, joined) for volume in context.pod.spec.volumes]
+    used = used_volumes(context.pod)
+    volumes = (volume for volume in context.pod.spec.volumes if volume.name in used)
+    return [_plan_one(volume, context, claims or {}, joined) for volume in volumes]
 
 
 def needs_node_memory(volumes: list[Volume], *, joined: bool) -> bool:

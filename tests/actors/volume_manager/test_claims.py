@@ -18,6 +18,7 @@ from actors.volume_manager.host import propagation
 from actors.volume_manager.host.ownership import give_to_group
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from supervision.harness import Harness
+from tests.support.volumes import user_of
 
 UID = "0a1b"
 CLAIM = "/api/v1/namespaces/ns/persistentvolumeclaims/disk"
@@ -55,7 +56,8 @@ class Node:
     async def mount(self, volume: dict[str, Any] | None = None, **spec: Any) -> VolumesMounted | VolumesFailed:
         meta = {"name": "p", "namespace": "ns", "uid": UID}
         wanted = volume or {"persistentVolumeClaim": {"claimName": "disk"}}
-        body = {"metadata": meta, "spec": {"volumes": [{"name": "v", **wanted}], **spec}}
+        volumes = [{"name": "v", **wanted}]
+        body = {"metadata": meta, "spec": {"volumes": volumes, "containers": [user_of(volumes)], **spec}}
         answer = await self.harness.deliver(MountVolumes(UID, json.dumps(body).encode()))
         assert isinstance(answer, VolumesMounted | VolumesFailed)
         return answer
@@ -160,6 +162,22 @@ async def test_what_cannot_be_used_now_is_said_and_may_be_asked_for_again(node: 
     assert text in answer.message
     assert answer.texts == [answer.message]
     assert not answer.permanent
+
+
+async def test_a_claim_that_is_being_deleted_is_mounted_while_its_finalizer_protects_it(
+    node: Node, tmp_path: Path
+) -> None:
+    assert node.objects is not None
+    deleted = {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
+    node.objects[CLAIM] = {**BOUND, "metadata": {**BOUND["metadata"], **deleted}}
+    async with node.harness:
+        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")})
+
+
+async def test_a_claim_that_no_container_uses_is_not_looked_for(node: Node) -> None:
+    node.objects = None
+    async with node.harness:
+        assert await node.mount(containers=[{"name": "c"}]) == VolumesMounted(UID, {})
 
 
 async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from actors.volume_manager.host import memory_mounts, propagation
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from actors.volume_manager.refresh import RETRY_SECONDS, TOKEN_SECONDS
 from supervision.harness import Harness
+from tests.support.volumes import user_of
 
 UID = "0a1b"
 SECRET, CONFIG = ObjectRef("Secret", "s", "ns"), ObjectRef("ConfigMap", "c", "ns")
@@ -26,7 +27,7 @@ SECRET, CONFIG = ObjectRef("Secret", "s", "ns"), ObjectRef("ConfigMap", "c", "ns
 
 def pod(*volumes: dict[str, Any]) -> bytes:
     meta = {"name": "p", "namespace": "ns", "uid": UID}
-    return json.dumps({"metadata": meta, "spec": {"volumes": list(volumes)}}).encode()
+    return json.dumps({"metadata": meta, "spec": {"volumes": list(volumes), "containers": [user_of(volumes)]}}).encode()
 
 
 def secret(value: bytes) -> ObjectState:

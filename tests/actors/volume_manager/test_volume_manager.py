@@ -25,6 +25,7 @@ from actors.volume_manager.messages import (
 )
 from supervision.actor import DisposableError, DisposableTimeout
 from supervision.harness import Harness
+from tests.support.volumes import user_of
 
 UID = "0a1b"
 OWN = int(worker_of(UID, 2)[-1])
@@ -32,7 +33,8 @@ OWN = int(worker_of(UID, 2)[-1])
 
 
 def pod(*volumes, **spec):
-    return json.dumps({"metadata": {"name": "p", "uid": UID}, "spec": {"volumes": list(volumes), **spec}}).encode()
+    spec = {"volumes": list(volumes), "containers": [user_of(volumes)], **spec}
+    return json.dumps({"metadata": {"name": "p", "uid": UID}, "spec": spec}).encode()
 
 
 @pytest.fixture
@@ -163,6 +165,14 @@ async def test_a_source_that_cannot_work_is_refused_for_good_by_name(manager, tm
     assert text in answer.message
     assert "'strange'" in answer.message
     assert not (tmp_path / "pods" / UID).exists()  # nothing was begun
+
+
+async def test_a_volume_that_no_container_uses_is_not_mounted(manager, tmp_path):
+    used, unused = {"name": "used", "emptyDir": {}}, {"name": "unused", "secret": {"secretName": "missing"}}
+    async with manager:
+        answer = await manager.deliver(MountVolumes(UID, pod(used, unused, containers=[user_of([used])])))
+
+    assert answer == VolumesMounted(UID, {"used": f"{tmp_path}/pods/{UID}/volumes/kubernetes.io~empty-dir/used"})
 
 
 async def test_an_image_volume_is_left_to_the_runtime(manager):
@@ -357,7 +367,9 @@ async def test_the_downward_api_is_written_from_the_pod_and_follows_it(manager):
 
     def labelled(value):
         metadata = {"name": "p", "uid": UID, "labels": {"a": value}}
-        return json.dumps({"metadata": metadata, "spec": {"volumes": [volume]}}).encode()
+        return json.dumps(
+            {"metadata": metadata, "spec": {"volumes": [volume], "containers": [user_of([volume])]}}
+        ).encode()
 
     manager.answer(GetNodeResources, NodeResources({}, {"cpu": 1000}, {}, 0, "cgroupfs", 1))
     async with manager:

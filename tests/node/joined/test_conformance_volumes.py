@@ -54,7 +54,7 @@ def test_files_of_config_maps_and_secrets_have_mode_group_and_place_as_asked_for
     site.create(pod("moded", container("main", volumeMounts=mounts), volumes=volumes, securityContext=user))
     site.wait_pods_ready("moded")
     paths = ["/plain/k", "/again/k", "/mapped/path/to/it", "/all/map", "/all/secret", "/plain", "/mapped"]
-    wanted = ["644 0 1001", "440 0 1001", "440 0 1001", "644 0 1001", "440 0 1001", "2777 0 1001", "2777 0 1001"]
+    wanted = ["644 0 1001", "440 0 1001", "440 0 1001", "644 0 1001", "440 0 1001", "2777 0 1001", "3777 0 1001"]
     assert files(site, "moded", *paths) == wanted
     texts = run(site, "moded", "cat", "/plain/k", "/mapped/path/to/it", "/all/map", "/all/secret", "/all/name")
     assert texts == "map1map1moded"
@@ -128,8 +128,8 @@ def test_empty_directories_are_for_everybody_in_memory_and_on_disk(site: Joined)
     site.create(pod("shares", *two, volumes=volumes, securityContext={"runAsUser": 1000}))
     site.create(pod("grouped", *two, volumes=volumes, securityContext={"runAsUser": 1000, "fsGroup": 123}))
     site.wait_pods_ready("shares", "grouped")
-    assert files(site, "shares", "/disk", "/memory") == ["777 0 0", "777 0 0"]
-    assert files(site, "grouped", "/disk", "/memory") == ["2777 0 123", "2777 0 123"]
+    assert files(site, "shares", "/disk", "/memory") == ["777 0 0", "1777 0 0"]
+    assert files(site, "grouped", "/disk", "/memory") == ["2777 0 123", "3777 0 123"]
     sh(site, "grouped", "for d in disk memory; do echo $d > /$d/f; chmod 644 /$d/f; done")
     assert files(site, "grouped", "/disk/f", "/memory/f") == ["644 1000 123", "644 1000 123"]
     assert site.kubectl("exec", "grouped", "-c", "other", "--", "cat", "/disk/f", "/memory/f") == "disk\nmemory\n"

@@ -27,6 +27,7 @@ from actors.volume_manager.messages import (
 )
 from supervision.actor import AskError
 from supervision.harness import Harness
+from tests.support.volumes import user_of
 
 pytestmark = [pytest.mark.node, pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")]
 UID = "0a1b"
@@ -45,7 +46,8 @@ def alone(scenario, directory):
 
 
 def pod(*volumes, **spec):
-    return json.dumps({"metadata": {"name": "p", "uid": UID}, "spec": {"volumes": list(volumes), **spec}}).encode()
+    spec = {"volumes": list(volumes), "containers": [user_of(volumes)], **spec}
+    return json.dumps({"metadata": {"name": "p", "uid": UID}, "spec": spec}).encode()
 
 
 def start(root):
@@ -69,7 +71,7 @@ async def memory_scenario(root):
         assert found.kind == "tmpfs"
         assert found.shared, "it would not propagate"
         state = os.stat(path)
-        assert (oct(state.st_mode & 0o7777), state.st_gid) == (oct(0o2777), 1234)
+        assert (oct(state.st_mode & 0o7777), state.st_gid) == (oct(0o3777), 1234)
         disk = os.statvfs(path)
         assert disk.f_blocks * disk.f_frsize == 64 << 10
         try:

@@ -10,6 +10,7 @@ from actors.shared.kube.codec import decode, decode_pod, encode
 from actors.shared.kube.volumes import PersistentVolume
 from actors.volume_manager.csi import access, csi_node, pod_info, records, sockets
 from actors.volume_manager.csi.api_objects import DriverSpec, TokenRequest
+from actors.volume_manager.csi.errors import CsiError
 from actors.volume_manager.csi.model import (
     CsiMount,
     CsiVolume,
@@ -27,6 +28,7 @@ from actors.volume_manager.types.base import PodContext, Refused, Unready
 from actors.volume_manager.types.csi import CsiMounter
 from actors.volume_manager.types.registry import plan
 from proto import csi_pb2 as csi
+from tests.support.volumes import user_of
 
 MODE = csi.VolumeCapability.AccessMode
 DRIVER = Driver(name="d.test", endpoint="/s", node_id="n1", max_volumes=3, topology={"zone": "z"}, stages=True)
@@ -34,7 +36,10 @@ DRIVER = Driver(name="d.test", endpoint="/s", node_id="n1", max_volumes=3, topol
 
 def pod(*volumes, **security):
     meta = {"name": "p", "namespace": "ns", "uid": "u"}
-    body = {"metadata": meta, "spec": {"volumes": list(volumes), "securityContext": security}}
+    body = {
+        "metadata": meta,
+        "spec": {"volumes": list(volumes), "containers": [user_of(volumes)], "securityContext": security},
+    }
     return decode_pod(encode(body))
 
 
@@ -105,14 +110,20 @@ def test_what_is_no_name_of_a_driver_is_refused(name):
         (["ReadWriteOncePod"], False, MODE.SINGLE_NODE_WRITER),
         (["ReadWriteOncePod"], True, MODE.SINGLE_NODE_SINGLE_WRITER),
         (["ReadOnlyMany"], False, MODE.MULTI_NODE_READER_ONLY),
-        (["ReadOnlyMany", "ReadWriteOnce"], False, MODE.MULTI_NODE_SINGLE_WRITER),
-        (["ReadWriteOnce", "ReadWriteMany"], True, MODE.MULTI_NODE_MULTI_WRITER),
+        (["ReadOnlyMany", "ReadWriteOnce"], False, MODE.MULTI_NODE_READER_ONLY),
+        (["ReadWriteOnce", "ReadWriteMany"], True, MODE.SINGLE_NODE_MULTI_WRITER),
+        (["ReadWriteMany"], True, MODE.MULTI_NODE_MULTI_WRITER),
         ([], False, MODE.SINGLE_NODE_WRITER),
     ],
 )
-def test_the_widest_of_the_access_modes_counts(modes, many, expected):
+def test_the_first_of_the_access_modes_counts(modes, many, expected):
     driver = Driver(name="d", endpoint="", node_id="n", many_writers=many)
     assert access.access_mode(driver, modes) == expected
+
+
+def test_an_access_mode_that_nobody_knows_is_an_error():
+    with pytest.raises(CsiError, match="unsupported access mode 'Some'"):
+        access.access_mode(DRIVER, ["Some"])
 
 
 def test_a_driver_that_can_give_volumes_to_a_group_is_told_which():
@@ -129,6 +140,8 @@ def test_a_driver_that_can_give_volumes_to_a_group_is_told_which():
         ("None", mount(group=7, fs_type="ext4", access_modes=["ReadWriteOnce"]), None),
         ("ReadWriteOnceWithFSType", mount(group=7, fs_type="ext4", access_modes=["ReadWriteOnce"]), 7),
         ("ReadWriteOnceWithFSType", mount(group=7, access_modes=["ReadWriteOnce"]), None),
+        ("ReadWriteOnceWithFSType", mount(group=7, fs_type="ext4", ephemeral=True), 7),
+        ("ReadWriteOnceWithFSType", mount(group=7, ephemeral=True), None),
         ("ReadWriteOnceWithFSType", mount(group=7, fs_type="ext4", access_modes=["ReadWriteMany"]), None),
         ("File", mount(group=7, read_only=True), None),
         ("File", mount(), None),

@@ -19,6 +19,7 @@ from actors.volume_manager.files.service_tokens import ServiceTokens
 from actors.volume_manager.types.api_files import ApiFiles
 from actors.volume_manager.types.base import PodContext, Refused
 from actors.volume_manager.types.registry import plan
+from tests.support.volumes import user_of
 
 SECRET = ObjectRef("Secret", "s", "ns")
 CONFIG = ObjectRef("ConfigMap", "c", "ns")
@@ -34,7 +35,11 @@ CONTENT = Content(
 
 def pod(*volumes: dict[str, Any], **spec: Any) -> Pod:
     meta = {"name": "p", "namespace": "ns", "uid": "u", "labels": {"app": "web"}}
-    return decode_pod(json.dumps({"metadata": meta, "spec": {"volumes": list(volumes), **spec}}).encode())
+    return decode_pod(
+        json.dumps(
+            {"metadata": meta, "spec": {"volumes": list(volumes), "ephemeralContainers": [user_of(volumes)], **spec}}
+        ).encode()
+    )
 
 
 def made(volume: dict[str, Any], given: Content = CONTENT, **spec: Any) -> list[File]:

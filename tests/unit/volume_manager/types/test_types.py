@@ -13,12 +13,24 @@ from actors.volume_manager.types.image import ImageVolume
 from actors.volume_manager.types.nfs import Nfs
 from actors.volume_manager.types.registry import BY_SOURCE, TYPES, plan, type_of
 from actors.volume_manager.types.unsupported import CSI_DRIVERS, REASONS
+from tests.support.volumes import user_of
 
 GIB = 1 << 30
 
 
 def steps(*volumes, containers=(), memory=4 * GIB, **spec):
-    pod = decode_pod(encode({"spec": {"volumes": list(volumes), "containers": list(containers), **spec}}))
+    pod = decode_pod(
+        encode(
+            {
+                "spec": {
+                    "volumes": list(volumes),
+                    "containers": list(containers),
+                    "ephemeralContainers": [user_of(volumes)],
+                    **spec,
+                }
+            }
+        )
+    )
     return plan(PodContext(pod=pod, pod_dir="/pods/u", node_memory=memory))
 
 
