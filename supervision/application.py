@@ -20,6 +20,9 @@ class IncidentSink(Protocol):
     def closed(self, started: Started, seconds: float) -> None:
         """It is in service again, so long after it ended."""
 
+    def flush(self) -> None:
+        """Called now and then: write what could not be written before."""
+
 
 class NoIncidents:
     """Keeps none."""
@@ -28,6 +31,9 @@ class NoIncidents:
         pass
 
     def closed(self, started: Started, seconds: float) -> None:
+        pass
+
+    def flush(self) -> None:
         pass
 
 

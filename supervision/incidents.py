@@ -1,15 +1,17 @@
 """Incident records: one JSON line a fault, written by the fork server, kept bounded, read by anybody.
 
 A line is written when the fault happens and has a blank of fixed width at its end, which is filled in place when the
-replacement is in service: so a record is on disk at once, and is one line for ever. When the file is full it becomes
-`FILE.1`, and what was there is gone. Lines that cannot be read (a machine that lost power) are skipped and counted.
-"""
+replacement is in service: so a record is on disk at once, and is one line for ever. While the disk refuses it, it is
+kept in memory and written later. When the file is full it becomes `FILE.1`, and what was there is gone. Lines that
+cannot be read (a machine that lost power) are skipped and counted."""
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +26,7 @@ MAX_DETAIL = 16 * 1024
 _BLANK = 12
 _TAIL = b',"restart_seconds":'
 _MOST_REMEMBERED = 1024
+_MOST_UNWRITTEN = 1024
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +92,14 @@ class _Open(msgspec.Struct, frozen=True):
     at: float
 
 
+class _Unwritten(msgspec.Struct):
+    """A record that the disk has not taken yet."""
+
+    incident: Incident
+    at: float
+    restart_seconds: float | None = None
+
+
 class Incidents:
     """The fork server's file; implements `application.IncidentSink`. An error of the disk is counted, never raised."""
 
@@ -104,6 +115,7 @@ class Incidents:
         self._generation = 0
         self._seen: dict[tuple[str, int], None] = {}
         self._open: dict[str, list[_Open]] = {}
+        self._unwritten: deque[_Unwritten] = deque(maxlen=_MOST_UNWRITTEN)
 
     def opened(self, exited: Exited) -> None:
         """Write a record; the same incarnation's only once."""
@@ -111,22 +123,36 @@ class Incidents:
         if key in self._seen:
             return
         self._remember(key)
-        now = self._clock()
-        try:
-            offset = self._append(_line(incident_of(exited, self._wall())))
-        except OSError:
-            self.write_errors += 1
-            return
-        self._open.setdefault(exited.name, []).append(_Open(self._generation, offset, now))
+        self._unwritten.append(_Unwritten(incident_of(exited, self._wall()), self._clock()))
+        self.flush()
 
     def closed(self, started: Started, seconds: float) -> None:
         """Fill the blanks of the actor's open records: those before the last waited for this replacement too."""
         records = self._open.pop(started.name, [])
+        unwritten = [each for each in self._unwritten if each.incident.actor == started.name]
+        last = max([*(each.at for each in records), *(each.at for each in unwritten)], default=0.0)
+        for each in unwritten:
+            if each.restart_seconds is None:
+                each.restart_seconds = seconds + (last - each.at)
         for record in records:
             try:
-                self._fill(record, seconds + (records[-1].at - record.at))
+                self._fill(record, seconds + (last - record.at))
             except OSError:
                 self.write_errors += 1
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what the disk has not taken yet, oldest first, until it refuses."""
+        while self._unwritten:
+            first = self._unwritten[0]
+            try:
+                offset = self._append(_line(first.incident, first.restart_seconds))
+            except OSError:
+                self.write_errors += 1
+                return
+            self._unwritten.popleft()
+            if first.restart_seconds is None:
+                self._open.setdefault(first.incident.actor, []).append(_Open(self._generation, offset, first.at))
 
     def _remember(self, key: tuple[str, int]) -> None:
         self._seen[key] = None
@@ -143,7 +169,9 @@ class Incidents:
             end = os.fstat(fd).st_size
             torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
             data = b"\n" + line if torn else line
-            os.pwrite(fd, data, end)
+            if os.pwrite(fd, data, end) < len(data):
+                os.ftruncate(fd, end)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return end + len(data) - _BLANK - 2
         finally:
             os.close(fd)
@@ -166,7 +194,7 @@ class Incidents:
             self.path if record.generation == self._generation else older(self.path), os.O_WRONLY | os.O_CLOEXEC
         )
         try:
-            os.pwrite(fd, f"{seconds:.6f}"[:_BLANK].ljust(_BLANK).encode(), record.offset)
+            os.pwrite(fd, _filled(seconds), record.offset)
         finally:
             os.close(fd)
 
@@ -183,10 +211,15 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _line(incident: Incident) -> bytes:
+def _filled(seconds: float | None) -> bytes:
+    """The blank: as wide as any number of seconds."""
+    return ("null" if seconds is None else f"{seconds:.6f}"[:_BLANK]).ljust(_BLANK).encode()
+
+
+def _line(incident: Incident, restart_seconds: float | None) -> bytes:
     fields = {name: value for name, value in msgspec.structs.asdict(incident).items() if name != "restart_seconds"}
     body = msgspec.json.encode(fields).removesuffix(b"}")
-    return body + _TAIL + b"null".ljust(_BLANK) + b"}\n"
+    return body + _TAIL + _filled(restart_seconds) + b"}\n"
 
 
 class Reading(msgspec.Struct, frozen=True):

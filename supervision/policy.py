@@ -60,6 +60,7 @@ RULES: dict[str, Rule] = {
     "shutdown_seconds": _number(0, 3600),
     "start_seconds": _number(0.1, 3600),
     "heartbeat_seconds": _number(0.5, 3600, or_zero=True),
+    "busy_seconds": _number(0.2, 3600, or_zero=True),
     "memory_mib": _number(16, 1024 * 1024, or_zero=True, whole=True),
     "significant": _boolean,
     "max_restarts": _number(0, 1000, whole=True),

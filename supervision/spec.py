@@ -30,18 +30,21 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """From the order to fork until in service; then SIGKILL, and it counts as a failure."""
     heartbeat_seconds: float = 10.0
     """Silence after which the actor counts as hung; 0: never."""
+    busy_seconds: float = 0.0
+    """A handler, or a step of a coroutine, that holds the actor's loop for longer counts as hung; 0: only silence does.
+    Noticed sooner than by heartbeat, at no cost for the actor."""
     memory_mib: int = 256
     """Ceiling of its memory; 0: none."""
     significant: bool = False
     """Its own orderly end counts for its supervisor's auto_shutdown."""
-    max_restarts: int = 5
+    max_restarts: int = 8
     """When this actor is restarted more often than that within `period_seconds`, its supervisor gives up."""
     period_seconds: float = 30.0
-    backoff_seconds: float = 0.5
-    """Pause before the second restart in a row; the first comes at once, each further one waits twice as long."""
+    backoff_seconds: float = 0.05
+    """Pause before the second consecutive restart; the first comes at once, each further one waits twice as long."""
     backoff_max_seconds: float = 30.0
     backoff_reset_seconds: float = 10.0
-    """Uptime after which a failure is the first in a row again."""
+    """Uptime after which the count of consecutive restarts begins again."""
     # the rest is for supervisors only
     strategy: Strategy = "one_for_one"
     total_restarts: int = 0

@@ -85,6 +85,11 @@ class StatusEntry:
         """CLOCK_MONOTONIC seconds, 0 when there was none: all that is looked at each second."""
         return self._times[_BEAT]
 
+    @property
+    def busy_since(self) -> float:
+        """When the handler in hand began; 0: none is."""
+        return self._times[_BUSY]
+
     def read(self) -> Reading:
         name = bytes(self._name).rstrip(b"\0").decode(errors="replace")
         return Reading(self.heartbeat, self._times[_BUSY], name, *self._counts[_HANDLED : _OUTGOING + 1])

@@ -142,7 +142,7 @@ class NativeBase:
         self._run_dir = run_dir or Path(str(self._private))
         arguments = [sys.executable, "-m", "supervision.system_base", str(self._run_dir), str(os.getpid()), *preload]
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        self._stage = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
+        self._fork_server = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": path})
         self._names = Names(self._run_dir / "names")
         self._wait_for_root()
         self._endpoint = Endpoint(self._names)
@@ -157,7 +157,7 @@ class NativeBase:
                     if client.ask(GetTree(memory=False), Tree, timeout=1.0).state == "ready":
                         return
                 except AskError:
-                    if self._stage.poll() is not None or time.monotonic() > end:
+                    if self._fork_server.poll() is not None or time.monotonic() > end:
                         self.shutdown()
                         raise
                 time.sleep(0.005)
@@ -192,12 +192,12 @@ class NativeBase:
 
     def shutdown(self) -> None:
         """Stops every actor in order."""
-        self._stage.terminate()
+        self._fork_server.terminate()
         try:
-            self._stage.wait(30)
+            self._fork_server.wait(30)
         except subprocess.TimeoutExpired:
-            self._stage.kill()
-            self._stage.wait()
+            self._fork_server.kill()
+            self._fork_server.wait()
         if hasattr(self, "_endpoint"):
             self._endpoint.close()
         os.close(self._names.fd)

@@ -70,10 +70,11 @@ class Context:
         try:
             return client.ask(question, reply, name=name, timeout=timeout)
         except AskError as error:
-            if name == FORK_SERVER and not self.stage_pid():
+            if name == FORK_SERVER and not self.fork_server_pid():
                 raise self.not_running() from None
-            text = f"{name} does not answer: {error}"
-            raise CommandError(NO_ANSWER, text if name == FORK_SERVER else f"{text}; see `supervise tree`") from None
+            if name == FORK_SERVER:
+                raise CommandError(NO_ANSWER, f"the fork server does not answer: {error}") from None
+            raise CommandError(NO_ANSWER, f"{name} does not answer: {error}; see `supervise tree`") from None
         except PeerRefused as error:
             raise CommandError(REFUSED, f"who listens on {run_dir} is not to be trusted: {error}") from None
         finally:
@@ -88,7 +89,7 @@ class Context:
         text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
         return CommandError(NOT_RUNNING, text)
 
-    def stage_pid(self) -> int:
+    def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
         try:
             pid = int((self.where.run_dir / "lock").read_text())

@@ -12,7 +12,9 @@ def run(context: Context) -> int:
     try:
         tree = context.tree()
     except CommandError as error:
-        context.show({"state": "stopped" if not context.stage_pid() else "unknown", "reason": str(error)}, str(error))
+        context.show(
+            {"state": "stopped" if not context.fork_server_pid() else "unknown", "reason": str(error)}, str(error)
+        )
         return error.code
     ill = [actor for actor in tree.actors if actor.state != "running"]
     data = {

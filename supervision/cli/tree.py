@@ -23,7 +23,7 @@ def headline(tree: Tree) -> str:
     memory = sum(actor.memory_bytes for actor in tree.actors)
     return (
         f"{tree.state}: {running} of {len(tree.actors)} actors in service, {size(memory)} in all, "
-        f"fork_server pid {tree.pid}, up {duration(tree.uptime)}"
+        f"fork server pid {tree.pid}, up {duration(tree.uptime)}"
     )
 
 

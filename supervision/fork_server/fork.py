@@ -15,9 +15,10 @@ from typing import NoReturn
 
 from .. import logs
 from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
+from . import titles
 from .signals import restore_defaults
 
-_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -85,7 +86,7 @@ def _child(plan: Plan, fork_server: int, before: set[signal.Signals | int]) -> N
 
 def _begin(plan: Plan, fork_server: int) -> None:
     tie_to_parent(fork_server)
-    set_title(plan.title)
+    titles.set_title(plan.title)
     logs.forget()
     random.seed()  # the one hook of a library that matters, see fork_hooks.py
     signal.set_wakeup_fd(-1)
@@ -95,11 +96,6 @@ def _begin(plan: Plan, fork_server: int) -> None:
     for fd in plan.close:
         if fd >= 0:  # one whose peer has gone may be closed already
             os.close(fd)
-
-
-def set_title(title: str) -> None:
-    """What `ps` shows: the end of it, 15 bytes at most."""
-    _libc.prctl(_PR_SET_NAME, title.encode()[-15:], 0, 0, 0)
 
 
 def tie_to_parent(parent: int) -> None:

@@ -7,9 +7,11 @@ import time
 
 from ..application import IncidentSink
 from ..protocol import FORK_SERVER, Exited, Started
+from .loop import Loop
 from .table import Child, Table
 
 log = logging.getLogger(FORK_SERVER)
+_FLUSH_SECONDS = 5.0
 _ORDERED = ("stopped", "restarting", "parent", "fork_server")
 
 
@@ -25,8 +27,13 @@ def is_incident(child: Child, exited: Exited) -> bool:
 class Reports:
     """To supervisors, and to the incident record."""
 
-    def __init__(self, table: Table, incidents: IncidentSink) -> None:
-        self._table, self._incidents = table, incidents
+    def __init__(self, loop: Loop, table: Table, incidents: IncidentSink) -> None:
+        self._loop, self._table, self._incidents = loop, table, incidents
+        self._flush()
+
+    def _flush(self) -> None:
+        self._incidents.flush()
+        self._loop.call_later(_FLUSH_SECONDS, self._flush)
 
     def started(self, child: Child, started: Started) -> None:
         """The child is in service."""

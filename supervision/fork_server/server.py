@@ -12,7 +12,7 @@ from ..protocol import FORK_SERVER, ROOT, Exited, GetTree, Started
 from ..spec import SetPolicies
 from ..status_page import StatusPage
 from ..wire import Frame
-from . import signals
+from . import signals, titles
 from .connection import Connection
 from .control import Control
 from .disposables import Disposables
@@ -47,6 +47,7 @@ class ForkServer:
     def __init__(self, application: Application, directory: RunDirectory) -> None:
         """Prepares the heap for the children, and listens. Raises OSError."""
         self._directory = directory
+        titles.prepare(application.name)
         self._policies = Policies(application.tree, application.policies)
         self._table = table = Table(application.tree, self._policies.by_name)
         entries = len(self._policies.by_name) + (_DYNAMIC_ENTRIES if application.dynamic else _SPARE_ENTRIES)
@@ -72,7 +73,7 @@ class ForkServer:
         self._orders = Orders(
             table, processes, self._disposables, self._lifecycle, control, dynamic=application.dynamic
         )
-        self._reports = Reports(table, application.incidents)
+        self._reports = Reports(loop, table, application.incidents)
         self._root = RootSupervision()
         self._watch = Watch(loop, table, processes.kill)
 

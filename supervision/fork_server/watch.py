@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -19,6 +20,7 @@ from .table import Child, Table
 _MEMORY_SECONDS = 2.0
 _DUMP_SECONDS = 0.2
 _LATE_SECONDS = 2.0
+_LATENESS_MEMORY_SECONDS = 10.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _STATM_BYTES = 256
 _MIB = 1024 * 1024
@@ -26,9 +28,11 @@ Kill = Callable[[Child, Cause, str], None]
 
 
 def tick_seconds(policies: Iterable[Policy]) -> float:
-    """How often heartbeats are looked at: each second, more often when a policy is shorter than the default."""
-    shortest = min((p.heartbeat_seconds for p in policies if p.heartbeat_seconds > 0), default=10.0)
-    return max(0.05, min(1.0, shortest / 8))
+    """How often children are looked at: each second, more often when a policy is shorter than the default."""
+    found = list(policies)
+    heartbeat = min((p.heartbeat_seconds for p in found if p.heartbeat_seconds > 0), default=10.0)
+    busy = min((p.busy_seconds for p in found if p.busy_seconds > 0), default=10.0)
+    return max(0.05, min(1.0, heartbeat / 8, busy / 4))
 
 
 def changed(child: Child, policy: Policy) -> Policy:
@@ -39,6 +43,25 @@ def changed(child: Child, policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, heartbeat_seconds=least)
 
 
+class Lateness:
+    """How late the fork server's own loop has been lately: a measure of how overloaded the machine is."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, float]] = deque()
+
+    def add(self, now: float, seconds: float) -> None:
+        """One turn was so late."""
+        while self._seen and self._seen[-1][1] <= seconds:
+            self._seen.pop()
+        self._seen.append((now, seconds))
+
+    def worst(self, now: float) -> float:
+        """The worst of the last seconds; 0.0 when all turns were in time."""
+        while self._seen and now - self._seen[0][0] > _LATENESS_MEMORY_SECONDS:
+            self._seen.popleft()
+        return max(0.0, self._seen[0][1]) if self._seen else 0.0
+
+
 class Watch:
     """Looks at every child of the table again and again."""
 
@@ -47,6 +70,7 @@ class Watch:
         self._tick = tick_seconds(child.policy for child in table)
         self._last = self._memory_at = time.monotonic()
         self._lenient_until = 0.0
+        self._lateness = Lateness()
         loop.call_later(self._tick, self._look)
 
     def retune(self) -> None:
@@ -57,6 +81,7 @@ class Watch:
         self._loop.call_later(self._tick, self._look)
         logs.flush(due=True)
         now = time.monotonic()
+        self._lateness.add(now, now - self._last - self._tick)
         if now - self._last > self._tick + _LATE_SECONDS:
             # it was the fork server that stood still (stopped, starved): nobody else is to blame for old heartbeats
             self._lenient_until = now + 2 * _LATE_SECONDS + self._tick
@@ -64,6 +89,7 @@ class Watch:
         if now >= self._lenient_until:
             for child in self._table:
                 self._check_heartbeat(child, now)
+                self._check_busy(child, now)
         if now - self._memory_at >= _MEMORY_SECONDS:
             self._memory_at = now
             for child in self._table:
@@ -76,7 +102,17 @@ class Watch:
         silent = now - max(child.status_entry.heartbeat, child.forked_at)
         if silent <= allowed:
             return
-        text = f"no heartbeat for {silent:.1f} s"
+        self._end_hung(child, f"no heartbeat for {silent:.1f} s")
+
+    def _check_busy(self, child: Child, now: float) -> None:
+        allowed = child.policy.busy_seconds
+        if not allowed or child.status_entry is None or child.cause is not None or child.state != "running":
+            return
+        since = child.status_entry.busy_since
+        if since and now - since > allowed + 2 * self._lateness.worst(now):
+            self._end_hung(child, f"busy for {now - since:.1f} s with one step")
+
+    def _end_hung(self, child: Child, text: str) -> None:
         if is_stopped(child.pid):
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return

@@ -125,7 +125,7 @@ class JoinedBench:
         names = found.create(*(pod(f"many{n}") for n in range(RESTART_PODS)))
         found.wait_pods_ready(*names, seconds=WAIT_SECONDS)
         ids, seen = found.running_ids(), len(found.nodes.told)
-        found.node.kill_stage()
+        found.node.kill_fork_server()
         victim = next(one for one in found.node.containers() if one.pod_name == "many7")
         found.node.ask_runtime(lambda client: client.stop_container(victim.id, 0))
         found.node.start()

@@ -217,4 +217,4 @@ class Node:
 
 def _lenient(policy: str) -> str:
     """The policy that comes with the agent, but that no supervisor gives up: everything is killed in a row."""
-    return policy.replace("max_restarts: 5", "max_restarts: 1000").replace("max_restarts: 3", "max_restarts: 1000")
+    return policy.replace("max_restarts: 8", "max_restarts: 1000").replace("max_restarts: 3", "max_restarts: 1000")

@@ -116,7 +116,7 @@ class JoinedChaos:
         self.course.killed.append(time.time())
         self.course.fork_server_bytes.clear()
         self._pardon_unready()
-        self.node.kill_stage()
+        self.node.kill_fork_server()
         self.node.start()
 
     def _runtime(self, step: JoinedStep) -> None:

@@ -79,7 +79,7 @@ class Chaos:
             self.node.runtime.restart()
         elif step.kind == "fork_server":
             self._stages += 1
-            self.node.kill_stage()
+            self.node.kill_fork_server()
             self.node.start()
         elif step.fault is not None:
             seconds = 5.0 if step.fault in ("slow", "drop", "leak") else 0.0

@@ -24,7 +24,7 @@ class Node:
         self.directory, self.clock = directory, VirtualClock(1_000_000.0)
         self.restarts, self.incident = 0, "exit 1s ago"
         self.flags = []
-        self.renewed, self.stage_answer = [], Done()
+        self.renewed, self.fork_server_answer = [], Done()
         (directory / "conf.d").mkdir()
 
     def write(self, text, name="kubelet.yaml"):
@@ -40,7 +40,7 @@ class Node:
 
     def renew(self, order):
         self.renewed.append(order.names)
-        return self.stage_answer
+        return self.fork_server_answer
 
     def tree(self, question):
         root = ActorState(name="root", parent=FORK_SERVER, kind="supervisor", state="running", restarts=0)

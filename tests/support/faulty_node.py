@@ -97,15 +97,15 @@ class FaultyNode(Node):
                     found.append(f"{pid} {name}, child of {parent}")
         return found
 
-    def kill_stage(self) -> None:
+    def kill_fork_server(self) -> None:
         """As kill -9 of the whole agent would."""
         process, self._process = self._process, None
         assert process is not None
         process.kill()
         process.wait()
 
-    def kill_stage_and_start(self) -> None:
-        self.kill_stage()
+    def kill_fork_server_and_start(self) -> None:
+        self.kill_fork_server()
         self.start()
 
     def kill_workers(self) -> None:

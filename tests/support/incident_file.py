@@ -22,6 +22,8 @@ class IncidentFile:
     def closed(self, started: Started, seconds: float) -> None:
         self._append({"event": "closed", "name": started.name, "incarnation": started.incarnation, "seconds": seconds})
 
+    def flush(self) -> None: ...
+
     def _append(self, record: dict[str, object]) -> None:
         with self._path.open("a") as file:
             file.write(json.dumps(record) + "\n")

@@ -125,8 +125,8 @@ def test_a_supervisor_that_gives_up_under_a_new_configuration_brings_the_old_one
 
 def test_an_agent_killed_during_a_trial_starts_with_what_was_good(node: Node) -> None:
     node.call_good()
-    stages = node.running()
-    fork_server = stages.__enter__()
+    running = node.running()
+    fork_server = running.__enter__()
     node.write(20)
     reader_has(fork_server, 20)
     fork_server.process.kill()

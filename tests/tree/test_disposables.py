@@ -26,7 +26,7 @@ def test_the_result_and_what_was_raised_come_back(tmp_path: Path) -> None:
         assert fork_server.ask(Dispose("missing"), Said, "echo").text.startswith("error AttributeError")
 
 
-def test_it_runs_in_a_child_of_the_stage_not_of_the_actor(tmp_path: Path) -> None:
+def test_it_runs_in_a_child_of_the_fork_server_not_of_the_actor(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         pid, parent = eval(fork_server.ask(Dispose("pids"), Said, "echo").text)
         assert parent == fork_server.process.pid

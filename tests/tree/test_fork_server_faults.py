@@ -129,7 +129,7 @@ def test_a_crash_loop_ends_the_agent_with_an_error(tmp_path: Path) -> None:
         assert fork_server.wait_end() == 1
 
 
-def test_the_stage_answers_while_every_actor_is_stopped(tmp_path: Path) -> None:
+def test_the_fork_server_answers_while_every_actor_is_stopped(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         for pid in fork_server.processes():
             os.kill(pid, signal.SIGSTOP)

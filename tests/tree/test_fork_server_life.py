@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,14 @@ def test_an_actor_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_pa
     with fork_server_running(f"{HERE}:stubborn", tmp_path / "run") as fork_server:
         fork_server.process.send_signal(signal.SIGTERM)
         assert fork_server.wait_end() == 0
+
+
+def test_each_process_has_the_name_of_its_actor_for_a_title(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        for name in ("root", "echo", "group/a"):
+            shown = Path(f"/proc/{fork_server.pid(name)}/cmdline").read_bytes().rstrip(b"\0").decode()
+            assert shown == f"test: {name}"
+        assert Path(f"/proc/{fork_server.process.pid}/cmdline").read_bytes().startswith(sys.executable.encode())
 
 
 def test_a_signal_that_is_no_order_does_not_end_it(tmp_path: Path) -> None:

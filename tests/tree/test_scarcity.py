@@ -19,7 +19,7 @@ pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
 
 
-def test_a_stage_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
+def test_a_fork_server_without_descriptors_goes_on_and_is_whole_when_there_are_some(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         fork_server.wait(lambda: _janitor(fork_server) != 0, "the janitor has its name")
         janitor = _janitor(fork_server)

@@ -164,7 +164,7 @@ def test_a_tree_stops_in_reverse_order(tmp_path: Path) -> None:
 
 
 def test_a_child_that_ignores_the_stop_is_killed_when_its_budget_is_over(tmp_path: Path) -> None:
-    """Here by its supervisor's order, while its siblings are restarted; the tree's own stop is in test_stage_life."""
+    """By its supervisor's order, while its siblings are restarted; test_fork_server_life has the stop of the tree."""
     policy: dict[str, Any] = {"root": {"strategy": "one_for_all"}, "deaf": {"shutdown_seconds": 0.5}}
     with agent(tmp_path, policy, extra="deaf") as found:
         killed = found.crash("a", 1)

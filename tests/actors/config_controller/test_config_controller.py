@@ -110,13 +110,13 @@ def test_only_the_actors_that_read_a_changed_field_restart_with_it(node):
 
 def test_a_rolling_restart_that_was_not_accepted_is_ordered_by_the_next_incarnation(node):
     async def test():
-        node.stage_answer = GetConfigz()  # no answer that counts
+        node.fork_server_answer = GetConfigz()  # no answer that counts
         async with node.running(orderly=False):
             node.write("maxPods: 20\n")
             async with node.running(orderly=False) as harness:
                 await harness.advance(1.0)
         count = len(node.renewed)
-        node.stage_answer = Done()
+        node.fork_server_answer = Done()
         async with node.running(orderly=False) as harness:
             await harness.advance(0.1)
             assert node.renewed[count:] == [("container_manager",)]

@@ -339,7 +339,7 @@ def test_the_read_only_server_has_the_harmless_paths(tmp_path, path, code):
     serve(Node(tmp_path, actor=ReadOnlyServer), story)
 
 
-def test_a_verbosity_is_an_order_to_the_stage(tmp_path):
+def test_a_verbosity_is_an_order_to_the_fork_server(tmp_path):
     async def story(node: Node) -> None:
         heard = []
 

@@ -49,7 +49,7 @@ async def test_it_orders_its_children_when_it_is_in_service_itself() -> None:
 
 
 async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
-    async with make() as harness:
+    async with make(backoff_seconds=0.5) as harness:
         await start(harness)
         orders(harness)
         await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), FORK_SERVER)

@@ -91,7 +91,9 @@ def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_it_ends_with_the_stage_and_pods_go_on_until_the_next_one(runtime: RealRuntime, number: signal.Signals) -> None:
+def test_it_ends_with_the_fork_server_and_pods_go_on_until_the_next_one(
+    runtime: RealRuntime, number: signal.Signals
+) -> None:
     fork_server = ForkServerProcess(f"{HERE}:application", runtime.base / "fork_server")
     fork_server.wait_ready(SECONDS)
     container = asyncio.run(pod(runtime))

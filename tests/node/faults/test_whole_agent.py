@@ -104,7 +104,7 @@ def test_a_killed_stage_leaves_no_process_and_its_successor_adopts_every_contain
     node.wait_running("a", "b", "c")
     before = node.running()
     assert len(processes_of(node)) > len(node.actors())
-    node.kill_stage()
+    node.kill_fork_server()
     wait_no_process(node)
     node.start()
     node.wait_whole()
@@ -120,7 +120,7 @@ def test_restart_counts_go_on_whoever_is_killed(node):
         return max((one.restart_count for one in node.containers()), default=-1)
 
     seen = []
-    for number, injure in enumerate((lambda: None, node.kill_workers, node.kill_stage_and_start), start=1):
+    for number, injure in enumerate((lambda: None, node.kill_workers, node.kill_fork_server_and_start), start=1):
         injure()
         node.until(lambda number=number: count() >= number, f"restart {number}", 90.0)
         seen.append(count())
@@ -134,11 +134,11 @@ def test_an_agent_that_is_killed_again_and_again_while_it_starts_pods_starts_eac
     node.add(*names)
     for _ in range(4):
         time.sleep(0.7)
-        node.kill_stage_and_start()
+        node.kill_fork_server_and_start()
     node.wait_running(*names, seconds=90)
     assert node.doubles() == []
     steady = node.running()
-    node.kill_stage_and_start()
+    node.kill_fork_server_and_start()
     node.wait_whole()
     assert node.running() == steady
 
@@ -151,7 +151,7 @@ def test_the_whole_agent_killed_while_it_ends_ten_pods_ends_them_all_and_no_othe
     for name in names:
         node.withdraw(name)
     node.until(lambda: len(node.running()) <= 8, "the first pods have ended")
-    node.kill_stage_and_start()
+    node.kill_fork_server_and_start()
     node.wait_gone(*names)
     node.until(lambda: len(node.traces()) <= 2, "no trace but of the one that stays")
     assert node.running() == {"stays": stays}
@@ -181,7 +181,7 @@ def test_the_whole_agent_killed_while_it_starts_twenty_pods_starts_each_of_them_
     node.add(*names)
     node.until(lambda: len(node.running()) >= 5, "the first pods run")
     early = node.running()
-    node.kill_stage_and_start()
+    node.kill_fork_server_and_start()
     node.wait_running(*names, seconds=90)
     assert node.doubles() == []
     now = node.running()
@@ -211,7 +211,7 @@ def test_a_second_agent_on_the_same_directory_is_refused_and_the_first_goes_on(n
     assert node.healthy()
 
 
-def test_a_second_signal_ends_the_stage_at_once(node):
+def test_a_second_signal_ends_the_fork_server_at_once(node):
     for actor in node.actors().values():
         os.kill(actor.pid, signal.SIGSTOP)
     process = node._process
@@ -251,11 +251,11 @@ def test_two_agents_side_by_side_do_not_meet(node):
             other.wait_running("same-name", "second")
             theirs = other.running()
             assert not {one for one, _ in mine.values()} & {one for one, _ in theirs.values()}
-            node.kill_stage()
+            node.kill_fork_server()
             assert other.healthy()
             assert other.tree().state == "ready"
             node.start()
-            other.kill_stage_and_start()
+            other.kill_fork_server_and_start()
             node.wait_whole()
             other.wait_whole()
             assert (node.running(), other.running()) == (mine, theirs)

@@ -108,7 +108,7 @@ def test_killed_in_the_middle_of_it_the_node_joins_by_the_same_request(real_runt
     with joining(real_runtime, "mid", {"auto_approve": False}) as (site, node):
         node.until(lambda: len(requests(site)) == 1, "a request")
         node.kill("cert_manager")
-        node.kill_stage_and_start()
+        node.kill_fork_server_and_start()
         node.wait_whole()
         time.sleep(1)
         (request,) = requests(site)

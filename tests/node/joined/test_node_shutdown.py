@@ -127,7 +127,7 @@ def test_what_the_api_server_was_not_told_does_not_begin_anew_after_the_boot(sit
     bus.wait_seen("down", seconds=DELAY + 20)
     assert site.running_ids() == {}
 
-    site.node.kill_stage()
+    site.node.kill_fork_server()
     bus.tell("cancel")
     site.node.start()
     server.start()

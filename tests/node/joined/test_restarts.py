@@ -67,7 +67,7 @@ def test_the_agent_is_killed_with_many_pods_and_goes_on_where_it_was(own: Joined
     own.node.wait_whole()
     ids, seen_pods, seen_nodes = own.running_ids(), len(own.pods.told), len(own.nodes.told)
     assert len(ids) == MANY
-    own.node.kill_stage()
+    own.node.kill_fork_server()
     victim = next(one for one in own.node.containers() if one.pod_name == "many7")
     own.node.ask_runtime(lambda client: client.stop_container(victim.id, 0))
     own.delete("many9")

@@ -133,7 +133,7 @@ def test_an_agent_that_starts_without_a_server_leaves_all_as_it_is_and_goes_on_w
     own.wait_phase("ends", "Running")
     ids, seen = own.running_ids(), len(own.nodes.told)
     server.signal(signal.SIGKILL)
-    own.node.kill_stage()
+    own.node.kill_fork_server()
     own.node.start()
     own.node.wait_whole()
     own.node.write("local", json.dumps(pod("local")))

@@ -66,7 +66,7 @@ def tree(*actors: ActorState) -> Tree:
 
 def test_the_headline_counts_who_is_in_service() -> None:
     found = headline(tree(*TREE, actor("late", "root", state="starting", memory_bytes=1048576)))
-    assert found == "degraded: 6 of 7 actors in service, 1.0M in all, fork_server pid 7, up 1h30m"
+    assert found == "degraded: 6 of 7 actors in service, 1.0M in all, fork server pid 7, up 1h30m"
 
 
 def test_top_shows_rates_between_two_samples_and_none_for_a_new_process() -> None:

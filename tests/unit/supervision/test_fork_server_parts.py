@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from supervision.fork_server.loop import Loop
 from supervision.fork_server.programs import accepts
 from supervision.fork_server.shutdown import OrderedStop
 from supervision.fork_server.table import Child, Table
-from supervision.fork_server.watch import tick_seconds
+from supervision.fork_server.watch import Lateness, Watch, tick_seconds
 from supervision.protocol import Done, GetTree, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage, padded
@@ -104,6 +105,37 @@ def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None
     assert tick_seconds([Policy()]) == 1.0
     assert tick_seconds([Policy(), Policy(heartbeat_seconds=2)]) == 0.25
     assert tick_seconds([Policy(heartbeat_seconds=0)]) == 1.0
+    assert tick_seconds([Policy(), Policy(busy_seconds=1)]) == 0.25
+
+
+def test_an_actor_that_holds_its_loop_is_hung_before_its_heartbeat_is_missed() -> None:
+    sleeper = subprocess.Popen(["sleep", "60"])
+    table, page, killed = Table(TREE, {}), StatusPage(2), []
+    children = [table.get(name) for name in ("a", "d")]
+    for child in children:
+        assert child is not None
+        child.state, child.pid, child.status_entry = "running", sleeper.pid, page.take()
+        child.policy = Policy(busy_seconds=0.2 if child.name == "a" else 0.0)
+        child.status_entry.beat(time.monotonic())
+        child.status_entry.begin(padded("m.T"), time.monotonic() - 0.3)
+    loop = Loop()
+    watch = Watch(loop, table, lambda child, cause, detail: killed.append((child.name, cause)))
+    watch.retune()
+    loop.call_later(0.5, loop.stop)
+    loop.run()
+    sleeper.kill()
+    sleeper.wait()
+    assert killed == [("a", "hang")]
+
+
+def test_what_is_allowed_grows_with_what_the_fork_server_itself_was_late() -> None:
+    lateness = Lateness()
+    assert lateness.worst(0.0) == 0.0
+    lateness.add(1.0, 0.8)
+    lateness.add(2.0, 0.1)
+    assert lateness.worst(3.0) == 0.8
+    assert lateness.worst(11.5) == 0.1
+    assert lateness.worst(20.0) == 0.0
 
 
 def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:

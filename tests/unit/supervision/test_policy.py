@@ -38,15 +38,15 @@ def problems(tmp_path: Path, text: str, **options: Any) -> list[str]:
 
 
 def test_the_file_that_is_installed_is_valid_and_gives_the_proposed_intensities() -> None:
-    found = load(ETC, TREE, also_known=["container_runtime"])
+    found = load(ETC, TREE, also_known=["container_runtime", "http_servers/healthz_server"])
     limits = {name: (policy.max_restarts, policy.period_seconds) for name, policy in found.items()}
     assert limits == {
         "root": (3, 600),
-        "pleg": (5, 30),
+        "pleg": (8, 30),
         "pod_workers": (3, 60),
-        "pod_workers/worker/0": (5, 30),
-        "pod_workers/worker/1": (5, 30),
-        "prober": (5, 30),
+        "pod_workers/worker/0": (8, 30),
+        "pod_workers/worker/1": (8, 30),
+        "prober": (8, 30),
     }
     assert found["pleg"] == Policy(), "the defaults in the file are those of the code"
 
