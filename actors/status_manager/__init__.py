@@ -1,1 +1,16 @@
-"""The status of each pod: computed from what workers and prober observe, served to the servers and the API."""
+"""The API status of each pod: computed from what its worker and the prober report, written to the API server.
+
+| module | what it decides or does |
+|---|---|
+| actor | messages in and out |
+| tracked_pod, pod_table | one pod as an immutable value, and all of them beside the API copy |
+| pod_status | the status of a pod (pure) |
+| phase, pod_conditions, conditions, resize_conditions | its phase and conditions (pure) |
+| container_status, container_resources, lost_containers | the status of each container (pure) |
+| readiness, readiness_file | whether each container is ready, and a file that keeps it over a restart |
+| api_pods, api_sync | the API copy: what the API server has, and keeping it up to date |
+| steps, patch, mirror | what is to be written next for a pod, and with which content (pure) |
+| backlog, writer, api_calls | which pod is written when, and the calls |
+| stuck_pods | pods that do not end in time (pure) |
+| live_pods, probe_addresses, pod_metrics, start_latency | what others want to know of the pods |
+"""

@@ -186,15 +186,15 @@ class StatusManager(Actor):
     def _computed(self, before: TrackedPod) -> TrackedPod:
         """The pod with the status of now."""
         api_pod = self.table.api_pod(before)
-        based = with_base(before, api_pod) if self.table.api.synced else before
-        pod = based.pod if api_pod is None else msgspec.structs.replace(based.pod, status=api_pod.status)
-        observation = Observation(based.observed, pod, self._readiness.of(based), self._clocks.wall_ns())
-        status = compute(observation, self._node, last_status(based, api_pod))
-        after = msgspec.structs.replace(based, status=status)
+        rebased = with_base(before, api_pod) if self.table.api.synced else before
+        pod = rebased.pod if api_pod is None else msgspec.structs.replace(rebased.pod, status=api_pod.status)
+        observation = Observation(rebased.observed, pod, self._readiness.of(rebased), self._clocks.wall_ns())
+        status = compute(observation, self._node, last_status(rebased, api_pod))
+        after = msgspec.structs.replace(rebased, status=status)
         if self._readiness.file.changed:
             self._save_soon()
-        if status != based.status:
-            self._measure(based, after)
+        if status != rebased.status:
+            self._measure(rebased, after)
         return after
 
     def _measure(self, before: TrackedPod, after: TrackedPod) -> None:

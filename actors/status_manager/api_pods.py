@@ -1,4 +1,4 @@
-"""The pods of this node as the API server has them, newest known version of each, mirror pods among them."""
+"""The API copy: the pods of this node as the API server has them, mirror pods included, each in its newest version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from actors.shared.kube.pod import PodStatus
 
 
 class ApiMeta(Api, frozen=True):
-    """The part of the metadata that matters here."""
+    """The part of the metadata that the status manager reads."""
 
     name: str = ""
     namespace: str = ""
@@ -25,7 +25,7 @@ class ApiMeta(Api, frozen=True):
 
 
 class ApiPod(Api, frozen=True):
-    """A pod of the API server without its spec, which the pod's worker has."""
+    """A pod of the API server. Its spec is with the pod's worker."""
 
     metadata: ApiMeta = ApiMeta()
     status: PodStatus = PodStatus()
@@ -53,10 +53,11 @@ def read(data: bytes) -> ApiPod:
 
 
 class ApiPods:
-    """By UID. `synced`: the API server's full list has been seen, so what is not here is not there."""
+    """By UID."""
 
     def __init__(self) -> None:
         self.synced = False
+        """The API server's full list has come: a pod that is not in the copy does not exist there."""
         self._pods: dict[str, ApiPod] = {}
         self._mirrors: dict[str, str] = {}
         """UID of the mirror pod by full name."""
@@ -74,10 +75,10 @@ class ApiPods:
         return [self._pods[uid] for uid in self._mirrors.values()]
 
     def put(self, pod: ApiPod, before: ApiPod | None = None) -> bool:
-        """Take this version; False when it is none newer than the known one (a watch that lags behind an answer).
+        """Take this version; False if it is not newer than the known one (the watch lags behind an answer).
 
-        `before`: what was known when the question was asked that this answers. If that is known still, the answer is
-        the newest there is: a lower version is of a server whose store was restored.
+        `before`: what the copy had when the question was asked that this answers. If the copy still has it, the answer
+        is taken whatever its version: a lower one comes from a server whose store was restored.
         """
         known = self._pods.get(pod.uid)
         if known is not None and known is not before and not _newer(pod, known):
@@ -91,17 +92,17 @@ class ApiPods:
             self._mirrors[pod.full_name] = pod.uid
 
     def drop(self, uid: str) -> ApiPod | None:
-        """It is not there any more."""
+        """The API server does not have it any more. Returns what the copy had."""
         gone = self._pods.pop(uid, None)
         if gone is not None and self._mirrors.get(gone.full_name) == uid:
             del self._mirrors[gone.full_name]
         return gone
 
     def replace(self, pods: Iterable[ApiPod]) -> set[str]:
-        """Take the full list; answers with the UIDs of which something has changed.
+        """Take the full list. Returns the UIDs of the pods that have changed.
 
-        As it is: in a store that was restored the versions are lower. A list that lags behind an answer costs one
-        write that the server refuses.
+        Versions are not compared: they are lower after a restore of the store. A list that lags behind an answer costs
+        one write that the server refuses.
         """
         listed = {pod.uid: pod for pod in pods}
         gone = set(self._pods) - set(listed)
@@ -115,8 +116,8 @@ class ApiPods:
 
 
 def _newer(one: ApiPod, other: ApiPod) -> bool:
-    """Of two versions of one object. Versions are decimal numbers that grow (KEP-5504); any others: the last one
-    told is the newest."""
+    """Of two versions of one object. Versions are decimal numbers that grow (KEP-5504); of others the last one that
+    came is the newest."""
     first, second = one.metadata.resourceVersion, other.metadata.resourceVersion
     if first.isdecimal() and second.isdecimal():
         return int(first) > int(second)

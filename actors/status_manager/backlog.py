@@ -1,6 +1,6 @@
-"""Which pods are to be written to the API server, and which first: one entry for each, so it never grows beyond them.
+"""Which pods wait to be written to the API server, and which come first: one entry a pod, so it is bounded.
 
-Pure: time and chance are passed in. While the server is away one write at a time finds out whether it is back.
+Pure: time and chance are passed in. While the server is away, one write at a time finds out whether it is back.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from supervision.backoff import Backoff, BackoffPolicy, Rng
 AT_ONCE: Final = 4
 """Writes in flight."""
 TRANSITION, CHANGE = 0, 1
-"""Priorities: what users and controllers wait for (phase, readiness, deletion, a mirror), at once; other changes."""
+"""Priorities: what users and controllers wait for (phase, readiness, deletion, a mirror) is written at once."""
 GATHER_SECONDS: Final = 0.5
-"""So long any other change waits for more: a pod that starts comes through several states in that time, and each write
-costs server, watchers and node."""
+"""How long another change waits for more: a pod that starts comes through several states in that time, and each write
+has a cost for the server, its watchers and the node."""
 POD_POLICY: Final = BackoffPolicy(first=0.5, maximum=60.0, free=0)
 AWAY_POLICY: Final = BackoffPolicy(first=0.5, maximum=5.0, free=0)
 
@@ -35,11 +35,11 @@ class _Entry(msgspec.Struct):
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """How long a failure is waited out, in seconds."""
+    """The pause after a failure, in seconds."""
 
     rng: Rng
     at_least: float = 0.0
-    """What the server asks for."""
+    """What the server asks for (Retry-After)."""
     at_most: float = 3600.0
 
     def of(self, failures: Backoff, policy: BackoffPolicy) -> float:
@@ -52,7 +52,7 @@ class Backlog:
     def __init__(self) -> None:
         self._waiting: dict[str, _Entry] = {}
         self._failures: dict[str, Backoff] = {}
-        self._flying: set[str] = set()
+        self._in_flight: set[str] = set()
         self._away = Backoff()
         self._resume_at = 0.0
         self._order = 0
@@ -66,7 +66,7 @@ class Backlog:
         return self._away.failures > 0
 
     def add(self, key: str, priority: int, now: float) -> None:
-        """Write this one. What failed keeps its pause, what waits already its place."""
+        """Write this one. A pause after a failure, and its place in the queue, stay."""
         entry = self._waiting.get(key)
         if entry is None:
             self._order += 1
@@ -75,35 +75,35 @@ class Backlog:
             entry.priority = min(entry.priority, priority)
 
     def drop(self, key: str) -> None:
-        """There is nothing to write of it (any more)."""
+        """There is nothing to write (any more)."""
         self._waiting.pop(key, None)
-        if key not in self._flying:
+        if key not in self._in_flight:
             self._failures.pop(key, None)
 
     def take(self, now: float) -> str | None:
-        """The next one to write, which is in flight from then on; None when nothing may be written now."""
-        if now < self._resume_at or len(self._flying) >= (1 if self.away else AT_ONCE):
+        """The next one to write, now in flight; None if nothing may be written now."""
+        if now < self._resume_at or len(self._in_flight) >= (1 if self.away else AT_ONCE):
             return None
         due = [
             (entry.priority, entry.order, key)
             for key, entry in self._waiting.items()
-            if entry.due <= now and key not in self._flying
+            if entry.due <= now and key not in self._in_flight
         ]
         if not due:
             return None
         _, _, key = min(due)
         del self._waiting[key]
-        self._flying.add(key)
+        self._in_flight.add(key)
         return key
 
     def succeeded(self, key: str) -> None:
-        self._flying.discard(key)
+        self._in_flight.discard(key)
         self._failures.pop(key, None)
         self._away = Backoff()
 
     def failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
-        """It is tried again after a pause that grows, which is returned; others are not held up."""
-        self._flying.discard(key)
+        """This one is tried again after a growing pause, which is returned; others do not wait."""
+        self._in_flight.discard(key)
         failures = self._failures[key] = self._failures.get(key, Backoff()).failed(POD_POLICY)
         seconds = pause.of(failures, POD_POLICY)
         self.add(key, priority, now)
@@ -111,23 +111,23 @@ class Backlog:
         return seconds
 
     def server_failed(self, key: str, priority: int, now: float, pause: Pause) -> float:
-        """The server is away or wants no more now: all pause, and one asks it again first."""
-        self._flying.discard(key)
+        """The server is away or refuses more: all wait, and one tries again first. Returns the pause."""
+        self._in_flight.discard(key)
         self.add(key, priority, now)
         if now >= self._resume_at:
-            # those that were in flight together count as one failure
+            # writes that were in flight together count as one failure
             self._away = self._away.failed(AWAY_POLICY)
             self._resume_at = now + pause.of(self._away, AWAY_POLICY)
         return self._resume_at - now
 
     def server_is_back(self) -> None:
-        """Nobody waits any longer."""
+        """End all pauses."""
         self._away, self._resume_at = Backoff(), 0.0
         self._failures.clear()
         for entry in self._waiting.values():
             entry.not_before = 0.0
 
     def next_due(self) -> float | None:
-        """When something may become writable without anything else happening."""
-        times = [entry.due for key, entry in self._waiting.items() if key not in self._flying]
+        """When the next entry becomes due; None: no entry waits for time alone."""
+        times = [entry.due for key, entry in self._waiting.items() if key not in self._in_flight]
         return max(self._resume_at, min(times)) if times else None

@@ -1,4 +1,4 @@
-"""The conditions of a pod that the node owns (API reference, PodCondition), and how they change over time."""
+"""The pod conditions that the node owns (API reference, PodCondition), and the times of their changes. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWNED: Final = (
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What the conditions are made of."""
+    """What the conditions follow from."""
 
     pod: Pod
     statuses: Mapping[str, ContainerStatus]
@@ -29,11 +29,11 @@ class Facts(msgspec.Struct, frozen=True):
     initialized: bool
     """A regular container has run."""
     restarting_all: bool = False
-    """The exit of a container has all containers restarted, and they are not all gone yet."""
+    """All containers are being restarted (KEP-5532)."""
 
 
 def conditions(facts: Facts) -> list[PodCondition]:
-    """The owned ones, without times, in the order in which the reference lists them."""
+    """All of them, without times, in the kubelet's order."""
     ready = containers_ready(facts)
     found = [
         _condition("PodReadyToStartContainers", facts.sandbox_ready),
@@ -52,7 +52,7 @@ def _all_restarting(facts: Facts) -> PodCondition:
 
 
 def containers_ready(facts: Facts) -> PodCondition:
-    unknown, unready = _sorted_out(facts, [*sidecars(facts.pod), *facts.pod.spec.containers])
+    unknown, unready = _not_ready(facts, [*sidecars(facts.pod), *facts.pod.spec.containers])
     if facts.phase == "Succeeded" and not unknown:
         return _condition("ContainersReady", False, "PodCompleted")
     if facts.phase == "Failed":
@@ -63,8 +63,8 @@ def containers_ready(facts: Facts) -> PodCondition:
     return _condition("ContainersReady", True)
 
 
-def _sorted_out(facts: Facts, containers: Iterable[Container]) -> tuple[list[str], list[str]]:
-    """Names without status, names that are not ready."""
+def _not_ready(facts: Facts, containers: Iterable[Container]) -> tuple[list[str], list[str]]:
+    """Names of containers without a status, and of those that are not ready."""
     unknown, unready = [], []
     for container in containers:
         status = facts.statuses.get(container.name)
@@ -111,7 +111,7 @@ def initialized(facts: Facts) -> PodCondition:
 
 
 def _messages(*groups: tuple[str, list[str]]) -> str:
-    """As the reference writes them: names as Go prints a list."""
+    """In the kubelet's words: names as Go prints a list."""
     return ", ".join(f"containers with {what} status: [{' '.join(names)}]" for what, names in groups if names)
 
 
@@ -122,7 +122,7 @@ def _condition(kind: str, holds: bool, reason: str = "", message: str = "") -> P
 def with_times(
     now: list[PodCondition], before: Iterable[PodCondition], since: Mapping[str, str | None], generation: int
 ) -> list[PodCondition]:
-    """The same with the time of the last change: kept while the status is, else that of `since`."""
+    """With the time of the last change: that of `before` while the status is the same, else that of `since`."""
     known = {condition.type: condition for condition in before}
     timed = []
     for condition in now:

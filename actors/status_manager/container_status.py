@@ -1,4 +1,4 @@
-"""The API status of each container, from what the runtime has, what the worker says it waits for, and the probes.
+"""The API status of each container, from the runtime, the reasons that the worker gives, and the probes.
 
 A table of cases in `_state`; everything else is bookkeeping over time (counts that only grow, lost containers).
 """
@@ -37,19 +37,19 @@ MESSAGE_BYTES: Final = 12 << 10
 CREATING: Final = "ContainerCreating"
 INITIALIZING: Final = "PodInitializing"
 DEFAULT_REASONS: Final = (CREATING, INITIALIZING)
-"""Why a container waits of which nothing else is known: by the pod's init containers, not by what its worker does."""
+"""Why a container waits if nothing else is known: the second one in a pod with init containers."""
 _NOTHING: Final = ContainerState()
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """What the probes say of a container that runs."""
+    """What the probes found of a running container."""
 
     started: bool
     ready: bool
 
 
 class View(msgspec.Struct, frozen=True):
-    """Everything that the statuses of one pod are made of."""
+    """What the container statuses of one pod follow from."""
 
     pod: Pod
     runtime: PodRuntime | None
@@ -57,11 +57,11 @@ class View(msgspec.Struct, frozen=True):
     ended: bool
     """No container runs and none will."""
     initialized: bool
-    """A regular container has run: init containers that the runtime has no more are done."""
+    """A regular container has run: an init container that the runtime does not have any more has completed."""
     runtime_name: str
     readiness: Callable[[Container, Runtime], Readiness]
     actual_resources: Mapping[str, ResourceRequirements] = {}
-    """By container name, where they are not what was allocated."""
+    """As PodObserved.actual_resources."""
 
     @property
     def deleting(self) -> bool:
@@ -71,7 +71,7 @@ class View(msgspec.Struct, frozen=True):
 def statuses(
     view: View, containers: list[Container], before: Mapping[str, ContainerStatus], *, init: bool
 ) -> list[ContainerStatus]:
-    """One for each container: init ones in their order, others by name."""
+    """One for each container: init containers in their order, others by name."""
     found = [_status(view, container, before.get(container.name), init=init) for container in containers]
     return found if init else sorted(found, key=lambda status: status.name)
 
@@ -119,8 +119,8 @@ def _id(view: View, ran: Runtime) -> str:
 
 
 def _last_of(before: ContainerStatus, container_id: str) -> ContainerState:
-    """The last state of a container whose predecessor the runtime has no more: what was reported of that. All
-    predecessors are removed when all containers of a pod are restarted, and by the collection of dead containers."""
+    """The last state if the runtime does not have the previous instance any more: what was reported of it. A restart of
+    all containers removes them, and so does the collection of dead containers."""
     if before.containerID != container_id and before.state.terminated is not None:
         return before.state
     return before.lastState
@@ -134,7 +134,7 @@ def _two_newest(runtime: PodRuntime | None, name: str) -> tuple[Runtime | None, 
 def _state(
     view: View, container: Container, newest: Runtime | None, *, init: bool
 ) -> tuple[ContainerState, ContainerState]:
-    """State, and last state where it follows from the same container."""
+    """State, and last state if that follows from the same instance."""
     waiting = view.waiting.get(container.name)
     if newest is not None and newest.state is RuntimeState.RUNNING:
         return ContainerState(running=ContainerStateRunning(startedAt=rfc3339(newest.started_ns))), _NOTHING
@@ -156,7 +156,8 @@ def _waits(view: View, waiting: Waiting | None) -> ContainerState:
 def _lost(
     view: View, before: ContainerStatus, newest: Runtime | None, state: ContainerState, last: ContainerState
 ) -> tuple[ContainerState, ContainerState, int]:
-    """A container that ran, and of which the runtime knows nothing any more, has ended: nobody knows how."""
+    """A container that ran, and that the runtime does not have any more, has ended: nobody knows how. The last value
+    counts the restart."""
     gone = newest is None or newest.state is RuntimeState.UNKNOWN
     if not gone or state.terminated is not None:
         return state, last, 0
@@ -180,7 +181,7 @@ def _terminated(view: View, container: Runtime) -> ContainerStateTerminated:
 
 
 def _cut(pod: Pod, state: ContainerState) -> ContainerState:
-    """The message of a terminated state within its share of the pod's."""
+    """The state with its message cut to its share of MESSAGE_BYTES."""
     if state.terminated is None:
         return state
     share = MESSAGE_BYTES // max(1, len(pod.spec.containers) + len(pod.spec.initContainers))
@@ -192,7 +193,7 @@ def _cut(pod: Pod, state: ContainerState) -> ContainerState:
 
 
 def _user(newest: Runtime | None) -> ContainerUser | None:
-    """Whom the container runs as, where the runtime tells (KEP-3619)."""
+    """The identity of its first process, if the runtime tells it (KEP-3619)."""
     if newest is None or newest.user is None:
         return None
     user = newest.user
@@ -201,7 +202,7 @@ def _user(newest: Runtime | None) -> ContainerUser | None:
 
 
 def _mounts(container: Container, recursive: list[str]) -> list[VolumeMountStatus]:
-    """`recursive`: paths that are read-only with all below them, as the runtime has it."""
+    """`recursive`: the paths that the runtime has mounted read-only with everything below them."""
     modes = {False: "Disabled", True: "Enabled"}
     return [
         VolumeMountStatus(

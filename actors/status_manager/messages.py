@@ -1,4 +1,4 @@
-"""What the status manager is told and asked."""
+"""The messages of the status manager."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 WorkerPhase = Literal["admitting", "running", "terminating", "terminated", "rejected"]
-"""`terminated`: no container runs and none will; only clean-up may be left."""
-
-
+"""The phase of the pod's worker. `terminated`: no container runs and none will; clean-up may be left."""
 TerminationStep = Literal["", "containers", "sandbox", "volumes", "cgroup"]
+"""What the end of a pod waits for; empty: it does not end, or nothing of it is left."""
 
 
 class Resize(msgspec.Struct, frozen=True):
-    """How far a resize in place is."""
+    """A resize in place that is not done."""
 
     reason: str = ""
     """Deferred or Infeasible: it is pending, and `message` says why."""
     message: str = ""
     in_progress: bool = False
     error: str = ""
-    """Why it did not go on at the last try."""
+    """Why the last try failed."""
 
 
 class PodObserved(Message, frozen=True):
-    """From a worker, on change and on Hello: everything it knows of one pod."""
+    """From a worker, on change and on Hello: all that it knows of one pod."""
 
     uid: str
     pod: bytes
@@ -50,28 +49,27 @@ class PodObserved(Message, frozen=True):
     """By container name."""
     reason: str = ""
     message: str = ""
-    """Of the pod: rejected, evicted, DeadlineExceeded, ..."""
+    """`reason` and `message` of the pod: OutOfcpu, Evicted, DeadlineExceeded, ..."""
     sandbox_ready: bool = False
     gone: bool = False
     """Forget it: no source has the pod and nothing of it is left."""
     finished: bool = False
     """Its containers, volumes and cgroup are gone: the API server may forget it."""
     removed: bool = False
-    """No source has it any more."""
+    """No source has the pod any more."""
     termination_step: TerminationStep = ""
-    """What the end of the pod has come to."""
     termination_error: str = ""
-    """Why that did not go at the last try."""
+    """Why the last try of that step failed."""
     pulls: list[tuple[float, float]] = []
-    """Begin and end of each pull of an image that its start waited for, seconds since 1970."""
+    """Begin and end of each image pull that its start waited for, seconds since 1970."""
     resize: Resize | None = None
     actual_resources: dict[str, ResourceRequirements] = {}
-    """By container name, where they are not those of `pod`, which are what was allocated: a resize is under way."""
+    """By container name, during a resize: what the container has. `pod` says what it was allocated."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
 class ProbeResult(Message, frozen=True):
-    """From prober, on change and on Hello: what counts now for this container."""
+    """From prober, on change and on Hello: the result of one probe of this container."""
 
     uid: str
     container: str
@@ -111,7 +109,7 @@ class GetLivePods(Message, frozen=True):
 
 
 class LivePod(msgspec.Struct, frozen=True, kw_only=True):
-    """What matters of a pod to who is to end it."""
+    """One pod as the shutdown manager needs it."""
 
     uid: str
     full_name: str
@@ -124,12 +122,12 @@ class LivePod(msgspec.Struct, frozen=True, kw_only=True):
     status_written: bool
     """The API server has its status of now; always so without one."""
     started: float = 0.0
-    """When the newest container that runs was started, seconds since 1970; 0.0: none runs."""
+    """When its newest running container was started, seconds since 1970; 0.0: none runs."""
     reported: bool = True
-    """False: its worker knows it and has not told more of it yet; the fields above are a guess."""
+    """False: its worker has listed the pod and not reported it yet; the other fields are a guess."""
 
 
 class LivePods(Message, frozen=True):
     pods: list[LivePod]
     complete: bool
-    """Every worker has told which pods it knows; before that some may be missing."""
+    """Every worker has listed its pods; before that some may be missing."""

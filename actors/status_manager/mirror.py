@@ -1,4 +1,4 @@
-"""Mirror pods: what the API server is shown of a static pod (Kubernetes docs, Static Pods)."""
+"""Mirror pods: the objects that show a static pod at the API server (Kubernetes docs, Static Pods). Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from .api_pods import ApiPod
 
 
 def is_mirror_of(mirror: ApiPod, static: Pod) -> bool:
-    """Whether it shows this very static pod, and is to stay."""
+    """Whether it is the mirror of this version of the static pod, and is not being deleted."""
     wanted = static.metadata.annotations.get(CONFIG_HASH, "")
     return mirror.mirror_hash == wanted and mirror.metadata.deletionTimestamp is None
 
 
 def mirror_pod(static: bytes, node_name: str, node_uid: str) -> bytes:
-    """The mirror of the static pod, to be created: owned by the node, as NodeRestriction demands; the server gives it a
-    UID of its own."""
+    """The mirror to create, as JSON. The node owns it, as NodeRestriction demands; the server gives it its own UID."""
     pod: dict[str, Any] = msgspec.json.decode(static)
     meta = pod["metadata"]
     annotations = dict(meta.get("annotations") or {})

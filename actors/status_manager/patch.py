@@ -1,4 +1,4 @@
-"""What is written of a status to the API server, given what it has: owned fields only, as a strategic merge patch.
+"""The strategic merge patch that brings the API server's status of a pod up to date: owned fields that differ. Pure.
 
 Conditions merge by type, so those of others are never touched; addresses merge by ip in the API, so a changed list is
 replaced as a whole; container statuses are atomic lists (API reference, PodStatus; strategic merge patch).
@@ -19,7 +19,7 @@ from .phase import TERMINAL
 from .resize_conditions import CONDITIONS as RESIZE
 
 RESOURCES: Final = ("allocatedResources", "resources")
-"""Of the pod as a whole."""
+"""Of the whole pod (KEP-2837)."""
 TEXTS: Final = ("phase", "reason", "message", "hostIP", "podIP")
 ADDRESSES: Final = ("hostIPs", "podIPs")
 STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
@@ -30,46 +30,48 @@ PHASE: Final = ("phase", "reason", "message")
 Fields = dict[str, Any]
 
 
-def status_patch(ours: PodStatus, theirs: PodStatus) -> Fields:
-    """The fields that differ and are to be written, as JSON data; null for one that goes. Empty: nothing to write.
+def status_patch(status: PodStatus, api_status: PodStatus) -> Fields:
+    """The fields that differ, as JSON data; null removes one. Empty: there is nothing to write.
 
     A terminal phase is final, whoever wrote it; a start time is set once; an observed generation never goes back.
     """
     fields: Fields = {}
-    final = theirs.phase in TERMINAL and ours.phase != theirs.phase
+    final = api_status.phase in TERMINAL and status.phase != api_status.phase
     for name in TEXTS:
-        if getattr(ours, name) != getattr(theirs, name) and not (final and name in PHASE):
-            fields[name] = getattr(ours, name) or None
+        if getattr(status, name) != getattr(api_status, name) and not (final and name in PHASE):
+            fields[name] = getattr(status, name) or None
     for name in ADDRESSES:
-        if getattr(ours, name) != getattr(theirs, name):
-            fields[name] = _addresses(getattr(ours, name), getattr(theirs, name))
+        if getattr(status, name) != getattr(api_status, name):
+            fields[name] = _addresses(getattr(status, name), getattr(api_status, name))
     for name in STATUSES:
-        if getattr(ours, name) != getattr(theirs, name):
-            fields[name] = msgspec.to_builtins(getattr(ours, name)) or None
+        if getattr(status, name) != getattr(api_status, name):
+            fields[name] = msgspec.to_builtins(getattr(status, name)) or None
     for name in RESOURCES:
-        if getattr(ours, name) != getattr(theirs, name):
-            fields[name] = _map(msgspec.to_builtins(getattr(ours, name)), msgspec.to_builtins(getattr(theirs, name)))
-    if ours.startTime and not theirs.startTime:
-        fields["startTime"] = ours.startTime
-    if ours.qosClass and not theirs.qosClass:
-        fields["qosClass"] = ours.qosClass
-    if ours.observedGeneration > theirs.observedGeneration:
-        fields["observedGeneration"] = ours.observedGeneration
-    conditions = changed_conditions(ours.conditions, theirs.conditions)
+        if getattr(status, name) != getattr(api_status, name):
+            fields[name] = _map(
+                msgspec.to_builtins(getattr(status, name)), msgspec.to_builtins(getattr(api_status, name))
+            )
+    if status.startTime and not api_status.startTime:
+        fields["startTime"] = status.startTime
+    if status.qosClass and not api_status.qosClass:
+        fields["qosClass"] = status.qosClass
+    if status.observedGeneration > api_status.observedGeneration:
+        fields["observedGeneration"] = status.observedGeneration
+    conditions = changed_conditions(status.conditions, api_status.conditions)
     if conditions:
         fields["conditions"] = conditions
     return fields
 
 
-def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> list[Fields]:
-    """The owned ones that say something else than the API server's; the time of the last change only with a change.
+def changed_conditions(status: list[PodCondition], api_status: list[PodCondition]) -> list[Fields]:
+    """The owned conditions that differ; a time of the last change is written only with a change.
 
-    Each is merged into the one that is there: what that one has and ours has not is null, so that it goes. Of a resize
-    that is over the condition goes as a whole.
+    The server merges each into the one that it has: null removes a text that does not hold any more. The condition of a
+    resize that is done is deleted.
     """
-    known = {condition.type: condition for condition in theirs}
+    known = {condition.type: condition for condition in api_status}
     changed = []
-    for condition in ours:
+    for condition in status:
         old = known.get(condition.type)
         if condition.type not in OWNED_CONDITIONS or _same(condition, old):
             continue
@@ -80,7 +82,7 @@ def changed_conditions(ours: list[PodCondition], theirs: list[PodCondition]) -> 
         said = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
         stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(said, name)]
         changed.append({**msgspec.to_builtins(said), **dict.fromkeys(stale)})
-    mine = {condition.type for condition in ours}
+    mine = {condition.type for condition in status}
     return changed + [{"$patch": "delete", "type": kind} for kind in RESIZE if kind in known and kind not in mine]
 
 
@@ -90,36 +92,35 @@ def _same(one: PodCondition, other: PodCondition | None) -> bool:
     return (one.status, one.reason, one.message) == (other.status, other.reason, other.message)
 
 
-def _addresses(ours: list[PodIP], theirs: list[PodIP]) -> list[dict[str, str]] | None:
-    if not ours:
+def _addresses(status: list[PodIP], api_status: list[PodIP]) -> list[dict[str, str]] | None:
+    if not status:
         return None
-    listed: list[dict[str, str]] = [{"ip": each.ip} for each in ours]
-    return [{"$patch": "replace"}, *listed] if theirs else listed
+    listed: list[dict[str, str]] = [{"ip": each.ip} for each in status]
+    return [{"$patch": "replace"}, *listed] if api_status else listed
 
 
-def _map(ours: Fields | None, theirs: Fields | None) -> Fields | None:
-    """Maps merge by key: what is to go is null."""
-    if not ours:
+def _map(status: Fields | None, api_status: Fields | None) -> Fields | None:
+    """Maps merge by key: null removes one."""
+    if not status:
         return None
-    patch: Fields = dict.fromkeys(set(theirs or ()) - set(ours))
-    for key, value in ours.items():
-        before = (theirs or {}).get(key)
+    patch: Fields = dict.fromkeys(set(api_status or ()) - set(status))
+    for key, value in status.items():
+        before = (api_status or {}).get(key)
         patch[key] = _map(value, before) if isinstance(value, dict) else value
     return patch
 
 
-def is_transition(fields: Fields, theirs: PodStatus) -> bool:
-    """Whether users and controllers wait for it: another phase or readiness, or all containers are restarted, which may
-    be over soon."""
-    before = {each.type: each.status for each in theirs.conditions}
+def is_transition(fields: Fields, api_status: PodStatus) -> bool:
+    """Whether users and controllers wait for it: phase, readiness, or AllContainersRestarting, which may end soon."""
+    before = {each.type: each.status for each in api_status.conditions}
     changed = {each["type"]: each["status"] for each in fields.get("conditions", ()) if "status" in each}
     awaited = any(changed.get(kind, "False") != before.get(kind, "False") for kind in WATCHED if kind in changed)
     return "phase" in fields or awaited
 
 
 def body(pod: ApiPod, fields: Fields, *, exact: bool) -> bytes:
-    """The patch. The server refuses it (409) for another pod of that name, and, when `exact`, for another version of
-    this one than the one that it was made from."""
+    """The patch as JSON. The server refuses it (409) for another pod of that name; if `exact`, also for another version
+    of this one than the patch was made from."""
     metadata = {"uid": pod.uid}
     if exact and pod.metadata.resourceVersion:
         metadata["resourceVersion"] = pod.metadata.resourceVersion

@@ -16,7 +16,7 @@ TERMINAL: Final = ("Succeeded", "Failed")
 
 
 def exit_code(status: ContainerStatus | None) -> int | None:
-    """Of a container that has ended, also while it waits to be started again; None if it has not."""
+    """Of a container that has ended, also while it waits for its restart; None: it has not ended."""
     if status is None:
         return None
     if status.state.terminated is not None:
@@ -27,7 +27,7 @@ def exit_code(status: ContainerStatus | None) -> int | None:
 
 
 def pod_phase(pod: Pod, statuses: Mapping[str, ContainerStatus], *, ended: bool, initialized: bool) -> Phase:
-    """`ended`: the pod is over, nothing will be started again. `initialized`: a regular container has run."""
+    """`ended`: no container runs and none will. `initialized`: a regular container has run."""
     init = Counter(_init_case(each, statuses.get(each.name), pod) for each in pod.spec.initContainers)
     regular = Counter(_regular_case(each, statuses.get(each.name), pod) for each in pod.spec.containers)
     if init["failed"]:

@@ -1,4 +1,4 @@
-"""The API status of a pod from one observation, and what was reported before: pure."""
+"""The API status of a pod, from one observation and the status before. Pure."""
 
 from __future__ import annotations
 
@@ -13,34 +13,31 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import Container
 from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.node_addresses import one_of_each_family
-from actors.shared.kube.pod import ContainerStatus, Pod, PodCondition, PodIP, PodStatus
+from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
 
-from . import resize_conditions
-from .conditions import OWNED, Facts, conditions, with_times
+from .conditions import Facts
 from .container_status import Readiness, View, statuses
 from .lost_containers import failed, with_lost_ends
 from .messages import PodObserved
 from .phase import TERMINAL, pod_phase
+from .pod_conditions import Situation, pod_conditions
 from .times import rfc3339
 
 ENDED: Final = ("terminated", "rejected")
-DISRUPTION: Final = "DisruptionTarget"
-DISRUPTIONS: Final = ("Evicted", "Preempting", "Terminated")
-"""Reasons for which the node ends a pod that others would replace: eviction, preemption, shutdown of the node."""
 
 
 class Node(msgspec.Struct, frozen=True):
-    """What a status says of the node."""
+    """The facts of the node that a status repeats."""
 
     ips: list[str]
-    """At most one of each family, the node's first."""
+    """At most one of each family; the node's first family first."""
     runtime_name: str = "containerd"
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """All that a status is computed from."""
+    """What a status follows from."""
 
     seen: PodObserved
     pod: Pod
@@ -50,43 +47,29 @@ class Observation(msgspec.Struct, frozen=True):
 
 
 def compute(observation: Observation, node: Node, before: PodStatus | None) -> PodStatus:
-    """The status of now. `before` is what was reported last of this pod, if anything."""
+    """`before`: the last status of this pod, if there is one."""
     pod, seen = observation.pod, observation.seen
     old = before or PodStatus()
     if seen.worker_phase not in ENDED and (old.phase in TERMINAL or (seen.runtime is None and old.containerStatuses)):
         return old  # final; or its worker has only begun, and nobody has looked at the runtime yet
     initialized = _initialized(pod, seen.runtime)
-    known = {s.name: s for s in (*old.initContainerStatuses, *old.containerStatuses, *old.ephemeralContainerStatuses)}
-    view = View(
-        pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
-        observation.readiness, seen.actual_resources,
-    )  # fmt: skip
     rejected = _never_began(seen, old)
-    init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
-    regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
-    ephemeral = statuses(view, pod.spec.ephemeralContainers, known, init=False)
-    if view.ended:
-        init, regular = with_lost_ends(pod, init, regular)
-        ephemeral = [failed(status) for status in ephemeral if status.containerID]
-    by_name = {status.name: status for status in (*init, *regular)}
-    if _came_back(pod, known, by_name):
+    containers = _containers(observation, node, old, initialized=initialized, rejected=rejected)
+    by_name = {status.name: status for status in (*containers.init, *containers.regular)}
+    if _came_back(pod, _by_name(old), by_name):
         return old
     phase = _phase(observation, by_name, old, initialized)
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
-    facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
     start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
-    owned = [] if rejected else conditions(facts)
-    if phase not in TERMINAL:
-        owned += resize_conditions.conditions(seen.resize)
-    times = {name: _since(name, observation, before, start) for name in (*OWNED, *resize_conditions.CONDITIONS)}
-    timed = with_times(owned, old.conditions, times, pod.metadata.generation)
+    facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
+    situation = Situation(seen, observation.now_ns, before, start, rejected)
     ips = _ips(observation, node, old)
     reason, message = _why(seen, phase, old)
     return PodStatus(
         observedGeneration=max(pod.metadata.generation, old.observedGeneration),
         phase=phase,
-        conditions=[*_foreign(observation, phase, old), *timed],
+        conditions=pod_conditions(facts, situation),
         reason=reason,
         message=message,
         hostIP=node.ips[0] if node.ips else "",
@@ -94,9 +77,9 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
         podIP=ips[0] if ips else "",
         podIPs=[PodIP(ip=ip) for ip in ips],
         startTime=start,
-        initContainerStatuses=[by_name[status.name] for status in init],
-        containerStatuses=[by_name[status.name] for status in regular],
-        ephemeralContainerStatuses=ephemeral,
+        initContainerStatuses=[by_name[status.name] for status in containers.init],
+        containerStatuses=[by_name[status.name] for status in containers.regular],
+        ephemeralContainerStatuses=containers.ephemeral,
         allocatedResources=pod.spec.resources.requests if pod.spec.resources is not None else {},
         resources=pod.spec.resources,
         qosClass=qos_class(pod),
@@ -105,9 +88,38 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     )
 
 
+class _Containers(msgspec.Struct, frozen=True):
+    init: list[ContainerStatus]
+    regular: list[ContainerStatus]
+    ephemeral: list[ContainerStatus]
+
+
+def _containers(
+    observation: Observation, node: Node, old: PodStatus, *, initialized: bool, rejected: bool
+) -> _Containers:
+    """The statuses of the containers; those of a finished pod say how each ended."""
+    pod, seen, known = observation.pod, observation.seen, _by_name(old)
+    view = View(
+        pod, seen.runtime, seen.waiting, seen.worker_phase in ENDED, initialized, node.runtime_name,
+        observation.readiness, seen.actual_resources,
+    )  # fmt: skip
+    init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
+    regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
+    ephemeral = statuses(view, pod.spec.ephemeralContainers, known, init=False)
+    if view.ended:
+        init, regular = with_lost_ends(pod, init, regular)
+        ephemeral = [failed(status) for status in ephemeral if status.containerID]
+    return _Containers(init, regular, ephemeral)
+
+
+def _by_name(status: PodStatus) -> dict[str, ContainerStatus]:
+    lists = (status.initContainerStatuses, status.containerStatuses, status.ephemeralContainerStatuses)
+    return {each.name: each for statuses_ in lists for each in statuses_}
+
+
 def restarting_all(seen: PodObserved, pod: Pod) -> bool:
-    """Whether all containers are being restarted: the worker says so, or a container has ended with an exit that asks
-    for it, and does not wait for its backoff."""
+    """All containers are being restarted: the worker says so, or the exit of a container asks for it, and no backoff
+    delays it."""
     if seen.worker_phase != "running":
         return False
     if any(waiting.reason == RESTARTING_ALL for waiting in seen.waiting.values()):
@@ -124,13 +136,13 @@ def restarting_all(seen: PodObserved, pod: Pod) -> bool:
 
 
 def _never_began(seen: PodObserved, old: PodStatus) -> bool:
-    """It was refused, so no container of it ever was; also when that was before this agent began."""
+    """The pod was rejected, by this agent or the one before: it never had a container."""
     nothing = seen.runtime is None or not seen.runtime.containers
     return nothing and (seen.worker_phase == "rejected" or (old.phase in TERMINAL and not old.containerStatuses))
 
 
 def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
-    """Reason and message; those of an end come with the terminal phase, which waits for the containers."""
+    """Reason and message. Those of an end come with the terminal phase, which waits for the containers."""
     kept = (old.reason, old.message) if phase == old.phase else ("", "")
     if seen.worker_phase == "terminating":
         return kept
@@ -146,23 +158,8 @@ def _ips(observation: Observation, node: Node, old: PodStatus) -> list[str]:
     return found or ([each.ip for each in old.podIPs] if ending else [])
 
 
-def _foreign(observation: Observation, phase: str, old: PodStatus) -> list[PodCondition]:
-    """The conditions of others, as the API server has them; and, with the end of a pod that the node has ended for
-    reasons of its own, DisruptionTarget (KEP-3329)."""
-    seen, given = observation.seen, observation.pod.status.conditions
-    others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
-    if phase != "Failed" or seen.worker_phase == "rejected" or seen.reason not in DISRUPTIONS:
-        return others
-    before = (each for each in (*others, *old.conditions) if each.type == DISRUPTION and each.status == "True")
-    disrupted = next(before, None) or PodCondition(
-        type=DISRUPTION, status="True", reason="TerminationByKubelet", message=seen.message,
-        lastTransitionTime=rfc3339(observation.now_ns), observedGeneration=observation.pod.metadata.generation,
-    )  # fmt: skip
-    return [*(each for each in others if each.type != DISRUPTION), disrupted]
-
-
 def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: PodStatus, initialized: bool) -> str:
-    """A terminal phase is final, and is not reported while anything may still run."""
+    """A terminal phase is final, and is not reported while a container may still run."""
     seen = observation.seen
     if old.phase in TERMINAL:
         return old.phase
@@ -179,8 +176,8 @@ def _phase(observation: Observation, by_name: dict[str, ContainerStatus], old: P
 
 
 def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, ContainerStatus]) -> bool:
-    """A container that ended for good cannot run again: such an observation is not believed. Where all containers may
-    be restarted, none ends for good."""
+    """A container that has ended for good runs again: the observation is wrong, and is dropped. In a pod that can
+    restart all its containers none ends for good."""
     if can_restart_all(pod):
         return False
     for container in (*pod.spec.initContainers, *pod.spec.containers):
@@ -195,7 +192,7 @@ def _came_back(pod: Pod, before: dict[str, ContainerStatus], now: dict[str, Cont
 
 
 def _never_ready(status: ContainerStatus) -> ContainerStatus:
-    """Of a pod that is over: only an init container that completed stays ready."""
+    """In a finished pod only an init container that completed stays ready."""
     return status if status.state.terminated is not None else msgspec.structs.replace(status, ready=False)
 
 
@@ -209,28 +206,14 @@ def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
 
 
 def _start_time(pod: Pod, now_ns: int) -> str | None:
-    """When the node first saw it, so that a restart of the agent does not change it."""
+    """When the node saw the pod first, by its annotation: a restart of the agent does not change it."""
     seen = pod.metadata.annotations.get(CONFIG_SEEN, "")
     if len(seen) >= 20 and seen.endswith("Z"):
         return f"{seen[:19]}Z"
     return rfc3339(now_ns)
 
 
-def _since(name: str, observation: Observation, before: PodStatus | None, start: str | None) -> str | None:
-    """When a condition became what it is: now, or when this is the first look, as far as the runtime can tell."""
-    if before is not None:
-        return rfc3339(observation.now_ns)
-    runtime = observation.seen.runtime
-    if name == "PodScheduled" or runtime is None:
-        return start
-    if name == "PodReadyToStartContainers":
-        times = [sandbox.created_ns for sandbox in runtime.sandboxes[:1]]
-    else:
-        times = [max(each.started_ns, each.finished_ns) for each in runtime.containers]
-    return rfc3339(max(times, default=0)) or start
-
-
 def pod_ips(runtime: PodRuntime | None, node_ips: list[str]) -> list[str]:
-    """Of the newest sandbox: one of each family, the family of the node's first address first."""
+    """Of the newest sandbox: one of each family; the node's first family first."""
     ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
     return one_of_each_family(ips, six_first=bool(node_ips) and ":" in node_ips[0])

@@ -37,7 +37,7 @@ class ReadinessFile:
         self._pods: dict[str, dict[str, Readiness]] = {}
 
     def load(self) -> None:
-        """Read the file; a damaged one is set aside."""
+        """Read the file; a damaged one is renamed, and its readiness lost."""
         try:
             data = Path(self.path).read_bytes()
         except FileNotFoundError:
@@ -63,7 +63,7 @@ class ReadinessFile:
             self.changed = True
 
     def keep_containers(self, uid: str, container_ids: Collection[str]) -> None:
-        """Forget all other containers of this pod."""
+        """Forget the other containers of this pod."""
         kept = {each: value for each, value in self._pods.get(uid, {}).items() if each in container_ids}
         if kept != self._pods.get(uid, {}):
             self._pods[uid] = kept
@@ -72,13 +72,13 @@ class ReadinessFile:
             self._pods.pop(uid, None)
 
     def keep_pods(self, uids: Collection[str]) -> None:
-        """Forget all other pods."""
+        """Forget the other pods."""
         for gone in [uid for uid in self._pods if uid not in uids]:
             del self._pods[gone]
             self.changed = True
 
     def save(self) -> None:
-        """Write the file if anything changed."""
+        """Write the file if anything has changed. A failure is left in `problem`."""
         if not self.changed:
             return
         self.changed = False

@@ -38,7 +38,7 @@ class StartLatency:
         self._measured.pop(uid, None)
 
     def first_running(self, tracked: TrackedPod, now: float) -> None:
-        """It is Running for the first time; counted from when this node first saw it."""
+        """The pod is Running for the first time; counted from when this node saw it first."""
         began = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
         self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began), BUCKETS)
 

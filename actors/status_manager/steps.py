@@ -74,7 +74,7 @@ def _step(table: PodTable, key: str) -> Step | None:
 
 
 def _status_step(tracked: TrackedPod, api_pod: ApiPod) -> Step | None:
-    if tracked.status is None or not tracked.based:
+    if tracked.status is None or not tracked.has_base:
         return None
     fields = status_patch(tracked.status, api_pod.status)
     ends = api_pod.metadata.deletionTimestamp is not None and not api_pod.is_mirror and tracked.deletable

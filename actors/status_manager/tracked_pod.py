@@ -26,7 +26,7 @@ class TrackedPod(msgspec.Struct, frozen=True):
     first_seen: float = 0.0
     """When a worker reported it first, seconds since 1970."""
     status: PodStatus | None = None
-    based: bool = False
+    has_base: bool = False
     """The status continues its base: the status that the API server had when this agent began."""
     altered_by_server: Fields = {}
     """What the server stored differently than it was written (a quantity in another notation): not written again."""
@@ -81,15 +81,15 @@ def reported(before: TrackedPod, report: PodObserved) -> TrackedPod | None:
 
 def with_base(tracked: TrackedPod, api_pod: ApiPod | None) -> TrackedPod:
     """The pod with its status taken from the API server, once: `api_pod` is what the synced API copy has of it."""
-    if tracked.based:
+    if tracked.has_base:
         return tracked
     if api_pod is None:
-        return msgspec.structs.replace(tracked, based=tracked.static)
+        return msgspec.structs.replace(tracked, has_base=tracked.static)
     # a static pod that was over may run again: its old mirror is no base
     over = api_pod.status.phase in TERMINAL and tracked.observed.worker_phase not in ENDED
     if tracked.static and over:
         return tracked
-    return msgspec.structs.replace(tracked, based=True, status=api_pod.status)
+    return msgspec.structs.replace(tracked, has_base=True, status=api_pod.status)
 
 
 def last_status(tracked: TrackedPod, api_pod: ApiPod | None) -> PodStatus | None:

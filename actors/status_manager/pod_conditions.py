@@ -1,0 +1,76 @@
+"""All conditions of a pod: those that the node owns with their times, and those of others as the API server has them.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube.pod import PodCondition, PodStatus
+
+from . import resize_conditions
+from .conditions import OWNED, Facts, conditions, with_times
+from .messages import PodObserved
+from .phase import TERMINAL
+from .times import rfc3339
+
+DISRUPTION: Final = "DisruptionTarget"
+DISRUPTIONS: Final = ("Evicted", "Preempting", "Terminated")
+"""Reasons of a pod that get DisruptionTarget: the node has ended it, and a controller replaces it (KEP-3329)."""
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What the times of the conditions follow from."""
+
+    seen: PodObserved
+    now_ns: int
+    """Nanoseconds since 1970."""
+    before: PodStatus | None
+    """The last status of the pod."""
+    start: str | None
+    """Its startTime."""
+    rejected: bool
+    """It never had a container: it has no condition of its own."""
+
+
+def pod_conditions(facts: Facts, situation: Situation) -> list[PodCondition]:
+    """In the order in which the status lists them."""
+    owned = [] if situation.rejected else conditions(facts)
+    if facts.phase not in TERMINAL:
+        owned += resize_conditions.conditions(situation.seen.resize)
+    old = situation.before.conditions if situation.before is not None else []
+    times = {name: _since(name, situation) for name in (*OWNED, *resize_conditions.CONDITIONS)}
+    return [*_foreign(facts, situation), *with_times(owned, old, times, facts.pod.metadata.generation)]
+
+
+def _foreign(facts: Facts, situation: Situation) -> list[PodCondition]:
+    """The conditions that others own, as the API server has them; and DisruptionTarget, with the end of a pod that the
+    node has ended."""
+    seen, given = situation.seen, facts.pod.status.conditions
+    others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
+    if facts.phase != "Failed" or seen.worker_phase == "rejected" or seen.reason not in DISRUPTIONS:
+        return others
+    old = situation.before.conditions if situation.before is not None else []
+    before = (each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True")
+    disrupted = next(before, None) or PodCondition(
+        type=DISRUPTION, status="True", reason="TerminationByKubelet", message=seen.message,
+        lastTransitionTime=rfc3339(situation.now_ns), observedGeneration=facts.pod.metadata.generation,
+    )  # fmt: skip
+    return [*(each for each in others if each.type != DISRUPTION), disrupted]
+
+
+def _since(name: str, situation: Situation) -> str | None:
+    """When a condition got its value: now, or for the first status of a pod what the runtime knows."""
+    if situation.before is not None:
+        return rfc3339(situation.now_ns)
+    runtime = situation.seen.runtime
+    if name == "PodScheduled" or runtime is None:
+        return situation.start
+    if name == "PodReadyToStartContainers":
+        times = [sandbox.created_ns for sandbox in runtime.sandboxes[:1]]
+    else:
+        times = [max(each.started_ns, each.finished_ns) for each in runtime.containers]
+    return rfc3339(max(times, default=0)) or situation.start
