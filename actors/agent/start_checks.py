@@ -12,9 +12,10 @@ from actors.shared.config.errors import Problem
 from .validation import kubeconfigs
 
 
-def problems(agent: Agent) -> Iterator[Problem]:
-    """What forbids a start, in the order in which the kubelet would come upon it."""
+def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
+    """What forbids a start, in the order in which the kubelet finds it. `host`: the root of a made-up host."""
     yield from kubeconfigs(agent)
+    yield from _cgroup_root(agent, host)
     yield from _reserved_cgroups(agent)
     yield from _reservations(agent)
 
@@ -61,6 +62,23 @@ def _reservations(agent: Agent) -> Iterator[Problem]:
         if name in capacity and amount > capacity[name]:
             rule = f"kubeReserved and systemReserved are {amount} together, this host has {capacity[name]}"
             yield Problem(name, "", f"{rule}{' (thousandths of a core)' if name == 'cpu' else ''}")
+
+
+def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:
+    """On cgroup v2 pods cannot be limited below a cgroup that has processes."""
+    if not agent.config.cgroupsPerQOS or not agent.cgroup_root.strip("/"):
+        return
+    from actors.shared.linux.cgroup_names import parse_root, path_of
+    from actors.shared.linux.cgroup_tree import find
+
+    driver = agent.config.cgroupDriver
+    try:
+        occupied = find(host).occupied(path_of(parse_root(agent.cgroup_root, driver), driver))
+    except OSError:
+        return  # the container manager says so
+    if occupied:
+        rule = f"must not be below a cgroup with processes on cgroup v2: {occupied} has some, move them elsewhere"
+        yield Problem("cgroupRoot", agent.cgroup_root, rule)
 
 
 def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:

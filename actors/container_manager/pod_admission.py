@@ -59,6 +59,7 @@ class PodAdmission:
         self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
         self._removal, self._orphans, self._pressure, self._shutdown = removal, orphans, pressure, shutdown
         self._pending = PendingAdmissions()
+        self._rules = rules_of(config, totals.capacity)
 
     async def admit(self, message: AdmitPod) -> Answer:
         with self._pending.begin(message.uid) as admission:
@@ -69,7 +70,7 @@ class PodAdmission:
         try:
             pod = decode_pod(message.pod)
             candidate = Candidate(pod, demand_of(uid, pod))
-            limits = pod_limits(pod, rules_of(self._config))
+            limits = pod_limits(pod, self._rules)
         except (ObjectError, QuantityError) as error:
             return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not _UID.match(uid):
@@ -101,7 +102,7 @@ class PodAdmission:
         )
 
     async def resize(self, message: ResizePod) -> Answer:
-        uid, rules = message.uid, rules_of(self._config)
+        uid, rules = message.uid, self._rules
         try:
             pod, before = decode_pod(message.pod), decode_pod(message.before)
             demand, limits = demand_of(uid, pod), larger(pod_limits(pod, rules), pod_limits(before, rules))

@@ -1,6 +1,8 @@
-"""What a pod's cgroup is given, from the pod alone (kubelet's ResourceConfigForPod). Pure."""
+"""The limits of a pod's cgroup (the kubelet's ResourceConfigForPod). Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import msgspec
 
@@ -16,17 +18,24 @@ _MIN_QUOTA_US = 1000
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What of the configuration bears on pod cgroups."""
+    """What the limits depend on beside the pod."""
 
     cfs_quota: bool = True
     cfs_period_us: int = 100_000
     pids: int = -1
-    """Most processes of a pod; -1 is no limit."""
+    """The largest number of processes of a pod; -1 is no limit."""
+    huge_pages: tuple[str, ...] = ()
+    """The node's resources of huge pages, `hugepages-2Mi`. A pod has none of a size that it does not ask for."""
 
 
-def rules_of(config: KubeletConfiguration) -> Rules:
+def rules_of(config: KubeletConfiguration, resources: Iterable[str]) -> Rules:
+    """`resources`: names of what the node has."""
     period = round(float(config.cpuCFSQuotaPeriod) * 1_000_000)
-    return Rules(config.cpuCFSQuota, period, config.podPidsLimit)
+    return Rules(config.cpuCFSQuota, period, config.podPidsLimit, tuple(filter(is_huge_pages, resources)))
+
+
+def is_huge_pages(resource: str) -> bool:
+    return resource.startswith("hugepages-")
 
 
 def milli_to_shares(milli: int) -> int:
@@ -43,8 +52,9 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
     """The limits of the pod's own cgroup, by its QoS class."""
     pids = rules.pids if rules.pids > 0 else None
     quality = qos_class(pod)
+    none = {size_name(name): 0 for name in rules.huge_pages}
     if quality == BEST_EFFORT:
-        return Limits(cpu_shares=MIN_SHARES, pids=pids)
+        return Limits(cpu_shares=MIN_SHARES, pids=pids, hugetlb=none)
     requests, limits = pod_requests(pod), _limits(pod)
     cpu = limits.get("cpu", 0)
     quota = milli_to_quota(cpu, rules.cfs_period_us) if rules.cfs_quota and cpu else None
@@ -54,14 +64,12 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
         cpu_period_us=rules.cfs_period_us,
         memory_bytes=limits.get("memory") or None,
         pids=pids,
-        hugetlb={
-            size_name(name): value for name, value in limits.items() if name.startswith("hugepages-") and value >= 0
-        },
+        hugetlb=none | {size_name(name): value for name, value in limits.items() if is_huge_pages(name) and value >= 0},
     )
 
 
 def larger(one: Limits, other: Limits) -> Limits:
-    """What holds while a pod is between the two."""
+    """The limits while a pod is resized from one to the other."""
     return msgspec.structs.replace(
         one,
         cpu_quota_us=_larger(one.cpu_quota_us, other.cpu_quota_us),
@@ -98,7 +106,7 @@ def _limits(pod: Pod) -> dict[str, int]:
 
 
 def _peak(pod: Pod) -> dict[str, int]:
-    """The most that can be used at one time: as requests are added up (KEP-753), with limits."""
+    """The most that is used at one time, by limits; requests are added up likewise (KEP-753)."""
     running: dict[str, int] = {}
     peak: dict[str, int] = {}
     for container in pod.spec.initContainers:

@@ -125,6 +125,19 @@ class CgroupTree(msgspec.Struct, frozen=True):
         by_devices = [hierarchy for hierarchy in limiting if "devices" in hierarchy.controllers] or limiting[:1]
         return {pid for hierarchy in by_devices for pid in _pids(f"{hierarchy.path}/cgroup.procs")}
 
+    def occupied(self, cgroup: str) -> str:
+        """The cgroup, or the first one above it and below the root, that has processes of its own on v2; '' for none.
+
+        The kernel gives the cgroups below such a one no domain controllers (cgroups(7), "no internal processes").
+        """
+        if self.version == 2:
+            parts = [part for part in cgroup.split("/") if part]
+            for end in range(1, len(parts) + 1):
+                path = "/" + "/".join(parts[:end])
+                if any(_pids(f"{hierarchy.path}{path}/cgroup.procs") for hierarchy in self._limiting()):
+                    return path
+        return ""
+
     def _process_files(self, cgroup: str) -> Iterator[str]:
         for hierarchy in self.hierarchies:
             for directory in _depth_first(hierarchy.path + cgroup):

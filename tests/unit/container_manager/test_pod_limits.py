@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.container_manager.pod_limits import Rules, larger, milli_to_quota, milli_to_shares, pod_limits, size_name
+from actors.container_manager.pod_limits import (
+    Rules,
+    larger,
+    milli_to_quota,
+    milli_to_shares,
+    pod_limits,
+    rules_of,
+    size_name,
+)
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import Pod, PodSpec
 from actors.shared.linux.cgroup_limits import Limits
@@ -98,3 +107,16 @@ def test_between_two_sizes_a_pod_has_the_larger_limits():
     small, big = Limits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=9), Limits(cpu_shares=4, cpu_quota_us=500)
     assert larger(small, big) == Limits(cpu_shares=2, cpu_quota_us=1000, memory_bytes=-1)
     assert larger(big, big) == big
+
+
+def test_a_pod_has_no_huge_pages_of_a_size_that_it_does_not_ask_for():
+    rules = Rules(huge_pages=("hugepages-2Mi", "hugepages-1Gi"))
+    asking = pod(container(limits={"cpu": "1", "memory": "1Mi", "hugepages-2Mi": "4Mi"}))
+
+    assert pod_limits(pod(container()), rules).hugetlb == {"2MB": 0, "1GB": 0}
+    assert pod_limits(pod(container({"cpu": "1m"})), rules).hugetlb == {"2MB": 0, "1GB": 0}
+    assert pod_limits(asking, rules).hugetlb == {"2MB": 4 << 20, "1GB": 0}
+
+
+def test_the_sizes_of_huge_pages_are_those_that_the_node_has():
+    assert rules_of(KubeletConfiguration(), ["cpu", "hugepages-2Mi", "pods"]).huge_pages == ("hugepages-2Mi",)

@@ -275,3 +275,22 @@ def test_v2_kills_with_one_write(tmp_path):
     assert tree.kill("/pod1") == 2  # so it is waited until they are gone
 
     assert (directory / "cgroup.kill").read_text() == "1"
+
+
+def test_on_v2_a_cgroup_below_one_with_processes_is_occupied(tmp_path):
+    host, empty = v2(tmp_path), v2(tmp_path / "other")
+    for each in (host, empty):
+        (each.root / "sys/fs/cgroup/a/b").mkdir(parents=True)
+    (host.root / "sys/fs/cgroup/a/cgroup.procs").write_text("7\n")
+    (empty.root / "sys/fs/cgroup/a/cgroup.procs").write_text("")
+    (empty.root / "sys/fs/cgroup/cgroup.procs").write_text("1\n")  # the root may have processes
+
+    assert [host.tree().occupied(path) for path in ("/a/b/c", "/a", "/x", "/")] == ["/a", "/a", "", ""]
+    assert empty.tree().occupied("/a/b") == ""
+
+
+def test_on_v1_no_cgroup_is_occupied(tmp_path):
+    host = v1(tmp_path)
+    (host.root / "sys/fs/cgroup/memory/a").mkdir()
+    (host.root / "sys/fs/cgroup/memory/a/cgroup.procs").write_text("7\n")
+    assert host.tree().occupied("/a") == ""
