@@ -9,6 +9,5 @@
 | probe_type | the interface of a probe type, and how to add one |
 | probe_types | the registry of the types |
 | exec_probe, http_probe, tcp_probe, grpc_probe | one type each |
-| http_exchange | one HTTP request and its answer |
 | outcome | what one run of a probe found |
 """

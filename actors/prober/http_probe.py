@@ -6,20 +6,15 @@ verified, no proxy is used, no connection is kept.
 
 from __future__ import annotations
 
-import asyncio
-from typing import ClassVar, Final
-from urllib.parse import urljoin, urlsplit
+from typing import ClassVar
 
+from actors.shared.http_get.exchange import Answer, ExchangeError, Headers
+from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import Container, HTTPGetAction
 from actors.shared.kube.host_port import joined
 
-from .http_exchange import Answer, ExchangeError, Headers, get
-from .outcome import Outcome, failure, kept, success, warning
+from .outcome import USER_AGENT, Outcome, failure, kept, success, warning
 from .probe_type import ProbeType, Subject, port_number
-
-MAX_REDIRECTS: Final = 10
-"""So many requests in all, as Go counts."""
-_FOLLOWED: Final = (301, 302, 303, 307, 308)
 
 
 class HttpProbe(ProbeType[HTTPGetAction]):
@@ -46,30 +41,9 @@ def url_of(action: HTTPGetAction, container: Container, pod_ip: str) -> str:
 async def probe_http(url: str, headers: Headers, timeout: float) -> Outcome:
     """Get it, and what it redirects to on the same host, all within the timeout."""
     try:
-        async with asyncio.timeout(timeout):
-            for _ in range(MAX_REDIRECTS):
-                answer = await get(url, headers)
-                following = redirect(url, answer)
-                if following is None:
-                    return judged(answer)
-                url = following
-    except TimeoutError:
-        return failure(f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting headers)')
+        return judged(await get_following(url, headers, USER_AGENT, timeout))
     except ExchangeError as problem:
-        return failure(f'Get "{url}": {problem}')
-    return failure(f'Get "{url}": stopped after {MAX_REDIRECTS} redirects')
-
-
-def redirect(url: str, answer: Answer) -> str | None:
-    """Where to go on; None: this is the last answer. Raises ExchangeError."""
-    if answer.status not in _FOLLOWED or not answer.location:
-        return None
-    try:
-        following = urljoin(url, answer.location)
-        same_host = urlsplit(following).hostname == urlsplit(url).hostname
-    except ValueError as problem:
-        raise ExchangeError(f'failed to parse Location header "{answer.location}": {problem}') from problem
-    return following if same_host else None
+        return failure(str(problem))
 
 
 def judged(answer: Answer) -> Outcome:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from typing import ClassVar
 
+from actors.shared.http_get.dial import DialError, dial
 from actors.shared.kube.container import TCPSocketAction
 from actors.shared.kube.host_port import joined
 
-from .dial import DialError, dial
 from .outcome import Outcome, failure, success
 from .probe_type import ProbeType, Subject, port_number
 

@@ -20,12 +20,12 @@ from actors.container_manager.messages import AdmitPod
 from actors.pod_config.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
-from actors.prober.dial import DialError
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
 from actors.prober.outcome import Outcome
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.http_get.dial import DialError
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import GetPods, PodObserved
 from actors.volume_manager.actor import VolumeManager
@@ -229,8 +229,8 @@ async def test_no_odd_pod_ends_the_prober(monkeypatch):
         tried.append(service)
         return Outcome("failure")
 
-    for module in ("tcp_probe.dial", "http_exchange.dial"):
-        monkeypatch.setattr(f"actors.prober.{module}", refused)
+    for module in ("prober.tcp_probe.dial", "shared.http_get.exchange.dial"):
+        monkeypatch.setattr(f"actors.{module}", refused)
     monkeypatch.setattr("actors.prober.grpc_probe.probe_grpc", sick)
     pods = list(odd_pods())
     for what, data in pods:

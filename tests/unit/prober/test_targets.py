@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from actors.prober.exec_probe import command_of
 from actors.prober.grpc_probe import encoded, status_of, varint
-from actors.prober.http_exchange import request
 from actors.prober.http_probe import url_of
+from actors.prober.outcome import USER_AGENT
 from actors.prober.probe_type import TargetError, port_number
+from actors.shared.http_get.exchange import request
 from actors.shared.kube.container import Container, ContainerPort, EnvVar, EnvVarSource, HTTPGetAction
 
 WEB = Container(name="c", ports=[ContainerPort(containerPort=8080, name="http")])
@@ -45,19 +46,21 @@ def test_the_pods_address_is_the_host_unless_one_is_given():
 
 
 def test_headers_of_the_manifest_win():
-    plain = request(urlsplit("http://10.1.0.2:80/a?b"), [])
+    plain = request(urlsplit("http://10.1.0.2:80/a?b"), [], USER_AGENT)
     assert plain == (
         b"GET /a?b HTTP/1.1\r\nHost: 10.1.0.2:80\r\nUser-Agent: kube-probe/1.36\r\n"
         b"Accept: */*\r\nConnection: close\r\n\r\n"
     )
-    given_ = request(urlsplit("http://h/"), [("host", "web.local"), ("User-Agent", "me"), ("Accept", ""), ("X", "y")])
+    given_ = request(
+        urlsplit("http://h/"), [("host", "web.local"), ("User-Agent", "me"), ("Accept", ""), ("X", "y")], USER_AGENT
+    )
     assert given_ == b"GET / HTTP/1.1\r\nHost: web.local\r\nUser-Agent: me\r\nX: y\r\nConnection: close\r\n\r\n"
 
 
 @given(st.text(max_size=30), st.text(max_size=20))
 def test_nothing_in_a_manifest_makes_a_second_line(path, value):
     try:
-        made = request(urlsplit("http://h/")._replace(path="/" + path), [("X", value)])
+        made = request(urlsplit("http://h/")._replace(path="/" + path), [("X", value)], USER_AGENT)
     except ValueError:
         assert any(char in value for char in "\r\n\0")
         return

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from actors.pod_workers.executor.hooks import HookFailed, run_hook
-from actors.shared.kube.container import HTTPGetAction, LifecycleHandler
+from actors.shared.kube.container import HTTPGetAction, HTTPHeader, LifecycleHandler
 
 
 @asynccontextmanager
@@ -50,20 +50,50 @@ async def test_the_server_is_told_its_name_as_a_url_has_it(ip):
     assert (f"Host: [::1]:{port}" if ip == "::1" else f"Host: {ip}:{port}").encode() in told
 
 
-@pytest.mark.parametrize("line", [b"HTTP/1.1 200 OK", b"HTTP/1.0 399", b"HTTP/1.1 204 "])
-async def test_an_answer_below_400_is_success(line):
+@pytest.mark.parametrize("line", [b"HTTP/1.1 200 OK", b"HTTP/1.0 399", b"HTTP/1.1 404 x", b"HTTP/1.1 500 x"])
+async def test_whatever_status_is_answered_the_hook_has_run(line):
     async with answering(line + b"\r\n\r\n") as port:
         await hook(port)
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [b"", b"\r\n", b"HTTP/1.1 500 x\r\n", b"HTTP/1.1 " + b"9" * 5000 + b"\r\n", b"HTTP/1.1 \xb2\r\n", b"x" * 20_000],
+    "answer", [b"", b"\r\n", b"HTTP/1.1 " + b"9" * 5000 + b"\r\n", b"HTTP/1.1 \xb2\r\n\r\n", b"x" * 80_000]
 )
-async def test_any_other_answer_is_a_failed_hook_and_nothing_worse(answer):
+async def test_no_answer_in_http_is_a_failed_hook_and_nothing_worse(answer):
     async with answering(answer) as port:
         with pytest.raises(HookFailed):
             await hook(port)
+
+
+async def test_a_redirect_on_the_same_host_is_followed_to_its_end():
+    async with answering(b"") as closed:
+        redirect = f"HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:{closed}/\r\n\r\n".encode()
+        async with answering(redirect) as port:
+            with pytest.raises(HookFailed):
+                await hook(port)
+
+
+async def test_a_server_that_speaks_http_for_https_gets_the_request_without_credentials():
+    told: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.read(1)
+        if first == b"G":
+            told.append(first + await reader.readuntil(b"\r\n\r\n"))
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        else:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        headers = [HTTPHeader(name="Authorization", value="secret"), HTTPHeader(name="X", value="y")]
+        action = HTTPGetAction(port=port, scheme="HTTPS", httpHeaders=headers)
+        await run_hook(None, LifecycleHandler(httpGet=action), "id", "127.0.0.1", [])  # type: ignore[arg-type]
+    (request,) = told
+    assert b"X: y" in request
+    assert b"Authorization" not in request
 
 
 @pytest.mark.parametrize(("host", "port"), [("a..b", 80), ("x" * 300, 80), ("a\0b", 80), ("127.0.0.1", 70_000)])

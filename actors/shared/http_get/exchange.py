@@ -1,6 +1,6 @@
 """One GET and its answer, over a connection of its own.
 
-Read by hand: of the answer to a probe only the status, the place of a redirect and the start of the body matter.
+Read by hand: of the answer only the status, the place of a redirect and the start of the body matter.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from .dial import READ_LIMIT_BYTES, DialError, dial
-from .outcome import OUTPUT_BYTES, USER_AGENT
 
 Headers = list[tuple[str, str]]
 """Name and value, in order; names may repeat."""
 _LINE_END: Final = b"\r\n"
 _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
+BODY_BYTES: Final = 10 << 10
+"""How much of a body is read."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The part of a response that a probe looks at."""
+    """The part of a response that matters."""
 
     status: int
     location: str
     body: bytes
-    """Its first OUTPUT_BYTES."""
+    """Its first BODY_BYTES."""
 
 
 class ExchangeError(Exception):
     """There is no answer; the text says why, in the words of Go's HTTP client."""
 
 
-async def get(url: str, headers: Headers) -> Answer:
+async def get(url: str, headers: Headers, user_agent: str) -> Answer:
     """Raises ExchangeError; the deadline is the caller's."""
     try:
         parts = urlsplit(url)
         secure, host, port = parts.scheme == "https", parts.hostname or "", parts.port
-        content = request(parts, headers)
+        content = request(parts, headers, user_agent)
     except ValueError as problem:
         raise ExchangeError(str(problem)) from problem
     if parts.scheme not in ("http", "https") or not host:
@@ -81,13 +82,13 @@ def _unverified() -> ssl.SSLContext:
     return context
 
 
-def request(url: SplitResult, headers: Headers) -> bytes:
+def request(url: SplitResult, headers: Headers, user_agent: str) -> bytes:
     """The request; a Host, User-Agent or Accept of the manifest wins, an empty one leaves it out. Raises ValueError."""
     given = {name.lower() for name, _ in headers}
     host = next((value for name, value in headers if name.lower() == "host" and value), url.netloc)
     lines = [("Host", host)]
     lines += [
-        (name, value) for name, value in (("User-Agent", USER_AGENT), ("Accept", "*/*")) if name.lower() not in given
+        (name, value) for name, value in (("User-Agent", user_agent), ("Accept", "*/*")) if name.lower() not in given
     ]
     lines += [(name, value) for name, value in headers if not _left_out(name, value)]
     lines.append(("Connection", "close"))
@@ -106,7 +107,7 @@ def _left_out(name: str, value: str) -> bool:
 
 
 def _plain(path: str) -> str:
-    """A path that cannot end the request line."""
+    """The path, escaped so that it cannot end the request line."""
     return "".join(char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode()) for char in path)
 
 
@@ -136,7 +137,7 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
 
 async def _body(reader: asyncio.StreamReader, length: str) -> bytes:
     """Its first bytes: until that many came, the peer closed, or the limit is reached."""
-    wanted = min(int(length[:10]), OUTPUT_BYTES) if length.isascii() and length.isdigit() else OUTPUT_BYTES
+    wanted = min(int(length[:10]), BODY_BYTES) if length.isascii() and length.isdigit() else BODY_BYTES
     body = b""
     while len(body) < wanted:
         part = await reader.read(wanted - len(body))

@@ -14,6 +14,9 @@ READ_LIMIT_BYTES: Final = 64 << 10
 """Of the reader's buffer."""
 
 
+HTTP_FOR_HTTPS: Final = "http: server gave HTTP response to HTTPS client"
+
+
 class DialError(Exception):
     """The text says why."""
 
@@ -42,5 +45,5 @@ def _text(problem: Exception) -> str:
 
 def _tls_text(problem: ssl.SSLError) -> str:
     if problem.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"):
-        return "http: server gave HTTP response to HTTPS client"
+        return HTTP_FOR_HTTPS
     return f"remote error: tls: {(problem.reason or str(problem)).lower().replace('_', ' ')}"

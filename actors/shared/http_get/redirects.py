@@ -1,0 +1,44 @@
+"""A GET that follows redirects on the same host, as Go's client does for probes and hooks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from .exchange import Answer, ExchangeError, Headers, get
+
+MAX_REDIRECTS: Final = 10
+"""So many requests in all, as Go counts."""
+_FOLLOWED: Final = (301, 302, 303, 307, 308)
+
+
+async def get_following(url: str, headers: Headers, user_agent: str, seconds: float | None = None) -> Answer:
+    """The last answer; one that redirects to another host is the last. `seconds`: for all requests together, None for
+    no limit. Raises ExchangeError, whose text names the URL."""
+    try:
+        async with asyncio.timeout(seconds):
+            for _ in range(MAX_REDIRECTS):
+                answer = await get(url, headers, user_agent)
+                following = redirect(url, answer)
+                if following is None:
+                    return answer
+                url = following
+    except TimeoutError as problem:
+        text = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        raise ExchangeError(f'Get "{url}": {text}') from problem
+    except ExchangeError as problem:
+        raise ExchangeError(f'Get "{url}": {problem}') from problem
+    raise ExchangeError(f'Get "{url}": stopped after {MAX_REDIRECTS} redirects')
+
+
+def redirect(url: str, answer: Answer) -> str | None:
+    """Where to go on; None: this is the last answer. Raises ExchangeError."""
+    if answer.status not in _FOLLOWED or not answer.location:
+        return None
+    try:
+        following = urljoin(url, answer.location)
+        same_host = urlsplit(following).hostname == urlsplit(url).hostname
+    except ValueError as problem:
+        raise ExchangeError(f'failed to parse Location header "{answer.location}": {problem}') from problem
+    return following if same_host else None
