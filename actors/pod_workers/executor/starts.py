@@ -33,7 +33,7 @@ from actors.shared.kube.pods import find_container
 
 from .container_starter import Permit
 from .execution import Execution
-from .termination import terminate
+from .termination import announce_hook, terminate
 
 DURATION = "kubelet_runtime_operations_duration_seconds"
 TOUCHING = ("RunContainerError", "CreateContainerError")
@@ -156,7 +156,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
     if not complaint:
         run.report(PostStartEnded(container_id))
         return
-    run.announce("Warning", "FailedPostStartHook", complaint, container.name)
+    announce_hook(run, "PostStart", container.name, complaint)
     run.report(PostStartFailed(container_id))
     runtime = await run.look()
     ran = next((one for one in alive(runtime) if one.id == container_id), None)

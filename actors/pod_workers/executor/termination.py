@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -40,8 +41,8 @@ class Observer(msgspec.Struct, frozen=True):
     """With the container's id, before the hook is run."""
     unreached: Callable[[str], None]
     """With the container's id: the runtime was away, the hook is to be run again."""
-    failed: Callable[[str], None]
-    """With the complaint."""
+    failed: Callable[[str, str], None]
+    """With the container's name, and why."""
 
 
 async def terminate_all(
@@ -68,11 +69,11 @@ async def _pre_stop(client: CriClient, one: Termination, ip: str, observer: Obse
     try:
         await asyncio.wait_for(run_hook(client, one.pre_stop, one.ran.id, ip, one.ports), one.grace)
     except TimeoutError:
-        observer.failed(f"preStop hook of {one.ran.name} took longer than the grace period of {one.grace} s")
+        observer.failed(one.ran.name, f"it took longer than the grace period of {one.grace} s")
     except Unavailable:
         observer.unreached(one.ran.id)  # the stop itself fails as well, then, and is tried again with it
     except HookFailed as error:
-        observer.failed(f"preStop hook of {one.ran.name} failed: {error}")
+        observer.failed(one.ran.name, str(error))
 
 
 async def _stop(client: CriClient, one: Termination, hook: asyncio.Future[None], began: float) -> CriError | None:
@@ -96,7 +97,7 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
     observer = Observer(
         begun=lambda container_id: run.report(PreStopBegun(container_id)),
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
-        failed=lambda text: run.announce("Warning", "FailedPreStopHook", text),
+        failed=lambda name, why: announce_hook(run, "PreStop", name, why),
     )
     stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.state.ip, observer)
     errors = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
@@ -109,6 +110,12 @@ def announce_termination(run: Execution, ran: Ran, why: str) -> None:
     if not run.state.instances.get(ran.id, Instance()).termination_announced:
         run.report(TerminationAnnounced(ran.id))
         run.announce("Normal", "Killing", why, ran.name)
+
+
+def announce_hook(run: Execution, kind: Literal["PreStop", "PostStart"], name: str, why: str) -> None:
+    """Tell users that a hook failed, in the reference's fixed words: command and output of a hook may hold secrets."""
+    run.services.actor.log.warning("pod %s: %s hook of %s failed: %s", run.state.label, kind, name, why)
+    run.announce("Warning", f"Failed{kind}Hook", f"{kind}Hook failed", name)
 
 
 async def stop_containers(run: Execution, effect: StopContainers) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
+import pytest
+
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
@@ -227,3 +229,18 @@ async def test_an_edited_static_pod_waits_until_the_old_one_is_over(tmp_path):
         await node.until(lambda: node.running("b"))
         states = {one.state for one in node.containers("a")}
         assert cri.CONTAINER_RUNNING not in states
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("preStop", "FailedPreStopHook"), ("postStart", "FailedPostStartHook")])
+async def test_neither_command_nor_output_of_a_hook_stands_in_an_event(tmp_path, kind, reason):
+    hook = {kind: {"exec": {"command": ["login", "--password=secret"]}}}
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("ExecSync", Fault(error="UNKNOWN", details="secret", times=9))
+        await node.want(pod(containers=[container("a", lifecycle=hook)]))
+        await node.until(lambda: bool(node.containers("a")))
+        await node.settled()
+        await node.remove()
+        await node.until(lambda: node.stage() == "gone")
+        texts = [text for told, text in node.told() if told == reason]
+        assert texts
+        assert set(texts) == {f"{kind[0].upper()}{kind[1:]}Hook failed"}

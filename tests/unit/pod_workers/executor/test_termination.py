@@ -27,7 +27,9 @@ class Runtime:
 
 def stopped(*terminations: Termination) -> tuple[dict[str, int], list[str]]:
     runtime, said = Runtime(), []
-    observer = Observer(begun=lambda _: None, unreached=lambda _: None, failed=said.append)
+    observer = Observer(
+        begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: said.append(f"{name}: {why}")
+    )
     asyncio.run(terminate_all(runtime, None, terminations, "127.0.0.1", observer))
     return runtime.given, said
 
@@ -40,4 +42,4 @@ def test_the_time_of_the_hook_is_taken_off_the_grace_and_a_long_one_is_given_up(
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
     given, said = stopped(Termination(ran=ran(), grace=1, pre_stop=hook))
     assert given == {"a": 2}
-    assert said == ["preStop hook of a took longer than the grace period of 1 s"]
+    assert said == ["a: it took longer than the grace period of 1 s"]
