@@ -57,7 +57,9 @@ class Application:
     """`module:function` that each actor's process calls with the context when it begins, and that gives it the context
     of now: what was changed since the fork server was started. It must not raise."""
     run_dir: Path
-    """Sockets and lock; made when it is missing, and the agent's alone."""
+    """Sockets; made when it is missing, and the agent's alone."""
+    lock_dir: Path | None = None
+    """Where the lock is that one agent holds: a directory that outlives `run_dir`; None: `run_dir`."""
     incidents: IncidentSink = field(default_factory=NoIncidents)
     dynamic: bool = False
     """Whether actors may create others that are in no spec, as Thespian's createActor does."""

@@ -133,10 +133,15 @@ class Names:
     def remove(self) -> None:
         """Remove it with everything in it."""
         self.clear()
-        try:
+        if self.is_there():
             os.rmdir(self.path)
-        except FileNotFoundError:
-            pass
+
+    def is_there(self) -> bool:
+        """Whether its path still means this directory."""
+        try:
+            return os.stat(self.path).st_ino == os.fstat(self.fd).st_ino
+        except OSError:
+            return False
 
     def _unlink(self, file: str) -> None:
         try:

@@ -23,7 +23,17 @@ EXIT_ESCALATED = 75
 """Exit code of a supervisor that gave up: its children were restarted too often."""
 
 Cause = Literal[
-    "exit", "signal", "exception", "hang", "memory", "start_timeout", "stopped", "restarting", "parent", "fork_server"
+    "exit",
+    "signal",
+    "exception",
+    "hang",
+    "memory",
+    "start_timeout",
+    "stopped",
+    "restarting",
+    "parent",
+    "fork_server",
+    "run_dir_removed",
 ]
 
 

@@ -84,7 +84,8 @@ def _where(arguments: argparse.Namespace) -> Where:
     from supervision.cli.command import Where
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
-    return Where(Path(run_dir), Path(state_dir_of(arguments.root_dir)) / "incidents.jsonl")
+    state_dir = Path(state_dir_of(arguments.root_dir))
+    return Where(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock")
 
 
 def _tree() -> tuple[ChildSpec, tuple[str, ...]]:

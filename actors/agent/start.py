@@ -157,6 +157,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         context=agent,
         refresh=REFRESH,
         run_dir=Path(agent.run_dir),
+        lock_dir=Path(agent.state_dir),
         incidents=Incidents(incident_file),
         log_file=agent.log_file,
         incident_file=str(incident_file),

@@ -34,6 +34,8 @@ class Where(NamedTuple):
     run_dir: Path
     incident_file: Path
     """Where its incidents are when it does not run, and cannot be asked."""
+    lock: Path | None = None
+    """The file that one agent holds; None: in run_dir."""
 
 
 class CommandError(Exception):
@@ -92,7 +94,7 @@ class Context:
     def fork_server_pid(self) -> int:
         """The pid in the lock file if such a process lives, else 0."""
         try:
-            pid = int((self.where.run_dir / "lock").read_text())
+            pid = int((self.where.lock or self.where.run_dir / "lock").read_text())
         except (OSError, ValueError):
             return 0
         return pid if os.path.exists(f"/proc/{pid}") else 0

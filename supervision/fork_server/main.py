@@ -17,7 +17,7 @@ log = logging.getLogger(FORK_SERVER)
 def run(application: Application) -> int:
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
     try:
-        directory = RunDirectory(application.run_dir)
+        directory = RunDirectory(application.run_dir, application.lock_dir)
         try:
             preload(application.preload)
         except ImportError:

@@ -51,6 +51,10 @@ class Reports:
         log.error("%s ended: %s%s", child.name, exited.cause, f" on {exited.message}" if exited.message else "")
         self._incidents.opened(exited)
 
+    def own(self, exited: Exited) -> None:
+        """Keep an incident of the fork server itself."""
+        self._incidents.opened(exited)
+
     def exited(self, child: Child, exited: Exited) -> None:
         """Tell its supervisor; one that was ended because its supervisor ended has none to be told."""
         if exited.cause != "parent":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from ..names import Names
@@ -14,17 +15,22 @@ from .loop import Loop
 
 log = logging.getLogger(FORK_SERVER)
 _RETRY_SECONDS = 0.5
+_WATCH_SECONDS = 1.0
 
 
 class RunDirectory:
     """Held by one fork server at a time."""
 
-    def __init__(self, path: Path) -> None:
-        """Takes the lock, then removes what an earlier agent left. Raises AlreadyRunning, PeerRefused, OSError."""
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def __init__(self, path: Path, lock_dir: Path | None = None) -> None:
+        """Takes the lock, then removes what an earlier agent left. Raises AlreadyRunning, PeerRefused, OSError.
+
+        `lock_dir`: where the lock is; `path` when there is none. It is made, 0700, when it is missing.
+        """
+        for directory in filter(None, (path, lock_dir)):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.chmod(path, 0o700)
         # before the names are opened: the janitor of an agent that was killed may be removing them
-        self._lock = Lock(path)
+        self._lock = Lock(lock_dir or path)
         self.names = Names(path / "names")
         self.names.clear()
         self._janitor: Janitor | None = None
@@ -48,6 +54,13 @@ class RunDirectory:
         except OSError as error:
             log.error("no janitor: %s", error)
             loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))
+
+    def watch(self, loop: Loop, removed: Callable[[], None]) -> None:
+        """Call `removed` once when somebody has removed the sockets: nobody finds an actor by its name any more."""
+        if self.names.is_there():
+            loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed))
+        else:
+            removed()
 
     def fds(self) -> list[int]:
         """Descriptors that no child may keep."""

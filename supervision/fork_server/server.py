@@ -80,10 +80,20 @@ class ForkServer:
     def run(self) -> int:
         """Serve until stopped; the exit code."""
         signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
+        self._directory.watch(self._loop, self._run_directory_removed)
         self._start_root()
         self._loop.run()
         self._directory.remove()
         return self._lifecycle.code
+
+    def _run_directory_removed(self) -> None:
+        """Ends the agent: whoever started it starts it again, and it makes the directory."""
+        if self._lifecycle.stopping:
+            return
+        detail = f"the run directory {self._directory.names.path.parent} was removed: the agent ends"
+        log.critical("%s", detail)
+        self._reports.own(Exited(FORK_SERVER, 1, os.getpid(), 1 << 8, "run_dir_removed", detail=detail))
+        self._lifecycle.begin_stop(1)
 
     def _private_fds(self) -> list[int]:
         parts = (self._loop, self._directory, self._listener, self._disposables, self._table)

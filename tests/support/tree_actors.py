@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import sys
 import time
@@ -243,6 +244,11 @@ def small(run_dir: Path) -> Application:
     """root: listener, echo, group (supervisor): echo/a, echo/b."""
     group = ChildSpec(name="group", children=(_echo("a"), _echo("b")))
     return _application(run_dir, _echo("listener"), _echo("echo"), group)
+
+
+def locked_elsewhere(run_dir: Path) -> Application:
+    """As `small`, with its lock beside the run directory."""
+    return dataclasses.replace(small(run_dir), lock_dir=run_dir.parent / "state")
 
 
 def stubborn(run_dir: Path) -> Application:

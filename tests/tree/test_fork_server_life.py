@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.support.tree_actors import HERE, Said, Say
 
 pytestmark = pytest.mark.tree
 SMALL = f"{HERE}:small"
+LOCKED = f"{HERE}:locked_elsewhere"
 
 
 def test_a_tree_starts_answers_and_stops_in_reverse_order(tmp_path: Path) -> None:
@@ -168,3 +170,39 @@ def test_an_actor_that_does_not_come_into_service_is_ended_and_the_tree_gives_up
         assert fork_server.wait_end(20) == 1
     found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
     assert found == [("late", "start_timeout"), ("late", "start_timeout"), ("root", "exit")]
+
+
+def test_a_removed_run_directory_ends_the_agent_with_an_incident_and_frees_the_lock(tmp_path: Path) -> None:
+    with fork_server_running(SMALL, tmp_path / "run") as fork_server:
+        pids = fork_server.processes()
+        shutil.rmtree(tmp_path / "run")
+        assert fork_server.wait_end() == 1
+        assert not any(exists(pid) for pid in pids)
+    found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
+    assert found == [("fork_server", "run_dir_removed")]
+    with fork_server_running(SMALL, tmp_path / "run") as again:
+        assert again.ask(Say("hi"), Said, "echo").text == "hi"
+
+
+def test_another_agent_is_refused_while_the_run_directory_of_the_first_is_gone(tmp_path: Path) -> None:
+    """The lock is in a directory of its own, so that removing the run directory lets nobody in."""
+    with fork_server_running(LOCKED, tmp_path / "run") as first:
+        first.process.send_signal(signal.SIGSTOP)
+        shutil.rmtree(tmp_path / "run")
+        second = ForkServerProcess(LOCKED, tmp_path / "run")
+        assert second.wait_end() == 1
+        assert f"an agent with pid {first.process.pid} already runs" in second.log.read_text()
+        first.process.send_signal(signal.SIGCONT)
+        assert first.wait_end() == 1
+
+
+def test_an_agent_that_was_killed_is_followed_by_another_at_once(tmp_path: Path) -> None:
+    agents = [ForkServerProcess(SMALL, tmp_path / "run")]
+    agents[-1].wait_ready()
+    for _ in range(3):
+        # not reaped: the next one starts beside the zombie, while the janitor is at work
+        agents[-1].process.kill()
+        agents.append(ForkServerProcess(SMALL, tmp_path / "run"))
+        agents[-1].wait_ready()
+    agents[-1].process.send_signal(signal.SIGTERM)
+    assert [agent.wait_end() for agent in agents] == [-signal.SIGKILL] * 3 + [0]
