@@ -118,21 +118,18 @@ def _by_name(status: PodStatus) -> dict[str, ContainerStatus]:
 
 
 def restarting_all(seen: PodObserved, pod: Pod) -> bool:
-    """All containers are being restarted: the worker says so, or the exit of a container asks for it, and no backoff
-    delays it."""
-    if seen.worker_phase != "running":
+    """The exit of a container has all containers restarted, and no backoff delays it. That container is removed last:
+    then the pod is ready to start anew."""
+    runtime = seen.runtime
+    if seen.worker_phase != "running" or runtime is None:
         return False
-    if any(waiting.reason == RESTARTING_ALL for waiting in seen.waiting.values()):
-        return True
-    containers = (*pod.spec.initContainers, *pod.spec.containers)
-    return any(
-        ran is not None
-        and ran.state is RuntimeState.EXITED
-        and rule_for(container, ran.exit_code) == RESTART_ALL
-        and container.name not in seen.waiting
-        for container in containers
-        for ran in [seen.runtime.newest(container.name) if seen.runtime is not None else None]
-    )
+    for container in (*pod.spec.initContainers, *pod.spec.containers):
+        ran, waiting = runtime.newest(container.name), seen.waiting.get(container.name)
+        delayed = waiting is not None and waiting.reason != RESTARTING_ALL
+        ended = ran is not None and ran.state is RuntimeState.EXITED
+        if ran is not None and ended and not delayed and rule_for(container, ran.exit_code) == RESTART_ALL:
+            return True
+    return False
 
 
 def _never_began(seen: PodObserved, old: PodStatus) -> bool:

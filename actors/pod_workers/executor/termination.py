@@ -159,6 +159,7 @@ async def restart_all(run: Execution, effect: RestartAll) -> None:
     text = f"Container {sources[0].name} ended with {sources[0].exit_code}, which restarts all containers of the pod"
     run.announce("Normal", "Killing", text, sources[0].name)
     run.report(AllRestarting(own, text, {source.name: next_consecutive_restarts(source) for source in sources}))
+    run.publish()  # the condition AllContainersRestarting, before it is over
     here = [ran for ran in runtime.containers if ran.name in own]
     await terminate(run, [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own])
     last = {source.id for source in sources}
