@@ -63,6 +63,21 @@ class SetPolicies(Message, frozen=True):
     """By full name; an actor that is missing keeps the one it has."""
 
 
+class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """The heartbeat of a program: how to find out that it answers.
+
+    A program that does not answer for its policy's `heartbeat_seconds` is sent SIGUSR1 (a Go program then writes its
+    stacks to its log), killed and restarted, and the incident says `hang`.
+    """
+
+    function: str
+    """`module:function`, run in a disposable process; it returns whether the program answered."""
+    arguments: dict[str, Any] = {}
+    interval_seconds: float = 5.0
+    timeout_seconds: float = 2.0
+    """The time that the function takes at most."""
+
+
 class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One box of the tree."""
 
@@ -75,6 +90,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     ready_socket: str = ""
     """A program is in service once this Unix socket accepts a connection; empty: at once."""
+    probe: ProgramProbe | None = None
+    """How a program is watched; None: its end is noticed, its silence is not."""
     log_file: str = ""
     """Where a program's stdout and stderr go; empty: the fork server's own."""
     children: tuple[ChildSpec, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from supervision.spec import ChildSpec
+from supervision.spec import ChildSpec, ProgramProbe
 
 from .host import Host
 from .instance import Instance
@@ -21,5 +21,6 @@ def child_spec(instance: Instance, host: Host) -> ChildSpec:
         program=argv(instance, host),
         environment={"PATH": host.search_path},
         ready_socket=instance.socket,
+        probe=ProgramProbe(function="actors.shared.cri.liveness:answers", arguments={"path": instance.socket}),
         log_file=instance.log_file,
     )

@@ -23,6 +23,7 @@ from .loop import Loop
 from .memory import SharedMemory
 from .orders import Orders
 from .policies import Policies
+from .probes import ProgramProbes
 from .processes import Processes
 from .reports import Reports
 from .root import RootSupervision
@@ -76,6 +77,7 @@ class ForkServer:
         self._reports = Reports(loop, table, application.incidents)
         self._root = RootSupervision()
         self._watch = Watch(loop, table, processes.kill)
+        self._probes = ProgramProbes(loop, table, self._disposables.run, self._watch.end_hung)
 
     def run(self) -> int:
         """Serve until stopped; the exit code."""

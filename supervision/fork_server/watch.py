@@ -18,7 +18,7 @@ from .loop import Loop
 from .table import Child, Table
 
 _MEMORY_SECONDS = 2.0
-_DUMP_SECONDS = 0.2
+_DUMP_SECONDS, _PROGRAM_DUMP_SECONDS = 0.2, 1.0
 _LATE_SECONDS = 2.0
 _LATENESS_MEMORY_SECONDS = 10.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -102,7 +102,7 @@ class Watch:
         silent = now - max(child.status_entry.heartbeat, child.forked_at)
         if silent <= allowed:
             return
-        self._end_hung(child, f"no heartbeat for {silent:.1f} s")
+        self.end_hung(child, f"no heartbeat for {silent:.1f} s")
 
     def _check_busy(self, child: Child, now: float) -> None:
         allowed = child.policy.busy_seconds
@@ -110,17 +110,23 @@ class Watch:
             return
         since = child.status_entry.busy_since
         if since and now - since > allowed + 2 * self._lateness.worst(now):
-            self._end_hung(child, f"busy for {now - since:.1f} s with one step")
+            self.end_hung(child, f"busy for {now - since:.1f} s with one step")
 
-    def _end_hung(self, child: Child, text: str) -> None:
+    def end_hung(self, child: Child, text: str) -> None:
+        """Have a child that hangs write its stacks, then kill it."""
         if is_stopped(child.pid):
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return
         child.cause, child.detail = "hang", text
         os.kill(child.pid, signal.SIGUSR1)
-        child.timers.append(self._loop.call_later(_DUMP_SECONDS, lambda: self._kill_hung(child, text)))
+        seconds = _PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS
+        child.timers.append(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
 
     def _kill_hung(self, child: Child, text: str) -> None:
+        if child.spec.program:
+            where = child.spec.log_file
+            self._kill(child, "hang", f"{text}; its stacks, if it wrote any, are in {where}" if where else text)
+            return
         stacks = child.blackbox.read()[1] if child.blackbox is not None else ""
         self._kill(child, "hang", f"{text}\n{stacks}" if stacks else f"{text}; it gave no stack")
 

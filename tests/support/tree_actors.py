@@ -14,7 +14,7 @@ from supervision.actor import Actor, Address, AskError, DisposableError, Disposa
 from supervision.addresses import ActorName
 from supervision.application import Application
 from supervision.message import Message
-from supervision.spec import ChildSpec, Policy, walk
+from supervision.spec import ChildSpec, Policy, ProgramProbe, walk
 from tests.support.incident_file import IncidentFile
 
 HERE = "tests.support.tree_actors"
@@ -293,6 +293,20 @@ def programs(run_dir: Path) -> Application:
     broken = ChildSpec(name="broken", program=("/does/not/exist",))
     once = Policy(restart="temporary")
     return _application(run_dir, _echo("echo"), server, broken, broken=once)
+
+
+def wedged(run_dir: Path) -> Application:
+    """`server` is a program that answers as long as the file `answers` is there."""
+    probe = ProgramProbe(
+        function="os.path:exists", arguments={"path": str(run_dir.parent / "answers")}, interval_seconds=0.2
+    )
+    server = ChildSpec(
+        name="server",
+        program=("/bin/sh", "-c", "trap 'echo the stacks' USR1; while :; do sleep 0.05; done"),
+        probe=probe,
+        log_file=str(run_dir.parent / "server.log"),
+    )
+    return _application(run_dir, _echo("echo"), server)
 
 
 class Dying(Echo):

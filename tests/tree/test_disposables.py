@@ -89,6 +89,18 @@ def test_a_program_is_in_service_when_its_socket_accepts_and_is_restarted_when_k
         fork_server.wait(lambda: not (tmp_path / "run" / "names").exists(), "cleaned")
 
 
+def test_a_program_that_does_not_answer_writes_its_stacks_and_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "answers").touch()
+    with fork_server_running(f"{HERE}:wedged", tmp_path / "run") as fork_server:
+        (tmp_path / "answers").unlink()
+        fork_server.wait_running("server", incarnation=2, timeout=30)
+        (tmp_path / "answers").touch()
+        (incident,) = incidents(tmp_path / "incidents")
+        assert (incident["name"], incident["cause"]) == ("server", "hang")
+        assert "no answer to os.path:exists" in str(incident["detail"])
+        assert (tmp_path / "server.log").read_text() == "the stacks\n"
+
+
 def _naps(fork_server: int) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():

@@ -90,6 +90,20 @@ def test_it_is_replaced_when_it_is_killed_and_pods_go_on(runtime: RealRuntime) -
         assert [incident["name"] for incident in incidents(runtime.base / "incidents")] == [CONTAINER_RUNTIME]
 
 
+def test_it_is_replaced_when_it_does_not_answer_and_pods_go_on(runtime: RealRuntime) -> None:
+    with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
+        fork_server.wait_ready(SECONDS)
+        container = asyncio.run(pod(runtime))
+        before = asyncio.run(started(runtime, container))
+        fork_server.kill(CONTAINER_RUNTIME, signal.SIGSTOP)
+        fork_server.wait(lambda: fork_server.tree()[CONTAINER_RUNTIME].incarnation == 2, "it is replaced", SECONDS)
+        fork_server.wait_running(CONTAINER_RUNTIME, incarnation=2, timeout=SECONDS)
+        assert asyncio.run(started(runtime, container)) == before
+        (incident,) = incidents(runtime.base / "incidents")
+        assert (incident["name"], incident["cause"]) == (CONTAINER_RUNTIME, "hang")
+        assert "no answer to actors.shared.cri.liveness:answers" in str(incident["detail"])
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_ends_with_the_fork_server_and_pods_go_on_until_the_next_one(
     runtime: RealRuntime, number: signal.Signals

@@ -1,0 +1,82 @@
+"""The heartbeat of programs: a probe that the child spec names is run again and again, in a disposable process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from ..protocol import DisposableResult, RunDisposable
+from ..spec import ProgramProbe
+from .loop import Loop
+from .table import Child, Table
+
+_GRACE_SECONDS = 5.0
+"""A probe has its own deadline; the process that it runs in has so much more."""
+_REPEAT_SECONDS = 1.0
+"""After a probe without answer the next one comes so soon."""
+Run = Callable[[str, RunDisposable, Callable[[DisposableResult], None]], None]
+Hung = Callable[[Child, str], None]
+
+
+class Silence:
+    """Since when one incarnation of a program has not answered."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def probed(self, began: float, answered: bool | None) -> None:
+        """A probe that began then was answered, or not; None: nobody knows, for example for want of processes."""
+        if answered:
+            self._since = None
+        elif answered is False and self._since is None:
+            self._since = began
+
+    def seconds(self, now: float) -> float:
+        """0.0 while it answers."""
+        return 0.0 if self._since is None else now - self._since
+
+
+def answer_of(result: DisposableResult) -> bool | None:
+    """What a probe has found out; None when it could not be run, or did not return a boolean."""
+    if result.timed_out:
+        return False
+    if result.kind:
+        return None
+    found = msgspec.msgpack.decode(result.result)
+    return found if isinstance(found, bool) else None
+
+
+class ProgramProbes:
+    """Probes each program of the table that has a probe, while it is in service."""
+
+    def __init__(self, loop: Loop, table: Table, run: Run, hung: Hung) -> None:
+        self._loop, self._run, self._hung = loop, run, hung
+        for child in table:
+            if child.spec.probe is not None:
+                self._schedule(child, child.spec.probe, Silence(), child.incarnation, child.spec.probe.interval_seconds)
+
+    def _schedule(self, child: Child, probe: ProgramProbe, silence: Silence, incarnation: int, seconds: float) -> None:
+        self._loop.call_later(seconds, lambda: self._probe(child, probe, silence, incarnation))
+
+    def _probe(self, child: Child, probe: ProgramProbe, silence: Silence, incarnation: int) -> None:
+        if child.incarnation != incarnation:
+            silence = Silence()
+        if child.state != "running" or child.cause is not None or not child.policy.heartbeat_seconds:
+            self._schedule(child, probe, Silence(), child.incarnation, probe.interval_seconds)
+            return
+        incarnation, began = child.incarnation, time.monotonic()
+        order = RunDisposable(
+            probe.function, msgspec.msgpack.encode(probe.arguments), probe.timeout_seconds + _GRACE_SECONDS
+        )
+
+        def done(result: DisposableResult) -> None:
+            silence.probed(began, answer_of(result))
+            silent = silence.seconds(time.monotonic())
+            if child.incarnation == incarnation and silent > child.policy.heartbeat_seconds:
+                self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")
+            self._schedule(child, probe, silence, incarnation, _REPEAT_SECONDS if silent else probe.interval_seconds)
+
+        # not owned by the child: its order must be answered also when the child has ended meanwhile
+        self._run(f"probe of {child.name}", order, done)

@@ -1,0 +1,58 @@
+"""The heartbeat of programs: what a probe says, and since when nothing was answered."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from supervision.fork_server.loop import Loop
+from supervision.fork_server.probes import ProgramProbes, Silence, answer_of
+from supervision.fork_server.table import Child, Table
+from supervision.protocol import DisposableResult
+from supervision.spec import ChildSpec, Policy, ProgramProbe
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (DisposableResult(msgspec.msgpack.encode(True)), True),
+        (DisposableResult(msgspec.msgpack.encode(False)), False),
+        (DisposableResult(timed_out=True), False),
+        (DisposableResult(kind="Refused", text="too many processes hang already"), None),
+        (DisposableResult(kind="OSError", text="no processes"), None),
+        (DisposableResult(msgspec.msgpack.encode("yes")), None),
+    ],
+)
+def test_only_a_probe_that_ran_says_something(result: DisposableResult, expected: bool | None) -> None:
+    assert answer_of(result) is expected
+
+
+def test_silence_counts_from_the_first_probe_that_was_not_answered() -> None:
+    silence = Silence()
+    silence.probed(1.0, True)
+    assert silence.seconds(5.0) == 0.0
+    silence.probed(6.0, False)
+    silence.probed(8.0, None)
+    silence.probed(9.0, False)
+    assert silence.seconds(10.0) == 4.0
+    silence.probed(11.0, True)
+    assert silence.seconds(12.0) == 0.0
+
+
+def test_a_program_in_service_that_does_not_answer_is_hung() -> None:
+    probe = ProgramProbe(function="m:f", interval_seconds=0.01)
+    table = Table(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
+    child = table.get("p")
+    assert child is not None
+    child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=0.5)
+    loop, hung = Loop(), []
+
+    def is_hung(child: Child, text: str) -> None:
+        hung.append((child.name, text.partition(" for ")[0]))
+        loop.stop()
+
+    silent = DisposableResult(msgspec.msgpack.encode(False))
+    ProgramProbes(loop, table, lambda owner, order, answer: answer(silent), is_hung)
+    loop.call_later(10.0, loop.stop)
+    loop.run()
+    assert hung == [("p", "no answer to m:f")]
