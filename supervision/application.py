@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from .metrics import Metric
 from .protocol import Exited, Started
 from .spec import ChildSpec, Policy
 
@@ -51,6 +52,8 @@ class Application:
     prepare: tuple[str, ...] = ()
     """Functions (`module:function`, without arguments) that are called once after that: what takes time and memory to
     make, and every actor would make anew. They open nothing and start no thread."""
+    metrics: tuple[Metric, ...] = ()
+    """Metrics that the actors make, besides the engine's own."""
     context: Any = None
     """What every actor finds as `self.context`."""
     refresh: str = ""

@@ -1,56 +1,168 @@
-"""An actor's own counters, gauges and histograms: plain numbers, read by message when somebody scrapes."""
+"""An actor's counters, gauges and histograms: plain numbers, read by message when somebody scrapes.
+
+Each metric is declared once, in a catalogue: name, type, HELP, labels, buckets. A metric that is not declared, or with
+other labels, is refused: under test by UndeclaredMetric, in production it is not recorded, counted, and logged once.
+"""
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
 
 from .protocol import MetricsSnapshot, Sample
 
-DEFAULT_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+Kind = Literal["counter", "gauge", "histogram"]
+DEFAULT_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds; the defaults of the Prometheus client libraries."""
-
+UNDECLARED: Final = "actor_undeclared_metrics_total"
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
-class Metrics:
-    """Numbers by metric name and labels. Names are those of the reference where it has the same metric."""
+class Metric(msgspec.Struct, frozen=True):
+    """A declaration."""
 
-    def __init__(self) -> None:
+    name: str
+    kind: Kind
+    help: str
+    labels: frozenset[str] = frozenset()
+    buckets: tuple[float, ...] = ()
+    """Upper bounds, of a histogram only."""
+
+
+def counter(name: str, about: str, *labels: str) -> Metric:
+    return Metric(name, "counter", about, frozenset(labels))
+
+
+def gauge(name: str, about: str, *labels: str) -> Metric:
+    return Metric(name, "gauge", about, frozenset(labels))
+
+
+def histogram(name: str, about: str, *labels: str, buckets: Iterable[float] = DEFAULT_BUCKETS) -> Metric:
+    return Metric(name, "histogram", about, frozenset(labels), tuple(float(bound) for bound in buckets))
+
+
+ENGINE: Final = (
+    counter("actor_dead_letters_total", "messages of the actor that were not delivered", "to", "reason"),
+    counter("actor_late_answers_total", "answers that came after their question was given up"),
+    counter("actor_slow_handlers_total", "handlers that held the actor's loop for too long", "message"),
+    counter("actor_refused_connections_total", "connections to the actor that were refused"),
+    counter("actor_unhandled_messages_total", "messages of a type that the actor does not handle", "type"),
+    counter(UNDECLARED, "uses of a metric that is not in the catalogue", "metric"),
+)
+"""What every actor may count."""
+
+
+class UndeclaredMetric(Exception):
+    """The metric is not in the catalogue, or has another type or other labels there."""
+
+
+class Catalogue(Mapping[str, Metric]):
+    """Declarations by name."""
+
+    def __init__(self, metrics: Iterable[Metric] = (), *, strict: bool = False) -> None:
+        """`strict`: what is not declared raises UndeclaredMetric. Raises ValueError for a name that comes twice."""
+        self._metrics: dict[str, Metric] = {}
+        for metric in (*ENGINE, *metrics):
+            if metric.name in self._metrics:
+                raise ValueError(f"the metric {metric.name} is declared twice")
+            self._metrics[metric.name] = metric
+        self.strict = strict
+        self._refused: set[str] = set()
+
+    def __getitem__(self, name: str) -> Metric:
+        return self._metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    def problem(self, name: str, kind: Kind, labels: Iterable[str]) -> str:
+        """Why a series is not as declared; '' when it is."""
+        known = self._metrics.get(name)
+        if known is None:
+            return f"the metric {name} is not declared"
+        if known.kind != kind:
+            return f"the metric {name} is declared as a {known.kind}, not a {kind}"
+        if known.labels != set(labels):
+            return f"the metric {name} is declared with the labels {sorted(known.labels)}, not {sorted(labels)}"
+        return ""
+
+    def refuse(self, problem: str, name: str) -> None:
+        """Log a problem the first time. Raises UndeclaredMetric where the catalogue is strict."""
+        if self.strict:
+            raise UndeclaredMetric(problem)
+        if name not in self._refused:
+            self._refused.add(name)
+            logging.getLogger("metrics").error("%s: it is not recorded", problem)
+
+
+_installed = Catalogue()
+
+
+def install(catalogue: Catalogue) -> None:
+    """Make it the catalogue of this process, and of those that are forked from it."""
+    global _installed  # noqa: PLW0603 - one for each process, set before the first actor
+    _installed = catalogue
+
+
+def installed() -> Catalogue:
+    return _installed
+
+
+class Metrics:
+    """The numbers of one actor, by metric and labels."""
+
+    def __init__(self, catalogue: Catalogue | None = None) -> None:
+        """Without a catalogue: the installed one."""
+        self._catalogue = catalogue if catalogue is not None else installed()
         self._counters: dict[_Key, float] = {}
         self._gauges: dict[_Key, float] = {}
-        self._histograms: dict[_Key, tuple[Sequence[float], list[int], list[float]]] = {}
+        self._histograms: dict[_Key, tuple[tuple[float, ...], list[int], list[float]]] = {}
 
     def count(self, name: str, by: float = 1, /, **labels: str) -> None:
         """Add to a counter."""
         key = (name, tuple(sorted(labels.items())))
-        self._counters[key] = self._counters.get(key, 0) + by
+        if key not in self._counters:
+            if not self._declared(name, "counter", labels):
+                return
+            self._counters[key] = 0
+        self._counters[key] += by
 
     def gauge(self, name: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
-        self._gauges[name, tuple(sorted(labels.items()))] = value
+        key = (name, tuple(sorted(labels.items())))
+        if key in self._gauges or self._declared(name, "gauge", labels):
+            self._gauges[key] = value
+
+    def observe(self, name: str, value: float, /, **labels: str) -> None:
+        """Add an observation to a histogram."""
+        key = (name, tuple(sorted(labels.items())))
+        if key not in self._histograms:
+            if not self._declared(name, "histogram", labels):
+                return
+            buckets = self._catalogue[name].buckets
+            self._histograms[key] = (buckets, [0] * (len(buckets) + 1), [0.0])
+        bounds, counts, total = self._histograms[key]
+        counts[bisect_left(bounds, value)] += 1
+        total[0] += value
 
     def drop(self, name: str, /, **labels: str) -> None:
-        """Forget a gauge whose subject is gone."""
+        """Remove a gauge whose subject is gone."""
         self._gauges.pop((name, tuple(sorted(labels.items()))), None)
 
     def forget(self, **labels: str) -> None:
-        """Forget everything with these labels, of a subject that is gone."""
+        """Remove every series with these labels: their subject is gone."""
         gone = set(labels.items())
         tables: tuple[dict[_Key, Any], ...] = (self._counters, self._gauges, self._histograms)
         for table in tables:
             for key in [key for key in table if gone.issubset(key[1])]:
                 del table[key]
-
-    def observe(self, name: str, value: float, buckets: Sequence[float] = DEFAULT_BUCKETS, **labels: str) -> None:
-        """Add an observation to a histogram; the buckets of the first call stay."""
-        key = (name, tuple(sorted(labels.items())))
-        if key not in self._histograms:
-            self._histograms[key] = (buckets, [0] * (len(buckets) + 1), [0.0])
-        bounds, counts, total = self._histograms[key]
-        counts[bisect_left(bounds, value)] += 1
-        total[0] += value
 
     def snapshot(self, actor: str, incarnation: int) -> MetricsSnapshot:
         """All of it as one message."""
@@ -61,3 +173,12 @@ class Metrics:
             for (name, labels), (bounds, counts, total) in self._histograms.items()
         ]
         return MetricsSnapshot(actor, incarnation, samples)
+
+    def _declared(self, name: str, kind: Kind, labels: Mapping[str, str]) -> bool:
+        """Asked for each new series only."""
+        problem = self._catalogue.problem(name, kind, labels)
+        if not problem:
+            return True
+        self._catalogue.refuse(problem, name)
+        self.count(UNDECLARED, metric=name)
+        return False

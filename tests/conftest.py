@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.metrics import catalogue
+from supervision.metrics import install
+
+install(catalogue(strict=True))
 MARKED_FOLDERS = ("tree", "node")
 NEEDS_ROOT = pytest.mark.skip(reason="NOT TESTED: real containers need root")
 

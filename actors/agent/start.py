@@ -19,6 +19,7 @@ from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.fields.log_settings import set_logging
 from actors.shared.config.paths import default_policy_file
 from actors.shared.config.start.steps import announced, prepare
+from actors.shared.metrics import METRICS
 from actors.tree import REFRESH, preload, tree
 from actors.tree import prepare as prepared
 from supervision import logs
@@ -154,6 +155,7 @@ def _application(agent: Agent, container_runtime: ChildSpec | None, supervised: 
         policies=supervised,
         preload=preload(agent),
         prepare=prepared(agent),
+        metrics=METRICS,
         context=agent,
         refresh=REFRESH,
         run_dir=Path(agent.run_dir),

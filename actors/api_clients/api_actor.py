@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 FOLLOW_SECONDS: Final = 5.0
 """How often the files of the credentials are looked at (a few stats)."""
 MAX_WARNINGS: Final = 100
-SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-SIZES: Final = tuple(float(size) for size in (64, 256, 512, 1024, *(1 << bits for bits in range(12, 25, 2))))
 """Buckets in bytes: those of the reference, 64 to 16 MiB."""
 Stamp = tuple[tuple[str, int, int, int], ...]
 
@@ -162,10 +160,10 @@ class ApiActor(Actor):
         host = self.client.host if self.client is not None else ""
         metrics, labels = self.metrics, {"host": host, "verb": seen.method}
         metrics.count("rest_client_requests_total", code=seen.code, host=host, method=seen.method)
-        metrics.observe("rest_client_request_duration_seconds", seen.seconds, SECONDS, **labels)
-        metrics.observe("rest_client_rate_limiter_duration_seconds", seen.waited, SECONDS, **labels)
-        metrics.observe("rest_client_request_size_bytes", seen.sent, SIZES, **labels)
-        metrics.observe("rest_client_response_size_bytes", seen.received, SIZES, **labels)
+        metrics.observe("rest_client_request_duration_seconds", seen.seconds, **labels)
+        metrics.observe("rest_client_rate_limiter_duration_seconds", seen.waited, **labels)
+        metrics.observe("rest_client_request_size_bytes", seen.sent, **labels)
+        metrics.observe("rest_client_response_size_bytes", seen.received, **labels)
         if seen.again:
             metrics.count("rest_client_request_retries_total", code=seen.code, **labels)
 

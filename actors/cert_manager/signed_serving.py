@@ -22,7 +22,6 @@ from .serving_plan import names_to_sign, to_request
 ERRORS: Final = "kubelet_server_expiration_renew_errors"
 ROTATION: Final = "kubelet_certificate_manager_server_rotation_seconds"
 HOUR, DAY = 3600.0, 86400.0
-AGES: Final = (60.0, HOUR, 4 * HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 180 * DAY, 360 * DAY, 1440 * DAY)
 
 
 class SignedServing:
@@ -112,6 +111,6 @@ class SignedServing:
     async def _installed(self) -> None:
         before = self.certificate
         if before is not None:
-            self._actor.metrics.observe(ROTATION, self._clocks.wall() - before.not_before, AGES)
+            self._actor.metrics.observe(ROTATION, self._clocks.wall() - before.not_before)
         self.pair = self._stored()
         self._changed()

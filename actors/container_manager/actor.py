@@ -66,7 +66,14 @@ class ContainerManager(Actor):
         self.metrics.gauge("kubelet_cgroup_version", tree.version)
         self._totals = measure(agent, self._host)
         self._ledger, self._inventory = Ledger(), PodInventory()
-        self._cgroups = PodCgroups(tree, agent.cgroup_root, self._runner)
+        self._cgroups = PodCgroups(
+            tree,
+            agent.cgroup_root,
+            self._runner,
+            measured=lambda operation, seconds: self.metrics.observe(
+                "kubelet_cgroup_manager_duration_seconds", seconds, operation_type=operation
+            ),
+        )
         memory = pods_memory(self._totals.capacity, config)
         tiers = QosTiers(self, config, self._cgroups, self._ledger, memory, complaints)
         allocatable = NodeAllocatable(self, agent, tree, self._cgroups, tiers, self._totals, complaints)

@@ -72,9 +72,9 @@ class PodAdmission:
             candidate = Candidate(pod, demand_of(uid, pod))
             limits = pod_limits(pod, self._rules)
         except (ObjectError, QuantityError) as error:
-            return self._rejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
+            return PodRejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not _UID.match(uid):
-            return self._rejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
+            return PodRejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
         await self._setup.renew()
         if not message.running:
             await self._shutdown.known()
@@ -90,7 +90,7 @@ class PodAdmission:
             return AdmissionFailed(uid, WITHDRAWN)
         refused = refusal(candidate, self._node()) if new else None
         if refused is not None:
-            return self._rejected(uid, refused.reason, refused.message)
+            return PodRejected(uid, refused.reason, refused.message)
         return await self._enter(candidate.demand, limits, admission, running=message.running)
 
     def _node(self) -> NodeState:
@@ -140,10 +140,6 @@ class PodAdmission:
                 await self._removal.remove(uid)
             return AdmissionFailed(uid, WITHDRAWN)
         return PodAdmitted(uid, path)
-
-    def _rejected(self, uid: str, reason: str, message: str) -> PodRejected:
-        self._actor.metrics.count("kubelet_admission_rejections_total", reason=reason)
-        return PodRejected(uid, reason, message)
 
     def withdraw(self, uid: str) -> None:
         """Stop counting the pod; admissions of it that are pending come to nothing."""

@@ -7,6 +7,7 @@ leaves others out.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 from weakref import WeakValueDictionary
@@ -30,9 +31,16 @@ _KILL_PAUSE: Final = 0.05
 class PodCgroups:
     """Makes, sets and removes them. Methods raise CgroupError and SliceError; all are idempotent."""
 
-    def __init__(self, tree: CgroupTree, root: str, runner: Runner = run, driver: str = "cgroupfs") -> None:
-        """`root`: cgroupRoot; `runner` runs busctl."""
-        self._tree, self._root, self._runner = tree, root, runner
+    def __init__(
+        self,
+        tree: CgroupTree,
+        root: str,
+        runner: Runner = run,
+        driver: str = "cgroupfs",
+        measured: Callable[[str, float], None] = lambda operation, seconds: None,
+    ) -> None:
+        """`root`: cgroupRoot; `runner` runs busctl. `measured` is told how long each operation took."""
+        self._tree, self._root, self._runner, self._measured = tree, root, runner, measured
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.use(driver)
 
@@ -72,9 +80,11 @@ class PodCgroups:
         most = limits.memory_bytes
         if most is not None and most != UNLIMITED:
             limits = msgspec.structs.replace(limits, memory_bytes=max(most, self._in_use(name)))
+        began = time.monotonic()
         if self._slices is not None:
             await self._slices.update(name, limits)
         self._tree.apply(self.path(name), limits)
+        self._measured("update", time.monotonic() - began)
 
     def _in_use(self, name: CgroupName) -> int:
         """Bytes of memory."""
@@ -96,11 +106,12 @@ class PodCgroups:
         return self._locks.setdefault(uid, asyncio.Lock())
 
     async def _ensure(self, name: CgroupName, limits: Limits) -> None:
-        path = self.path(name)
+        path, began = self.path(name), time.monotonic()
         if self._slices is not None:
             await self._slices.start(name, limits)
         self._tree.create(path)
         self._tree.apply(path, limits)
+        self._measured("create", time.monotonic() - began)
 
     # -- what is there ----------------------------------------------------------------------------------------------
     def present(self) -> dict[str, list[CgroupName]]:
@@ -124,10 +135,12 @@ class PodCgroups:
         `back`: whether the pod has come back meanwhile. From then on its cgroup is left alone.
         """
         left: list[str] = []
+        began = time.monotonic()
         async with self._lock(uid):
             for tier in TIERS.values():
                 name = join((*self._top, *tier), f"pod{uid}")
                 left += await self._remove(name, back)
+        self._measured("destroy", time.monotonic() - began)
         return f"still in use: {', '.join(left[:3])}" if left else ""
 
     async def _remove(self, name: CgroupName, back: Callable[[], bool]) -> list[str]:

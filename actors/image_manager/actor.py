@@ -49,7 +49,7 @@ class ImageManager(Actor):
         config = agent.config
         self._tracer = begin(self, config.tracing, agent.node_name)
         seconds = float(config.runtimeRequestTimeout)
-        self._client = CriClient(agent.runtime_endpoint, agent.image_endpoint, seconds, self._tracer)
+        self._client = CriClient(agent.runtime_endpoint, agent.image_endpoint, seconds, self._tracer, self.metrics)
         parallel = config.maxParallelImagePulls or (1 if config.serializeImagePulls else None)
         queue = PullQueue(parallel, config.registryPullQPS, config.registryBurst)
         credentials = CredentialLookup(NodeCredentials(agent.root_dir), self._plugins(agent))
@@ -72,7 +72,7 @@ class ImageManager(Actor):
         from actors.shared.config.sources import credential_providers
 
         providers = credential_providers.load(path, bin_dir)
-        return Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning)
+        return Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning, metrics=self.metrics)
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
         try:

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.config.sources.credential_providers import Provider
+from supervision.metrics import Metrics
 
 from .keyring import Credential, Keyring, fits
 from .plugin_process import PluginFailed, Request, Response, ask
@@ -55,11 +56,12 @@ class Plugins:
         complain: Callable[[str], None],
         *,
         run: Run | None = None,
+        metrics: Metrics | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._providers, self._identify, self._complain = providers, identify, complain
         self._run: Run = run or (lambda provider, request: ask(provider, bin_dir, request))
-        self._clock = clock
+        self._clock, self._metrics = clock, metrics
         self._cache: dict[tuple[str, ...], _Cached] = {}
         self._going: dict[tuple[str, ...], asyncio.Task[Keyring]] = {}
         self._purged = clock()
@@ -102,7 +104,7 @@ class Plugins:
         return await asyncio.shield(task)
 
     async def _ask(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
-        response = await self._run(provider, Request(image, identity.token, identity.annotations))
+        response = await self._measured(provider, Request(image, identity.token, identity.annotations))
         ring = Keyring([(pattern, Credential(*pair)) for pattern, pair in response.auth.items()])
         default = float(provider.defaultCacheDuration or 0.0)
         seconds = default if response.cache_seconds is None else response.cache_seconds
@@ -111,6 +113,20 @@ class Plugins:
             self._cache[provider.name, response.cache_key, key, *who] = _Cached(ring, self._clock() + seconds)
         self._purge()
         return ring
+
+    async def _measured(self, provider: Provider, request: Request) -> Response:
+        """Raises PluginFailed."""
+        began = self._clock()
+        try:
+            return await self._run(provider, request)
+        except PluginFailed:
+            if self._metrics is not None:
+                self._metrics.count("kubelet_credential_provider_plugin_errors_total", plugin_name=provider.name)
+            raise
+        finally:
+            if self._metrics is not None:
+                name, seconds = provider.name, self._clock() - began
+                self._metrics.observe("kubelet_credential_provider_plugin_duration", seconds, plugin_name=name)
 
     def _purge(self) -> None:
         now = self._clock()

@@ -25,6 +25,7 @@ from .messages import EnsureImage, ImageFailed, ImageReady
 from .pending_pulls import Outcome, PendingPulls, pull_key
 from .pull_backoff import PullBackoffs
 from .pull_events import PullEvents
+from .pull_metrics import PullMetrics
 from .pull_queue import PullQueue
 from .pull_request import auth, image_spec, sandbox
 
@@ -44,7 +45,7 @@ class ImagePulls:
         credentials: CredentialLookup,
         events: PullEvents,
     ) -> None:
-        self._client, self._tracer, self._metrics = client, tracer, metrics
+        self._client, self._tracer, self._metrics = client, tracer, PullMetrics(metrics)
         self._queue, self._credentials, self._events = queue, credentials, events
         self._pending, self._backoffs = PendingPulls(), PullBackoffs()
 
@@ -61,6 +62,8 @@ class ImagePulls:
         except CriError as error:
             text = f'Failed to inspect image "{reference.full}": {error}'
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
+        needed = policy == "Always" or (present is None and policy != "Never")
+        self._metrics.asked(policy, present=present is not None, pulled=needed)
         if present is not None and policy != "Always":
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
@@ -99,6 +102,7 @@ class ImagePulls:
         except CriError as error:
             return self._failed(question, reference, error)
         self._backoffs.succeeded(question.uid, reference.full)
+        self._metrics.sized(reference.full, found.size_bytes if found is not None else 0)
         if found is None:
             text = f'image "{question.image}" was pulled as {image_ref} and is not on the node'
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
@@ -117,12 +121,11 @@ class ImagePulls:
                 image_ref = await self._client.pull_image(spec, auth(credential), pod)
             except CriError:
                 if number >= len(credentials):
-                    self._metrics.count("kubelet_runtime_operations_errors_total", operation_type="pull_image")
                     raise
                 continue
             seconds = time.monotonic() - began
             self._events.pulled(image, seconds)
-            self._metrics.observe("kubelet_image_pull_duration_seconds", seconds)
+            self._metrics.pulled(image, seconds)
             return image_ref
         raise AssertionError("unreachable")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from typing import Final, cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
@@ -16,7 +17,7 @@ from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, Runtim
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented
-from actors.shared.cri.model import PodRuntime
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
@@ -55,7 +56,10 @@ class Pleg(Actor):
         config = self.agent.config
         tracer = begin(self, config.tracing, self.agent.node_name)
         self._client = CriClient(
-            self.agent.runtime_endpoint, request_seconds=float(config.runtimeRequestTimeout), tracer=tracer
+            self.agent.runtime_endpoint,
+            request_seconds=float(config.runtimeRequestTimeout),
+            tracer=tracer,
+            metrics=self.metrics,
         )
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
@@ -96,11 +100,13 @@ class Pleg(Actor):
                 self._client.list_pod_sandboxes(), self._client.list_containers()
             )
         except CriError as error:
-            self.metrics.count("kubelet_runtime_operations_errors_total", operation_type="list")
             if self._runtime.health.ready:
                 self._set_runtime(runtime_health.unreachable(self._runtime, str(error)))
             return
+        if self._listed_at:
+            self.metrics.observe("kubelet_pleg_relist_interval_seconds", began - self._listed_at)
         self._listed_at = began
+        self._count_running(sandboxes, containers)
         first = self._view.listing is None
         relist = runtime_view.relisted(self._view, listing(sandboxes, containers))
         self._view = relist.view
@@ -114,6 +120,12 @@ class Pleg(Actor):
                 self._send_all(worker)
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
+
+    def _count_running(self, sandboxes: list[Sandbox], containers: list[Container]) -> None:
+        self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))
+        counts = Counter(container.state for container in containers)
+        for state in ContainerState:
+            self.metrics.gauge("kubelet_running_containers", counts[state], container_state=state.name.lower())
 
     async def _ask_for_changes(self, relist: Relist, at: float) -> None:
         """Ask for the status of each pod that changed; the first time wait for the answers, not for ever."""
@@ -151,15 +163,24 @@ class Pleg(Actor):
         """A runtime without events is asked for them once."""
         while True:
             try:
+                first = True
                 async for event in self._client.container_events():
+                    self._count_event(event.created_ns / 1e9, first=first)
+                    first = False
                     if event.pod_uid:
                         self._status_calls.ask(event.pod_uid)
             except Unimplemented:
                 self.log.info("the runtime has no events; it is relisted every %.0f s", RELIST_SECONDS)
                 return
             except CriError:
-                pass
+                self.metrics.count("kubelet_evented_pleg_connection_error_count")
             await asyncio.sleep(EVENTS_RETRY_SECONDS)
+
+    def _count_event(self, created: float, *, first: bool) -> None:
+        """`created`: seconds since 1970. `first`: of a connection."""
+        if first:
+            self.metrics.count("kubelet_evented_pleg_connection_success_count")
+        self.metrics.observe("kubelet_evented_pleg_connection_latency_seconds", max(0.0, time.time() - created))
 
     # -- health -----------------------------------------------------------------------------------------------------
     async def check_health(self) -> None:

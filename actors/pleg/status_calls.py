@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -51,6 +52,9 @@ class StatusCalls:
     async def _outcome(self, uid: str) -> PodRuntime | Failure:
         try:
             async with self._room, asyncio.timeout(DEADLINE_SECONDS):
-                return await look(self._client, uid)
+                began = time.monotonic()
+                found = await look(self._client, uid)
+                self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - began)
+                return found
         except (CriError, TimeoutError) as error:
             return Failure(str(error) or f"no answer in {DEADLINE_SECONDS:.0f} s")

@@ -95,7 +95,9 @@ class Shard(Actor):
         config = agent.config
         tracer = self._tracer or begin(self, config.tracing, agent.node_name)
         seconds = float(config.runtimeRequestTimeout)
-        client = self._runtime or CriClient(agent.runtime_endpoint, request_seconds=seconds, tracer=tracer)
+        client = self._runtime or CriClient(
+            agent.runtime_endpoint, request_seconds=seconds, tracer=tracer, metrics=self.metrics
+        )
         maximum = config.crashLoopBackOff.maxContainerRestartPeriod
         return Services(
             actor=self,
@@ -190,6 +192,8 @@ class Shard(Actor):
         worker = self.pods.get(uid)
         if worker is None:
             worker = self.pods[uid] = PodWorker(self.services, uid, runtime)
+            if runtime is not None:
+                self.services.starter.metrics.orphan()
             self.start_task(self._run(worker), f"pod {uid}")
         return worker
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Final, TypedDict, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -36,15 +36,6 @@ _KIND_NAMES: Final[dict[Kind, str]] = {"readiness": "Readiness", "liveness": "Li
 _RESULTS: Final = {"success": "successful", "failure": "failed", "error": "unknown"}
 
 
-class Labels(TypedDict):
-    """Whose probe it is, in metrics."""
-
-    container: str
-    pod: str
-    namespace: str
-    pod_uid: str
-
-
 class Prober(Actor):
     """Messages, timers and events; `probed_pods` and `thresholds` decide, the probe types probe."""
 
@@ -68,7 +59,9 @@ class Prober(Actor):
         if self._runtime is None:
             config = self.agent.config
             tracer = begin(self, config.tracing, self.agent.node_name)
-            self._runtime = CriClient(self.agent.runtime_endpoint, "", config.runtimeRequestTimeout, tracer)
+            self._runtime = CriClient(
+                self.agent.runtime_endpoint, "", config.runtimeRequestTimeout, tracer, self.metrics
+            )
         return self._runtime
 
     # -- what there is to probe -----------------------------------------------------------------------------------
@@ -117,7 +110,8 @@ class Prober(Actor):
         known = self._pods.pop(uid, None)
         for key in known.probes if known is not None else ():
             self._schedule.end(key)
-        self.metrics.forget(pod_uid=uid)
+        if known is not None:
+            self.metrics.forget(namespace=known.pod.metadata.namespace, pod=known.pod.metadata.name)
         self.metrics.gauge("prober_pods", len(self._pods))
 
     def _arrange(self, key: Key, *, delay: float | None = None) -> None:
@@ -188,9 +182,10 @@ class Prober(Actor):
     def _count(self, known: PodProbes, state: ProbeState, outcome: Outcome, took: float) -> None:
         meta, kind, name = known.pod.metadata, _KIND_NAMES[state.kind], state.container.name
         result = _RESULTS[outcome.result]
-        whose = Labels(container=name, pod=meta.name, namespace=meta.namespace, pod_uid=meta.uid)
-        self.metrics.count("prober_probe_total", result=result, probe_type=kind, **whose)
-        self.metrics.observe("prober_probe_duration_seconds", took, probe_type=kind, **whose)
+        whose = {"container": name, "namespace": meta.namespace, "pod": meta.name, "probe_type": kind}
+        self.metrics.count("prober_probe_total", result=result, pod_uid=meta.uid, **whose)
+        if outcome.result != "failure":
+            self.metrics.observe("prober_probe_duration_seconds", took, **whose)
 
     def _record(self, known: PodProbes, state: ProbeState, outcome: Outcome) -> None:
         """An event for each outcome that is no plain success; the event client combines those that are alike."""

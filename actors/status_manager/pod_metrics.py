@@ -1,4 +1,4 @@
-"""Numbers of pods and containers, under the kubelet's names."""
+"""Metrics of pods and containers, under the kubelet's names."""
 
 from __future__ import annotations
 
@@ -20,6 +20,23 @@ TYPES: Final = {
 LIFECYCLES: Final = {"terminating": "terminating", "terminated": "terminated", "rejected": "terminated"}
 
 
+REJECTIONS: Final = frozenset({
+    "AppArmor", "Evicted", "InitContainerRestartPolicyForbidden", "InvalidNodeInfo", "NodeAffinity", "NodeName",
+    "NodePorts", "NodeShutdown", "OutOfcpu", "OutOfephemeral-storage", "OutOfmemory", "OutOfpods", "PodOSNotSupported",
+    "PodOSSelectorNodeLabelDoesNotMatch", "SupplementalGroupsPolicyNotSupported", "SysctlForbidden", "TaintToleration",
+    "TopologyAffinityError", "UnexpectedAdmissionError", "UnexpectedPredicateFailureType", "UnknownReason",
+    "VolumeAttachmentLimitExceeded",
+})  # fmt: skip
+"""Reasons that are labels; there is no other, so that pods do not make series."""
+
+
+def rejection_label(reason: str) -> str:
+    """The label of a reason for which a pod was refused."""
+    if reason in REJECTIONS:
+        return reason
+    return "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"
+
+
 class PodMetrics:
     """Counts on each change of a status, and gauges on demand."""
 
@@ -32,7 +49,7 @@ class PodMetrics:
         """A status has become another one."""
         self._metrics.count("status_manager_status_changes_total")
         if after.observed.worker_phase == "rejected" and not before.terminal:
-            self._metrics.count("kubelet_admission_rejections_total", reason=after.observed.reason)
+            self._metrics.count("kubelet_admission_rejections_total", reason=rejection_label(after.observed.reason))
         if before.status is None or after.status is None:
             return
         counted = {container_id for container_id, _, _, _ in _ended(before.status)}
@@ -50,6 +67,8 @@ class PodMetrics:
             label = "true" if static else "false"
             self._metrics.gauge("kubelet_desired_pods", len(of_kind), static=label)
             self._metrics.gauge("kubelet_active_pods", sum(not each.terminal for each in of_kind), static=label)
+        ephemeral = sum(len(each.pod.spec.ephemeralContainers) for each in pods if not each.observed.removed)
+        self._metrics.gauge("kubelet_managed_ephemeral_containers", ephemeral)
         self._metrics.gauge("kubelet_mirror_pods", len(table.api.mirrors()))
         counts = Counter(_working(each) for each in pods)
         self._working |= set(counts)

@@ -17,9 +17,6 @@ from .api_pods import ApiPod
 from .times import seconds
 from .tracked_pod import TrackedPod
 
-BUCKETS: Final = (
-    0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
-)  # fmt: skip
 STATELESS: Final = ("emptyDir", "secret", "configMap", "downwardAPI", "projected")
 Span = tuple[float, float]
 """Begin and end, seconds since 1970."""
@@ -40,7 +37,7 @@ class StartLatency:
     def first_running(self, tracked: TrackedPod, now: float) -> None:
         """The pod is Running for the first time; counted from when this node saw it first."""
         began = seconds(tracked.pod.metadata.annotations.get(CONFIG_SEEN)) or tracked.first_seen
-        self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began), BUCKETS)
+        self._metrics.observe("kubelet_pod_start_duration_seconds", max(0.0, now - began))
 
     def watched(self, pod: ApiPod, tracked: TrackedPod | None, now: float) -> None:
         """The watch shows the pod in this state."""
@@ -50,12 +47,12 @@ class StartLatency:
             return
         self._measured[pod.uid] = True
         total = max(0.0, now - created)
-        self._metrics.observe("kubelet_pod_start_total_duration_seconds", total, BUCKETS)
+        self._metrics.observe("kubelet_pod_start_total_duration_seconds", total)
         if not _stateless(tracked.pod):
             return
         spans = [*((begin, end) for begin, end in tracked.observed.pulls), *_init_spans(pod)]
         sli = max(0.0, total - union(span for span in spans if span[0] >= created))
-        self._metrics.observe("kubelet_pod_start_sli_duration_seconds", sli, BUCKETS)
+        self._metrics.observe("kubelet_pod_start_sli_duration_seconds", sli)
         if self._first and not tracked.pod.spec.hostNetwork:
             self._first = False
             self._metrics.gauge("kubelet_first_network_pod_start_sli_duration_seconds", sli)

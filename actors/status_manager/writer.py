@@ -19,7 +19,6 @@ from .times import Clocks
 NODE_SECONDS: Final = 0.5
 """A node that is about to register is soon there."""
 MAX_SECONDS: Final = 60.0
-SYNC_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60)
 AWAY: Final = (0, 401, 429, 503, 504)
 """No answer, or one that says nothing about the pod: all writes wait."""
 
@@ -93,7 +92,7 @@ class Writer:
         since = self._unsynced_since.pop(key, None)
         if since is not None:
             seconds = self._now() - since
-            self._actor.metrics.observe("kubelet_pod_status_sync_duration_seconds", seconds, SYNC_BUCKETS)
+            self._actor.metrics.observe("kubelet_pod_status_sync_duration_seconds", seconds)
 
     def _drop(self, key: str) -> None:
         """There is nothing to write."""

@@ -22,6 +22,7 @@ from .persistent_volumes.lookup import ClaimLookup
 from .tools.tools import Tools
 from .types.base import ApiInputs, Mounter, Plan, PodContext, Refused, Unready
 from .types.registry import needs_node_memory, plan
+from .volume_metrics import VolumeMetrics
 
 _BIND: Final = "actors.volume_manager.host.subpaths:bind_subpath"
 
@@ -45,6 +46,7 @@ class PodMounts:
         self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
         self._claims = ClaimLookup(actor)
         self._pods: dict[str, PodVolumes] = {}
+        self._metrics = VolumeMetrics(actor.metrics)
 
     # -- what is known ------------------------------------------------------------------------------------------------
     @property
@@ -67,6 +69,11 @@ class PodMounts:
     def forget(self, uid: str) -> None:
         self._pods.pop(uid, None)
         self._tools.api.tokens.forget(uid)
+        self._count()
+
+    def _count(self) -> None:
+        found = self._pods.values()
+        self._metrics.count((one.plugin, not each.failed) for each in found for one in each.mounters.values())
 
     # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, uid: str, data: bytes) -> tuple[VolumesMounted | VolumesFailed, list[str]]:
@@ -93,6 +100,7 @@ class PodMounts:
         errors |= unready
         failed = {one.volume: errors[one.volume] for one in plans if one.volume in errors}
         self._pods[uid] = msgspec.structs.replace(known, failed=bool(failed))
+        self._count()
         if failed:
             texts = event_texts(failed, unready.keys())
             return VolumesFailed(uid, "; ".join(texts), list(failed), texts), kept

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from ..application import Application
+from ..metrics import Catalogue, install
 from ..names import PeerRefused
 from ..protocol import FORK_SERVER
 from .lock import AlreadyRunning
@@ -18,6 +19,7 @@ def run(application: Application) -> int:
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
     try:
         directory = RunDirectory(application.run_dir, application.lock_dir)
+        install(Catalogue(application.metrics))
         try:
             preload(application.preload)
         except ImportError:

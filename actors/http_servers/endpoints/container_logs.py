@@ -42,7 +42,6 @@ async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQue
             return True  # the status manager is being replaced: the stream goes on
         return now is not None and log.runs_in(now.status)
 
-    handler.state.actor.metrics.count("kubelet_http_container_logs_total")
     try:
         async for block in read_log(lambda: open_beneath(directory, log.path), query, running):
             handler.write(block)

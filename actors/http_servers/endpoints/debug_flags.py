@@ -23,4 +23,6 @@ async def put(handler: Handler) -> None:
     await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")
 
 
-ENDPOINT = Endpoint(paths=("/debug/flags/v",), answers={"PUT": put}, switch="enableDebugFlagsHandler")
+ENDPOINT = Endpoint(
+    paths=("/debug/flags/v",), answers={"PUT": put}, switch=lambda config: config.enableDebugFlagsHandler
+)

@@ -100,7 +100,7 @@ def tasks() -> str:
 ENDPOINT = Endpoint(
     paths=("/debug/pprof", "/debug/pprof/{profile}"),
     answers={"GET": get},
-    switch="enableProfilingHandler",
+    switch=lambda config: config.enableProfilingHandler,
     disabled_is_said=True,
     long_running=True,
 )

@@ -123,6 +123,6 @@ ENDPOINT = Endpoint(
     paths=("/logs/{path*}", "/logs"),
     answers={"GET": get},
     subresources=("log",),
-    switch="enableSystemLogHandler",
+    switch=lambda config: config.enableSystemLogHandler,
     disabled_is_said=True,
 )

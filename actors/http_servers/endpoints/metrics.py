@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import scrape
 from actors.http_servers.exposition.text_format import CONTENT_TYPE
@@ -9,23 +11,25 @@ from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.usage.sample import KEPT_SECONDS, take_sample
 from actors.shared.stats.disk import has_claims
+from supervision.protocol import Sample
 
 
 async def get(handler: Handler) -> None:
-    samples = await scrape(handler.state.actor, handler.state.actor_metrics)
+    state = handler.state
+    samples = await scrape(state.actor, state.actor_metrics, state.processes)
+    samples += await _volumes(handler)
     handler.set_header("Content-Type", CONTENT_TYPE)
-    handler.write(text(samples))
-    await handler.finish(await _volumes(handler))
+    await handler.finish(text(samples))
 
 
-async def _volumes(handler: Handler) -> str:
+async def _volumes(handler: Handler) -> Iterable[Sample]:
     """Where no pod has a claim, the runtime is not asked and nothing is loaded."""
     if not has_claims(handler.state.agent.pods_dir):
-        return ""
+        return ()
     from actors.http_servers.usage import volume_metrics
 
     sample = await take_sample(handler, KEPT_SECONDS, disks=True)
-    return volume_metrics.text(sample) if sample is not None else ""
+    return volume_metrics.samples(sample) if sample is not None else ()
 
 
 ENDPOINT = Endpoint(paths=("/metrics",), answers={"GET": get}, subresources=("metrics",), on_read_only_server=True)

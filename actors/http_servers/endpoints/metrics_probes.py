@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
 from actors.http_servers.exposition.actor_metrics import text
+from actors.http_servers.exposition.program_metrics import start_sample
 from actors.http_servers.exposition.scrape import find_tree, scrape_actor
-from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.prober.messages import PROBER
@@ -18,13 +18,11 @@ PROBES: Final = "prober_probe_"
 async def get(handler: Handler) -> None:
     state = handler.state
     await scrape_actor(state.actor, PROBER, state.actor_metrics)
-    page = text([sample for sample in state.actor_metrics.samples() if sample.name.startswith(PROBES)])
+    probes = [sample for sample in state.actor_metrics.samples() if sample.name.startswith(PROBES)]
     tree = await find_tree(state.actor)
+    started = [start_sample(tree)] if tree is not None else []
     handler.set_header("Content-Type", CONTENT_TYPE)
-    if tree is not None:
-        started: list[Row] = [({}, round(time.time() - tree.uptime, 2))]
-        page += simple("process_start_time_seconds", "gauge", "start of the agent since 1970", started).encode()
-    await handler.finish(page)
+    await handler.finish(text([*probes, *started]))
 
 
 ENDPOINT = Endpoint(

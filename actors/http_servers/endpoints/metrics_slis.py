@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from actors.http_servers.exposition.actor_metrics import text
 from actors.http_servers.exposition.scrape import find_tree
-from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving import health_checks
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
+from supervision.protocol import Sample
 
 
 async def get(handler: Handler) -> None:
     results = health_checks.results(await find_tree(handler.state.actor), handler.state.sync_loop)
     counts = handler.state.check_results
     counts.update((name, "error" if failure else "success") for name, failure in results.items())
-    now: list[Row] = [({"name": name, "type": "healthz"}, int(not failure)) for name, failure in results.items()]
-    total: list[Row] = [
-        ({"name": name, "status": status, "type": "healthz"}, count) for (name, status), count in sorted(counts.items())
+    now = [
+        Sample("gauge", "kubernetes_healthcheck", {"name": name, "type": "healthz"}, int(not failure))
+        for name, failure in results.items()
+    ]
+    total = [
+        Sample("counter", "kubernetes_healthchecks_total", {"name": name, "status": status, "type": "healthz"}, count)
+        for (name, status), count in sorted(counts.items())
     ]
     handler.set_header("Content-Type", CONTENT_TYPE)
-    handler.write(simple("kubernetes_healthcheck", "gauge", "whether the check is well", now))
-    await handler.finish(simple("kubernetes_healthchecks_total", "counter", "how the checks went", total))
+    await handler.finish(text([*now, *total]))
 
 
 async def delete(handler: Handler) -> None:

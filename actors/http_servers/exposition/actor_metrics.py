@@ -6,14 +6,15 @@ added, so that a series never goes backwards; gauges are those of the current in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
-from supervision.protocol import MetricsSnapshot, Sample, Tree
+from supervision.metrics import Catalogue, Metric, installed
+from supervision.protocol import MetricsSnapshot, Sample
 
-from .text_format import family, number, simple
+from .text_format import family
 
-POD: Final = "pod_uid"
+POD: Final = "pod"
 """Label of the series of one pod: its actor forgets them with the pod."""
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -65,22 +66,6 @@ def add(one: Sample, other: Sample) -> Sample:
     return Sample(other.kind, other.name, other.labels, one.value + other.value, other.bounds, counts)
 
 
-def tree_samples(tree: Tree) -> Iterable[Sample]:
-    """What the fork server knows of each actor, as gauges and counters."""
-    for actor in tree.actors:
-        labels = {"actor": actor.name}
-        yield Sample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))
-        yield Sample("counter", "troupelet_actor_restarts_total", labels, actor.restarts)
-        yield Sample("gauge", "troupelet_actor_memory_bytes", labels, actor.memory_bytes)
-        yield Sample("gauge", "troupelet_actor_mailbox_messages", labels, actor.mailbox)
-        yield Sample("gauge", "troupelet_actor_uptime_seconds", labels, actor.uptime)
-        yield Sample("gauge", "troupelet_actor_busy_seconds", labels, actor.busy_seconds)
-        yield Sample("gauge", "troupelet_actor_heartbeat_age_seconds", labels, actor.heartbeat_age)
-        yield Sample("counter", "troupelet_actor_messages_handled_total", labels, actor.handled)
-        yield Sample("counter", "troupelet_actor_messages_dropped_total", labels, actor.dropped)
-        yield Sample("counter", "troupelet_actor_dead_letters_total", labels, actor.dead_letters)
-
-
 def merged(samples: Iterable[Sample]) -> list[Sample]:
     """Each series once: two actors that count the same series are added up, of gauges the last is taken."""
     found: dict[_Series, Sample] = {}
@@ -91,25 +76,18 @@ def merged(samples: Iterable[Sample]) -> list[Sample]:
     return list(found.values())
 
 
-def text(samples: Iterable[Sample]) -> bytes:
-    """Prometheus text format 0.0.4 of these samples."""
+def text(samples: Iterable[Sample], catalogue: Catalogue | None = None) -> bytes:
+    """A page in the Prometheus text format 0.0.4, with the HELP of the catalogue (default: the installed one)."""
+    known = catalogue if catalogue is not None else installed()
     families: dict[str, list[Sample]] = {}
     for sample in merged(samples):
-        name = sample.name.removesuffix("_total") + "_total" if sample.kind == "counter" else sample.name
-        families.setdefault(name, []).append(sample)
-    return "".join(_family(name, found) for name, found in families.items()).encode()
+        families.setdefault(sample.name, []).append(sample)
+    return "".join(family(known[name].help, found) for name, found in families.items() if name in known).encode()
 
 
-def _family(name: str, samples: list[Sample]) -> str:
-    kind = samples[0].kind
-    about = name.removesuffix("_total").replace("_", " ")
-    if kind != "histogram":
-        return simple(name, kind, about, [(sample.labels, sample.value) for sample in samples])
-    rows: list[tuple[str, Mapping[str, str], float]] = []
-    for sample in samples:
-        running = 0
-        for bound, count in zip([*sample.bounds, float("inf")], sample.counts, strict=True):
-            running += count
-            rows.append((f"{name}_bucket", {**sample.labels, "le": number(bound)}, running))
-        rows += [(f"{name}_sum", sample.labels, sample.value), (f"{name}_count", sample.labels, running)]
-    return family(name, kind, about, rows)
+def zeros(metrics: Iterable[Metric]) -> Iterable[Sample]:
+    """Counters and histograms without labels before anything is counted."""
+    for metric in metrics:
+        if not metric.labels and metric.kind != "gauge":
+            counts = [0] * (len(metric.buckets) + 1) if metric.kind == "histogram" else []
+            yield Sample(metric.kind, metric.name, {}, 0, list(metric.buckets), counts)

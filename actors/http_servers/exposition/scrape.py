@@ -7,9 +7,11 @@ from typing import Final
 
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
+from supervision.metrics import installed
 from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricsSnapshot, Sample, Tree
 
-from .actor_metrics import ActorMetrics, tree_samples
+from .actor_metrics import ActorMetrics, zeros
+from .program_metrics import Processes, tree_samples, version_samples
 
 SCRAPE_SECONDS: Final = 1.0
 
@@ -22,11 +24,11 @@ async def find_tree(actor: Actor) -> Tree | None:
         return None
 
 
-async def scrape(actor: Actor, metrics: ActorMetrics) -> list[Sample]:
+async def scrape(actor: Actor, metrics: ActorMetrics, processes: Processes) -> list[Sample]:
     """The metrics of every actor and of the tree; of an actor that does not answer in time, its last ones."""
     tree = await find_tree(actor)
     if tree is None:
-        return list(metrics.samples())
+        return [*zeros(installed().values()), *metrics.samples(), *version_samples()]
     names = [
         ActorName(state.name)
         for state in tree.actors
@@ -34,7 +36,8 @@ async def scrape(actor: Actor, metrics: ActorMetrics) -> list[Sample]:
     ]
     await asyncio.gather(*(scrape_actor(actor, name, metrics) for name in names))
     metrics.take(actor.metrics.snapshot(actor.name, actor.incarnation))
-    return [*metrics.samples(), *tree_samples(tree)]
+    used = processes.samples(tree)
+    return [*zeros(installed().values()), *metrics.samples(), *tree_samples(tree), *used, *version_samples()]
 
 
 async def scrape_actor(actor: Actor, name: ActorName, metrics: ActorMetrics) -> None:

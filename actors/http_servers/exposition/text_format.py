@@ -1,29 +1,48 @@
-"""Prometheus text exposition format 0.0.4, a family at a time. Pure."""
+"""The Prometheus text format 0.0.4, one metric after the other. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
+
+from supervision.protocol import Sample
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Kind = Literal["counter", "gauge", "histogram"]
 Row = tuple[Mapping[str, str], float]
 
 
-def family(
-    name: str, kind: Kind, about: str, rows: Iterable[tuple[str, Mapping[str, str], float]], at: float | None = None
-) -> str:
-    """`rows`: series name (with its suffix), labels, value. `at`: seconds since 1970 that the values are of."""
-    stamp = "" if at is None else f" {int(at * 1000)}"
-    lines = [f"# HELP {name} {_escape(about, quotes=False)}", f"# TYPE {name} {kind}"]
-    lines += [f"{series}{labels_of(labels)} {number(value)}{stamp}" for series, labels, value in rows]
+def family(about: str, samples: Sequence[Sample]) -> str:
+    """All series of one metric; `about` is its HELP."""
+    name, kind = samples[0].name, samples[0].kind
+    lines = _head(name, kind, about)
+    for sample in samples:
+        if kind == "histogram":
+            lines += _histogram(sample)
+        else:
+            lines.append(f"{name}{labels_of(sample.labels)} {number(sample.value)}")
     return "\n".join(lines) + "\n"
 
 
 def simple(name: str, kind: Kind, about: str, rows: Iterable[Row], at: float | None = None) -> str:
-    """A family whose series all have its name; '' when there is none."""
-    found = [(name, labels, value) for labels, value in rows]
-    return family(name, kind, about, found, at) if found else ""
+    """A counter or gauge; '' without a series. `at`: seconds since 1970 that the values are of."""
+    stamp = "" if at is None else f" {int(at * 1000)}"
+    lines = [f"{name}{labels_of(labels)} {number(value)}{stamp}" for labels, value in rows]
+    return "\n".join([*_head(name, kind, about), *lines]) + "\n" if lines else ""
+
+
+def _head(name: str, kind: Kind, about: str) -> list[str]:
+    return [f"# HELP {name} {_escape(about, quotes=False)}", f"# TYPE {name} {kind}"]
+
+
+def _histogram(sample: Sample) -> Iterator[str]:
+    name, labels, running = sample.name, labels_of(sample.labels), 0
+    start = f"{name}_bucket{labels[:-1]}," if labels else f"{name}_bucket{{"
+    for bound, count in zip([*sample.bounds, float("inf")], sample.counts, strict=True):
+        running += count
+        yield f'{start}le="{number(bound)}"}} {running}'
+    yield f"{name}_sum{labels} {number(sample.value)}"
+    yield f"{name}_count{labels} {running}"
 
 
 def labels_of(labels: Mapping[str, str]) -> str:

@@ -38,8 +38,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Without an API server no credentials are needed."""
     gate: str = ""
     """Feature gate without which there is no such path."""
-    switch: str = ""
-    """Field of the configuration that, when it is false, disables the endpoint."""
+    switch: Callable[[KubeletConfiguration], bool] | None = None
+    """Reads the field of the configuration that, when it is false, disables the endpoint."""
     disabled_is_said: bool = False
     """Where debugging handlers are off, the answer is 405 rather than 404."""
     long_running: bool = False
@@ -65,7 +65,7 @@ def availability(endpoint: Endpoint, config: KubeletConfiguration, *, read_only:
         return Availability.ABSENT
     if not endpoint.on_read_only_server and (read_only or not config.enableDebuggingHandlers):
         return Availability.DISABLED if endpoint.disabled_is_said else Availability.ABSENT
-    if endpoint.switch and not getattr(config, endpoint.switch):
+    if endpoint.switch is not None and not endpoint.switch(config):
         return Availability.DISABLED
     return Availability.SERVED
 

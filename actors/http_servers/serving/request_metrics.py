@@ -8,8 +8,6 @@ from supervision.metrics import Metrics
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "DELETE", "PATCH", "PUT", "OPTIONS"})
 OTHER: Final = "other"
-BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds."""
 _REQUESTS: Final = "kubelet_http_requests_total"
 _SECONDS: Final = "kubelet_http_requests_duration_seconds"
 _INFLIGHT: Final = "kubelet_http_inflight_requests"
@@ -54,7 +52,7 @@ class RequestMetrics:
     def end(self, labels: dict[str, str], seconds: float) -> None:
         """It is answered, or its stream has ended."""
         self._change(labels, -1)
-        self._metrics.observe(_SECONDS, seconds, BUCKETS, **labels)
+        self._metrics.observe(_SECONDS, seconds, **labels)
 
     def _change(self, labels: dict[str, str], by: int) -> None:
         key = (labels["method"], labels["path"])

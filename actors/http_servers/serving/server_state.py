@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from actors.http_servers.access.access import Access
 from actors.http_servers.exposition.actor_metrics import ActorMetrics
+from actors.http_servers.exposition.program_metrics import Processes
 from actors.shared.config.agent import Agent
 from actors.shared.tracing.tracer import OFF, Tracer
 from supervision.actor import Actor
@@ -27,7 +28,7 @@ class ServerState:
     def __init__(self, actor: Actor, access: Access, *, read_only: bool = False, tracer: Tracer = OFF) -> None:
         self.actor, self.access, self.read_only, self.tracer = actor, access, read_only, tracer
         self.requests = RequestMetrics(actor.metrics, read_only=read_only)
-        self.actor_metrics = ActorMetrics()
+        self.actor_metrics, self.processes = ActorMetrics(), Processes()
         self.sync_loop = SyncLoop()
         self.check_results: Counter[tuple[str, str]] = Counter()
         """How often a health check ended so, as (check, success or error)."""
@@ -44,7 +45,9 @@ class ServerState:
         from actors.shared.cri.client import CriClient
 
         seconds = self.agent.config.runtimeRequestTimeout
-        return CriClient(self.agent.runtime_endpoint, request_seconds=seconds, tracer=self.tracer)
+        return CriClient(
+            self.agent.runtime_endpoint, request_seconds=seconds, tracer=self.tracer, metrics=self.actor.metrics
+        )
 
     @cached_property
     def collector(self) -> Collector:

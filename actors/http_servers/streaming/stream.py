@@ -73,8 +73,9 @@ async def _join(handler: Handler, url: str) -> None:
     ours = handler.detach()
     ours.set_nodelay(True)
     handler.set_status(answer.status)  # for the log and the span: the answer itself is the runtime's
-    path = handler.request.path.split("/", 2)[1]
-    handler.state.actor.metrics.count("kubelet_http_streams_total", path=path)
+    if handler.request.headers["Upgrade"].lower() == "websocket":
+        kind = handler.request.path.split("/", 2)[1].lower()
+        handler.state.actor.metrics.count("kubelet_websocket_streaming_requests_total", subresource=kind)
     try:
         await ours.write(answer.head)
     except StreamClosedError:

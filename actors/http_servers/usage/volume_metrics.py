@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from actors.http_servers.exposition.text_format import Row, simple
 from actors.shared.stats.sample import Disk, Sample
+from supervision.protocol import Sample as Series
 
-FIGURES: Final = {
-    "capacity_bytes": "size of the volume in bytes",
-    "available_bytes": "bytes that are free in the volume",
-    "used_bytes": "bytes that are used in the volume",
-    "inodes": "inodes that the volume can have",
-    "inodes_free": "inodes that are free in the volume",
-    "inodes_used": "inodes that are used in the volume",
-}
-"""The figure of a disk, which is the end of the metric's name, and what it is."""
+FIGURES: Final = ("capacity_bytes", "available_bytes", "used_bytes", "inodes", "inodes_free", "inodes_used")
+"""The figure of a disk, which is the end of the metric's name."""
 
 
-def text(sample: Sample) -> str:
+def samples(sample: Sample) -> Iterator[Series]:
     """Each claim once, however many pods have it."""
-    claims = _claims(sample)
-    parts = []
-    for figure, about in FIGURES.items():
-        rows: list[Row] = [
-            ({"namespace": namespace, "persistentvolumeclaim": claim}, disk[figure])
-            for (namespace, claim), disk in sorted(claims.items())
-            if figure in disk
-        ]
-        parts.append(simple(f"kubelet_volume_stats_{figure}", "gauge", about, rows))
-    return "".join(parts)
+    for (namespace, claim), disk in sorted(_claims(sample).items()):
+        labels = {"namespace": namespace, "persistentvolumeclaim": claim}
+        for figure in FIGURES:
+            if figure in disk:
+                yield Series("gauge", f"kubelet_volume_stats_{figure}", labels, disk[figure])
 
 
 def _claims(sample: Sample) -> dict[tuple[str, str], Disk]:

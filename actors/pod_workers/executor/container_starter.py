@@ -6,6 +6,7 @@ One for each shard. Errors are values: the waiting reason that a user sees, and 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,6 +54,7 @@ from supervision.message import Message
 
 from . import images
 from .hooks import HookFailed, run_hook
+from .shard_metrics import ShardMetrics
 
 ASK_SECONDS = 30.0
 PERMIT_SECONDS = 30.0
@@ -85,6 +87,7 @@ class ContainerStarter:
 
     def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
         self._actor, self._client, self._agent = actor, client, agent
+        self.metrics = ShardMetrics(actor.metrics)
         self._slots = asyncio.Semaphore(slots)
         self._machine, self._throttles = this_machine(), thermal_throttles()
         self._allocatable: dict[str, int] = {}
@@ -129,16 +132,27 @@ class ContainerStarter:
 
     async def sandbox(self, pod: Pod, attempt: int, cgroup_parent: str) -> str:
         """Make the sandbox; its id. Raises StartFailed."""
+        self.metrics.sandbox_begins(pod, attempt)
         try:
             if lacking := unsupported_by_agent(pod):
                 raise ConfigError(lacking)
             files.make_log_directory(self._agent.pod_logs_dir, pod)
             handler = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)
             config = self.sandbox_config(pod, attempt, cgroup_parent)
-            return await self._client.run_pod_sandbox(config, handler)
+            return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
-            self._actor.metrics.count("kubelet_run_podsandbox_errors_total")
+            self.metrics.sandbox_failed(pod)
             raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None
+
+    async def _run_sandbox(self, config: cri.PodSandboxConfig, handler: str) -> str:
+        """Raises CriError."""
+        began, failed = time.monotonic(), True
+        try:
+            sandbox_id = await self._client.run_pod_sandbox(config, handler)
+            failed = False
+        finally:
+            self.metrics.ran_sandbox(handler, time.monotonic() - began, failed=failed)
+        return sandbox_id
 
     # -- images ---------------------------------------------------------------------------------------------------
     async def image(self, pod: Pod, container: Container) -> ImageReady:
@@ -148,7 +162,9 @@ class ContainerStarter:
         for volume in pod.spec.volumes:
             if volume.image is not None and volume.name in image_volumes(pod, container):
                 changed = {"image": volume.image.reference, "imagePullPolicy": volume.image.pullPolicy}
-                await images.ensure(self._actor, pod, msgspec.structs.replace(container, **changed), joined=joined)
+                asked = msgspec.structs.replace(container, **changed)
+                with self.metrics.image_volume():
+                    await images.ensure(self._actor, pod, asked, joined=joined)
         return found
 
     # -- containers -----------------------------------------------------------------------------------------------

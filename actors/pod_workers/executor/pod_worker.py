@@ -7,6 +7,7 @@ next incarnation; what it asks of the runtime is found again there.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from hashlib import sha256
@@ -80,6 +81,8 @@ class PodWorker:
         self._services = services
         self._synced = b""
         """The pod as it was when it was last synchronized."""
+        self._seen_at: float | None = time.monotonic()
+        """None after its first synchronization."""
         wanted = Wanted(removed=runtime is not None)
         self._run = Execution(services, PodState(uid=uid, wanted=wanted, view=View(runtime=runtime), due=0.0))
 
@@ -139,6 +142,10 @@ class PodWorker:
             await self._sleep()
             run.report(Woken())
             failures = self.state.retry.failures
+            operation, began = self._operation(), time.monotonic()
+            if self._seen_at is not None:
+                self._services.starter.metrics.first_sync(began - self._seen_at)
+                self._seen_at = None
             try:
                 await self._live()
             except EffectInterrupted:
@@ -146,9 +153,18 @@ class PodWorker:
                 self.wake()
             except (CriError, AskError, DisposableError, OSError) as error:
                 run.report(TryFailed(str(error), self._services.clock(), stale=True))
+            self._services.starter.metrics.synced(operation, time.monotonic() - began)
             if failures and self.state.retry.failures == failures:
                 run.report(RoundSucceeded())
             run.publish()
+
+    def _operation(self) -> str:
+        """What the reference calls the next synchronization."""
+        if self.state.phase is Phase.TERMINATING:
+            return "kill"
+        if self.state.phase not in (Phase.ADMITTING, Phase.RUNNING):
+            return "terminated"
+        return "sync" if self.state.wanted.data == self._synced else "update" if self._synced else "create"
 
     async def _sleep(self) -> None:
         """Until there is news, something is due, or the pod has not been looked at for long."""
@@ -197,10 +213,9 @@ class PodWorker:
     def _span(self, phase: Phase) -> Any:
         if phase not in SPANS:
             return nullcontext()
-        update, data = "", self.state.wanted.data
+        update = ""
         if phase is Phase.RUNNING:
-            update = "sync" if data == self._synced else "update" if self._synced else "create"
-            self._synced = data
+            update, self._synced = self._operation(), self.state.wanted.data
         return spans.of_phase(self._run, SPANS[phase], update)
 
 

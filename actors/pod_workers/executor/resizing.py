@@ -6,6 +6,8 @@ shard that dies on the way brings a container to what was allocated once more, w
 
 from __future__ import annotations
 
+import time
+
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected, ResizePod
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
@@ -67,6 +69,8 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     if isinstance(answer, PodRejected):
         if run.state.resizing.pending != (answer.reason, answer.message):
             run.announce("Warning", f"Resize{answer.reason}", answer.message)
+            if answer.reason == "Infeasible":
+                run.services.starter.metrics.resize_infeasible(swap=answer.message == SWAPPED)
         run.report(ResizePending(answer.reason, answer.message))
         if answer.reason == "Deferred":
             run.report(Postponed(run.services.clock() + DEFERRED_SECONDS))
@@ -90,7 +94,7 @@ def keep_allocation(run: Execution) -> None:
 
 async def actuate(run: Execution, effect: ActuateResize) -> None:
     """In place, or by a restart where a container's policy asks for one. Raises EffectInterrupted, OSError."""
-    todo = outdated(run.state)
+    todo, began = outdated(run.state), time.monotonic()
     run.report(ResizeBegun())
     try:
         await _restart(run, [(one, ran) for one, ran, names in todo if by_restart(one, names)])
@@ -101,6 +105,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {error}")
         run.report(ResizeFailed(str(error), run.services.clock()))
+        run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
     # the cgroup of the pod, which had the larger of both limits until now
     order = AdmitPod(run.state.uid, run.state.wanted.data, running=True)
@@ -108,6 +113,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
     keep_allocation(run)
+    run.services.starter.metrics.resized(time.monotonic() - began, success=True)
     run.announce("Normal", "ResizeCompleted", "Pod resize completed")
     await run.look()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.containers import files
@@ -35,7 +34,6 @@ from .container_starter import Permit
 from .execution import Execution
 from .termination import announce_hook, terminate
 
-DURATION = "kubelet_runtime_operations_duration_seconds"
 TOUCHING = ("RunContainerError", "CreateContainerError")
 """Reasons of a failed start that may have left something in the runtime."""
 
@@ -96,7 +94,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
 
 async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], permit: Permit) -> bool:
     """Create and start one container; whether anything was changed in the runtime."""
-    name, began, services = start.container.name, time.monotonic(), run.services
+    name, services = start.container.name, run.services
     if not start.restart_count:
         # the runtime may have forgotten what its logs still show
         count = files.highest_log_number(services.agent.pod_logs_dir, run.pod, name) + 1
@@ -109,12 +107,12 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         await run.unless_leaving(permit.acquire())
         runtime = run.state.runtime
         assert runtime is not None  # noqa: S101 - looked at before
+        services.starter.metrics.container_begins(run.pod, name)
         container_id = await services.starter.container(run.pod, start, found, runtime, run.state.held)
     except StartFailed as failure:
         _fail(run, name, failure)
         return failure.reason in TOUCHING
     run.report(ContainerStarted(name, container_id, runtime.sandboxes[0].id))
-    services.actor.metrics.observe(DURATION, time.monotonic() - began, operation_type="start")
     run.announce("Normal", "Started", "Container started", name)
     await _post_start(run, start.container, container_id, permit)
     return True
@@ -136,6 +134,8 @@ async def _resume(run: Execution, ran: Ran, permit: Permit) -> None:
 
 
 def _fail(run: Execution, name: str, failure: StartFailed) -> None:
+    if failure.reason:  # else the pull goes on
+        run.services.starter.metrics.container_failed(run.pod, name, failure.reason)
     known = run.state.waiting.get(name)
     if known is None or known.reason != failure.reason:
         for kind, reason, text in of_failed_start(failure.reason, failure.message):

@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from actors.shared.tracing.tracer import OFF, Tracer
 from proto import cri_pb2 as cri
+from supervision.metrics import Metrics
 
 from . import methods, translate
 from .adoption import DEFAULT_SETTLING, Settling
@@ -21,6 +22,7 @@ from .deadlines import DEFAULT_DEADLINES, DEFAULT_REQUEST_SECONDS, Deadlines
 from .endpoint import IMAGE_FLAG, RUNTIME_FLAG, socket_path
 from .errors import IncompatibleVersion, Unimplemented
 from .image_calls import ImageCalls
+from .measured_transport import MeasuredTransport
 from .model import RuntimeStatus, RuntimeVersion
 from .sandbox_calls import SandboxCalls
 from .stats_calls import StatsCalls
@@ -41,14 +43,20 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         image_endpoint: str = "",
         request_seconds: float = DEFAULT_REQUEST_SECONDS,
         tracer: Tracer = OFF,
+        metrics: Metrics | None = None,
     ) -> None:
-        """`request_seconds` is runtimeRequestTimeout. Raises EndpointError."""
+        """`request_seconds` is runtimeRequestTimeout. `metrics`: where calls are counted. Raises EndpointError."""
         path = socket_path(endpoint, RUNTIME_FLAG)
         image_path = socket_path(image_endpoint, IMAGE_FLAG) if image_endpoint else path
-        self._runtime: Transport = GrpcTransport(path, tracer)
-        self._images: Transport = self._runtime if image_path == path else GrpcTransport(image_path, tracer)
+        self._runtime = self._transport(path, tracer, metrics)
+        self._images = self._runtime if image_path == path else self._transport(image_path, tracer, metrics)
         self._deadlines = Deadlines(request_seconds)
         self._settling = DEFAULT_SETTLING
+
+    @staticmethod
+    def _transport(path: str, tracer: Tracer, metrics: Metrics | None) -> Transport:
+        transport = GrpcTransport(path, tracer)
+        return transport if metrics is None else MeasuredTransport(transport, metrics)
 
     @classmethod
     def over(

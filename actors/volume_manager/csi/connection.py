@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
@@ -11,6 +12,7 @@ import grpc.aio
 from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
 from proto import plugin_registration_pb2 as registration
+from supervision.metrics import Metrics
 
 from .access import capability
 from .errors import CsiError
@@ -31,7 +33,9 @@ _Answer = TypeVar("_Answer")
 class Connection:
     """To the sockets at `path`. Raises CsiError, each method."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, metrics: Metrics | None = None) -> None:
+        """`metrics`: where calls to the driver are counted."""
+        self._metrics, self._driver = metrics, ""
         self._channel = grpc.aio.insecure_channel(f"unix://{path}", options=_OPTIONS)
         self._node: Any = csi_pb2_grpc.NodeStub(self._channel)
         self._registrar: Any = plugin_registration_pb2_grpc.RegistrationStub(self._channel)
@@ -42,21 +46,24 @@ class Connection:
 
     # -- registration -------------------------------------------------------------------------------------------------
     async def who(self) -> registration.PluginInfo:
-        found: registration.PluginInfo = await _asked(
+        found: registration.PluginInfo = await self._call(
             "GetInfo", self._registrar.GetInfo(registration.InfoRequest(), timeout=DIAL_SECONDS)
         )
         return found
 
     async def notify(self, error: str) -> None:
         status = registration.RegistrationStatus(plugin_registered=not error, error=error)
-        await _asked("NotifyRegistrationStatus", self._registrar.NotifyRegistrationStatus(status, timeout=DIAL_SECONDS))
+        await self._call(
+            "NotifyRegistrationStatus", self._registrar.NotifyRegistrationStatus(status, timeout=DIAL_SECONDS)
+        )
 
     # -- driver -------------------------------------------------------------------------------------------------------
     async def describe(self, name: str, endpoint: str) -> Driver:
-        info: csi.NodeGetInfoResponse = await _asked(
+        self._driver = name
+        info: csi.NodeGetInfoResponse = await self._call(
             "NodeGetInfo", self._node.NodeGetInfo(csi.NodeGetInfoRequest(), timeout=CALL_SECONDS)
         )
-        answer: csi.NodeGetCapabilitiesResponse = await _asked(
+        answer: csi.NodeGetCapabilitiesResponse = await self._call(
             "NodeGetCapabilities",
             self._node.NodeGetCapabilities(csi.NodeGetCapabilitiesRequest(), timeout=CALL_SECONDS),
         )
@@ -83,7 +90,7 @@ class Connection:
             secrets=secrets,
             volume_context=step.source.attributes,
         )
-        await _asked("NodeStageVolume", self._node.NodeStageVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodeStageVolume", self._node.NodeStageVolume(request, timeout=CALL_SECONDS))
 
     async def publish(
         self, driver: Driver, step: CsiMount, staged: str, context: dict[str, str], secrets: dict[str, str],
@@ -99,19 +106,33 @@ class Connection:
             secrets=secrets,
             volume_context={**step.source.attributes, **attributes},
         )
-        await _asked("NodePublishVolume", self._node.NodePublishVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodePublishVolume", self._node.NodePublishVolume(request, timeout=CALL_SECONDS))
 
     async def unpublish(self, handle: str, path: str) -> None:
         request = csi.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
-        await _asked("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=CALL_SECONDS))
 
     async def unstage(self, handle: str, path: str) -> None:
         request = csi.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
-        await _asked("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=CALL_SECONDS))
+
+    async def _call(self, method: str, call: Awaitable[_Answer]) -> _Answer:
+        """Raises CsiError."""
+        began, code = time.monotonic(), grpc.StatusCode.OK
+        try:
+            return await call
+        except grpc.aio.AioRpcError as error:
+            code = error.code()
+            raise CsiError(f"{method}: rpc error: code = {code.name} desc = {error.details()}") from None
+        finally:
+            if self._driver and self._metrics is not None:
+                self._metrics.observe(
+                    "csi_operations_seconds", time.monotonic() - began,
+                    driver_name=self._driver, grpc_status_code=code_name(code), method_name=f"/csi.v1.Node/{method}",
+                    migrated="false",
+                )  # fmt: skip
 
 
-async def _asked(method: str, call: Awaitable[_Answer]) -> _Answer:
-    try:
-        return await call
-    except grpc.aio.AioRpcError as error:
-        raise CsiError(f"{method}: rpc error: code = {error.code().name} desc = {error.details()}") from None
+def code_name(code: grpc.StatusCode) -> str:
+    """As Go writes it: `OK`, `NotFound`."""
+    return "OK" if code is grpc.StatusCode.OK else code.name.title().replace("_", "")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from supervision.actor import Actor
+from supervision.metrics import Metrics
 
 from .errors import CsiError
 from .model import Driver
@@ -32,7 +33,7 @@ class Drivers:
         connect: Callable[[str], Connection] | None = None,
     ) -> None:
         self._actor, self._registry, self._objects = actor, registry, objects
-        self._connect = connect or _connect
+        self._connect = connect or (lambda path: _connect(path, actor.metrics))
         self._seen: dict[str, Stamp] = {}
         self._names: dict[str, str] = {}
         """Driver by registration socket."""
@@ -134,7 +135,7 @@ def _refused(kind: str, name: str, versions: list[str], path: str) -> str:
     return ""
 
 
-def _connect(path: str) -> Connection:
+def _connect(path: str, metrics: Metrics) -> Connection:
     from .connection import Connection  # gRPC, only where there is a driver
 
-    return Connection(path)
+    return Connection(path, metrics)

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from actors.http_servers.exposition.actor_metrics import ActorMetrics, text
 from actors.http_servers.exposition.text_format import number
+from supervision.metrics import Catalogue, Metric, histogram
 from supervision.protocol import MetricsSnapshot, Sample
 
 names = st.from_regex(r"[a-z][a-z_]{0,20}[a-z]", fullmatch=True).filter(
@@ -24,17 +25,21 @@ values = st.floats(allow_nan=False)
 def test_what_is_written_is_read_as_it_was(wanted):
     suffix = {"gauge": "", "counter": "_total"}
     samples = [Sample(kind, name + suffix[kind], found, value) for name, (kind, found, value) in wanted.items()]
+    known = Catalogue(Metric(one.name, one.kind, "about it", frozenset(one.labels)) for one in samples)
     read = {
         sample.name: (family.type, sample.labels, sample.value)
-        for family in text_string_to_metric_families(text(samples).decode())
+        for family in text_string_to_metric_families(text(samples, known).decode())
         for sample in family.samples
     }
     assert read == {s.name: (s.kind, s.labels, s.value) for s in samples}
 
 
 def test_a_histogram_runs_up():
-    page = text([Sample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])]).decode()
-    assert page.splitlines()[2:] == [
+    known = Catalogue([histogram("took_seconds", "time that it took", "a")])
+    page = text([Sample("histogram", "took_seconds", {"a": "b"}, 2.5, [0.1, 1.0], [1, 2, 3])], known).decode()
+    assert page.splitlines() == [
+        "# HELP took_seconds time that it took",
+        "# TYPE took_seconds histogram",
         'took_seconds_bucket{a="b",le="0.1"} 1',
         'took_seconds_bucket{a="b",le="1"} 3',
         'took_seconds_bucket{a="b",le="+Inf"} 6',
@@ -56,9 +61,9 @@ def test_an_actor_that_is_replaced_goes_on_counting_and_pods_that_are_gone_are_f
     metrics = ActorMetrics()
 
     def probes(incarnation: int, *uids: str) -> dict[str, float]:
-        of_pods = [Sample("counter", "probes_total", {"pod_uid": uid}, 2.0) for uid in uids]
+        of_pods = [Sample("counter", "probes_total", {"pod": uid}, 2.0) for uid in uids]
         metrics.take(MetricsSnapshot("prober", incarnation, [Sample("counter", "all_total", {}, 1.0), *of_pods]))
-        return {sample.labels.get("pod_uid", "all"): sample.value for sample in metrics.samples()}
+        return {sample.labels.get("pod", "all"): sample.value for sample in metrics.samples()}
 
     assert probes(1, "a", "b") == {"all": 1.0, "a": 2.0, "b": 2.0}
     assert probes(2, "a") == {"all": 2.0, "a": 4.0}, "b has gone, or is not known yet"

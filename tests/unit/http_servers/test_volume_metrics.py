@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from actors.http_servers.usage.volume_metrics import text
+from actors.http_servers.usage.volume_metrics import samples
 from actors.shared.cri.model import Sandbox
 from actors.shared.stats.disk import has_claims
 
@@ -17,18 +17,18 @@ def sample(*pods, **disks):
 
 def test_a_claim_of_two_pods_is_one_series_and_a_volume_without_one_is_none():
     data = {"claim": "data", "capacity_bytes": 10, "used_bytes": 4}
-    found = text(sample(pod("a"), pod("b"), pod("c", "m"), a={"v": data, "scratch": {"used_bytes": 1}}, b={"v": data},
-                        c={"v": {**data, "used_bytes": 5}}))  # fmt: skip
-    assert [line for line in found.splitlines() if not line.startswith("#")] == [
-        'kubelet_volume_stats_capacity_bytes{namespace="m",persistentvolumeclaim="data"} 10',
-        'kubelet_volume_stats_capacity_bytes{namespace="n",persistentvolumeclaim="data"} 10',
-        'kubelet_volume_stats_used_bytes{namespace="m",persistentvolumeclaim="data"} 5',
-        'kubelet_volume_stats_used_bytes{namespace="n",persistentvolumeclaim="data"} 4',
+    disks = {"a": {"v": data, "scratch": {"used_bytes": 1}}, "b": {"v": data}, "c": {"v": {**data, "used_bytes": 5}}}
+    found = samples(sample(pod("a"), pod("b"), pod("c", "m"), **disks))
+    assert [(one.name, one.labels, one.value) for one in found] == [
+        ("kubelet_volume_stats_capacity_bytes", {"namespace": "m", "persistentvolumeclaim": "data"}, 10),
+        ("kubelet_volume_stats_used_bytes", {"namespace": "m", "persistentvolumeclaim": "data"}, 5),
+        ("kubelet_volume_stats_capacity_bytes", {"namespace": "n", "persistentvolumeclaim": "data"}, 10),
+        ("kubelet_volume_stats_used_bytes", {"namespace": "n", "persistentvolumeclaim": "data"}, 4),
     ]
 
 
 def test_nothing_is_said_while_the_disks_are_not_measured():
-    assert text(sample(pod("a"))) == ""
+    assert list(samples(sample(pod("a")))) == []
 
 
 def test_claims_are_there_once_a_pod_has_a_directory_for_a_drivers_volume(tmp_path):

@@ -1,0 +1,87 @@
+"""Metrics of the program as a whole: of its processes, its tree, its version."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from actors.shared.config.version import MAJOR, MINOR, git_version
+from supervision.protocol import Sample, Tree
+
+_TREE: Final = (
+    ("gauge", "memory_bytes", "memory_bytes"),
+    ("gauge", "mailbox_messages", "mailbox"),
+    ("gauge", "uptime_seconds", "uptime"),
+    ("gauge", "busy_seconds", "busy_seconds"),
+    ("gauge", "heartbeat_age_seconds", "heartbeat_age"),
+    ("counter", "restarts_total", "restarts"),
+    ("counter", "messages_handled_total", "handled"),
+    ("counter", "messages_dropped_total", "dropped"),
+    ("counter", "dead_letters_total", "dead_letters"),
+)
+"""Type, end of the metric's name, field of ActorState."""
+
+
+def tree_samples(tree: Tree) -> Iterable[Sample]:
+    """What the fork server knows of each actor."""
+    for actor in tree.actors:
+        labels = {"actor": actor.name}
+        yield Sample("gauge", "troupelet_actor_up", labels, float(actor.state == "running"))
+        for kind, end, field in _TREE:
+            yield Sample(kind, f"troupelet_actor_{end}", labels, getattr(actor, field))  # type: ignore[arg-type]
+
+
+class Processes:
+    """Remembers the CPU time of processes that have ended, so that the sum never goes backwards."""
+
+    def __init__(self) -> None:
+        self._cpu: dict[int, float] = {}
+        self._ended = 0.0
+
+    def samples(self, tree: Tree) -> Iterable[Sample]:
+        """What all processes of the agent use together."""
+        import psutil  # loaded by the first scrape
+
+        cpu: dict[int, float] = {}
+        virtual, files = 0, 0
+        actors = [actor for actor in tree.actors if actor.kind != "program" and actor.pid]
+        for pid in (tree.pid, *(actor.pid for actor in actors)):
+            try:
+                process = psutil.Process(pid)
+                with process.oneshot():
+                    times = process.cpu_times()
+                    cpu[pid] = times.user + times.system
+                    virtual += process.memory_info().vms
+                    files += process.num_fds()
+            except psutil.Error:
+                continue  # it has ended
+        self._ended += sum(seconds for pid, seconds in self._cpu.items() if seconds > cpu.get(pid, 0.0))
+        self._cpu = cpu
+        yield Sample("counter", "process_cpu_seconds_total", {}, self._ended + sum(cpu.values()))
+        yield Sample("gauge", "process_virtual_memory_bytes", {}, virtual)
+        yield Sample("gauge", "process_resident_memory_bytes", {}, sum(actor.memory_bytes for actor in actors))
+        yield Sample("gauge", "process_open_fds", {}, files)
+        yield Sample("gauge", "process_max_fds", {}, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        yield start_sample(tree)
+
+
+def start_sample(tree: Tree) -> Sample:
+    """When the agent was started."""
+    return Sample("gauge", "process_start_time_seconds", {}, round(time.time() - tree.uptime, 2))
+
+
+def version_samples() -> Iterable[Sample]:
+    """What the agent is; constant."""
+    build = {
+        "build_date": "", "compiler": platform.python_implementation(), "git_commit": "", "git_tree_state": "",
+        "git_version": git_version(), "go_version": "", "major": str(MAJOR), "minor": str(MINOR),
+        "platform": f"linux/{platform.machine()}",
+    }  # fmt: skip
+    version = f"{MAJOR}.{MINOR}"
+    yield Sample("gauge", "kubernetes_build_info", build, 1)
+    labels = {"binary": version, "component": "kubelet", "emulation": version, "min_compat": f"{MAJOR}.{MINOR - 1}"}
+    yield Sample("gauge", "version_info", labels, 1)
+    yield Sample("gauge", "kubelet_metrics_provider", {"provider": "cadvisor"}, 1)

@@ -1,0 +1,63 @@
+"""Metrics of calls to the runtime, of images, cgroups, and the managers of CPUs, memory and topology."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from supervision.metrics import Metric, counter, gauge, histogram
+
+_CALL_SECONDS: Final = (
+    0.005, 0.0125, 0.03125, 0.078125, 0.1953125, 0.48828125, 1.220703125, 3.0517578125, 7.62939453125,
+    19.073486328125, 47.6837158203125, 119.20928955078125, 298.0232238769531, 745.0580596923828,
+)  # fmt: skip
+_PULL_SECONDS: Final = (
+    1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
+)  # fmt: skip
+_ADMISSION_MILLISECONDS: Final = tuple(0.05 * 2**power for power in range(15))
+
+_RUNTIME: Final = (
+    counter("kubelet_runtime_operations_total", "calls to the runtime", "operation_type"),
+    counter("kubelet_runtime_operations_errors_total", "failed calls to the runtime", "operation_type"),
+    histogram(
+        "kubelet_runtime_operations_duration_seconds", "time of a call to the runtime", "operation_type",
+        buckets=_CALL_SECONDS,
+    ),
+)  # fmt: skip
+
+_IMAGES: Final = (
+    histogram(
+        "kubelet_image_pull_duration_seconds", "time of a pull, by the image's size", "image_size_in_bytes",
+        buckets=_PULL_SECONDS,
+    ),
+    counter("kubelet_image_garbage_collected_total", "images that were removed", "reason"),
+    counter(
+        "kubelet_image_manager_ensure_image_requests_total", "questions whether an image is there",
+        "present_locally", "pull_policy", "pull_required",
+    ),
+    histogram("kubelet_credential_provider_plugin_duration", "time of a credential plug-in, in seconds", "plugin_name"),
+    counter("kubelet_credential_provider_plugin_errors_total", "failed runs of a credential plug-in", "plugin_name"),
+    counter("kubelet_image_volume_requested_total", "image volumes that pods ask for"),
+    counter("kubelet_image_volume_mounted_succeed_total", "image volumes that were mounted"),
+    counter("kubelet_image_volume_mounted_errors_total", "image volumes that could not be mounted"),
+)  # fmt: skip
+
+_CGROUPS: Final = (
+    gauge("kubelet_cgroup_version", "version of cgroups, 1 or 2"),
+    histogram("kubelet_cgroup_manager_duration_seconds", "time of an operation on a cgroup", "operation_type"),
+    counter("kubelet_admission_rejections_total", "pods that were refused", "reason"),
+)
+
+_MANAGERS: Final = (
+    counter("kubelet_cpu_manager_pinning_requests_total", "containers that ask for CPUs of their own"),
+    counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get CPUs of their own"),
+    counter("kubelet_memory_manager_pinning_requests_total", "containers that ask for memory of one NUMA node"),
+    counter("kubelet_memory_manager_pinning_errors_total", "containers that did not get memory of one NUMA node"),
+    counter("kubelet_topology_manager_admission_requests_total", "pods whose topology was checked"),
+    counter("kubelet_topology_manager_admission_errors_total", "pods that were refused for their topology"),
+    histogram(
+        "kubelet_topology_manager_admission_duration_ms", "time to check a pod's topology, in milliseconds",
+        buckets=_ADMISSION_MILLISECONDS,
+    ),
+)  # fmt: skip
+
+METRICS: Final[tuple[Metric, ...]] = (*_RUNTIME, *_IMAGES, *_CGROUPS, *_MANAGERS)

@@ -1,0 +1,36 @@
+"""Metrics of volumes and plug-ins."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from supervision.metrics import Metric, counter, gauge, histogram
+
+_SECONDS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600)
+_CLAIM: Final = ("namespace", "persistentvolumeclaim")
+
+METRICS: Final[tuple[Metric, ...]] = (
+    histogram(
+        "storage_operation_duration_seconds", "time of an operation on a volume",
+        "migrated", "operation_name", "status", "volume_plugin", buckets=_SECONDS,
+    ),
+    histogram(
+        "csi_operations_seconds", "time of a call to a CSI driver",
+        "driver_name", "grpc_status_code", "method_name", "migrated", buckets=_SECONDS,
+    ),
+    gauge("volume_manager_total_volumes", "volumes that are wanted and that are there", "plugin_name", "state"),
+    counter("reconstruct_volume_operations_total", "volumes that were found after a restart"),
+    counter("reconstruct_volume_operations_errors_total", "volumes that could not be read after a restart"),
+    counter("force_cleaned_failed_volume_operations_total", "volumes that were removed as they could not be read"),
+    counter("force_cleaned_failed_volume_operation_errors_total", "such volumes that could not be removed"),
+    gauge("kubelet_orphan_pod_cleaned_volumes", "volumes of orphans that the last sweep removed"),
+    gauge("kubelet_orphan_pod_cleaned_volumes_errors", "volumes of orphans that the last sweep could not remove"),
+    counter("volume_renewals_failed_total", "volumes whose files could not be renewed"),
+    counter("volume_operations_hung_total", "system calls on a volume that did not return in time"),
+    gauge("kubelet_volume_stats_capacity_bytes", "size of the volume", *_CLAIM),
+    gauge("kubelet_volume_stats_available_bytes", "free bytes of the volume", *_CLAIM),
+    gauge("kubelet_volume_stats_used_bytes", "used bytes of the volume", *_CLAIM),
+    gauge("kubelet_volume_stats_inodes", "inodes that the volume can have", *_CLAIM),
+    gauge("kubelet_volume_stats_inodes_free", "free inodes of the volume", *_CLAIM),
+    gauge("kubelet_volume_stats_inodes_used", "used inodes of the volume", *_CLAIM),
+)  # fmt: skip

@@ -1,0 +1,30 @@
+"""Metrics of the volumes of pods: how many are wanted, and how many are mounted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from supervision.metrics import Metrics
+
+TOTAL: Final = "volume_manager_total_volumes"
+DESIRED, ACTUAL = "desired_state_of_world", "actual_state_of_world"
+
+
+class VolumeMetrics:
+    """Remembers which plug-ins were counted: without a volume they go to 0."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._counted: set[tuple[str, str]] = set()
+
+    def count(self, volumes: Iterable[tuple[str, bool]]) -> None:
+        """`volumes`: of all pods, the plug-in of each and whether it is mounted."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for plugin, mounted in volumes:
+            counts[plugin, DESIRED] += 1
+            counts[plugin, ACTUAL] += mounted
+        self._counted |= counts.keys()
+        for plugin, state in self._counted:
+            self._metrics.gauge(TOTAL, counts[plugin, state], plugin_name=plugin, state=state)
