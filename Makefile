@@ -28,7 +28,7 @@ APT_INSTALL := apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Tim
 help:  ## list what can be made
 	@awk 'BEGIN { FS = ":[^#]*## " }
 	  /^##@/ { printf "\n%s\n", substr($$0, 5) }
-	  /^[a-z-]+:[^#]*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	  /^[a-z-]+:[^#]*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: deps $(VENV)/.installed  ## a node of its own on this machine, with a sample pod; Ctrl-C removes it (ROOT_DIR=)
@@ -62,6 +62,10 @@ deps:  ## the Debian packages that real containers need; installs only what is m
 .PHONY: test
 test: venv try-deps  ## every test, those with real containers too (as root)
 	@exec $(PYTHON) -m tests.run --cores $(CORES) $(TEST_FLAGS)
+
+.PHONY: test-quick
+test-quick: venv  ## the tests that start no process of the agent; TEST_FLAGS= chooses some
+	@exec $(PYTHON) -m pytest -m "not tree and not node" -n $(CORES) --dist loadfile $(TEST_FLAGS)
 
 .PHONY: try-deps
 try-deps:

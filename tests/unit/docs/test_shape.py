@@ -92,7 +92,7 @@ def test_the_life_of_a_pod_in_the_documents_is_the_table_in_the_code():
     assert drawn == "".join(["stateDiagram-v2\n", *steps])
 
 
-@pytest.mark.parametrize("document", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"], ids=relative)
+@pytest.mark.parametrize("document", [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))], ids=relative)
 def test_what_a_document_refers_to_is_there(document: Path):
     text = document.read_text()
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
