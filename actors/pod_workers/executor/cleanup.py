@@ -9,6 +9,8 @@ from actors.container_manager.messages import StopCounting as CountingStopped
 from actors.pod_workers.containers import files
 from actors.pod_workers.phases.effects import CollectGarbage, Release, RemoveTraces, StopCounting, Unmount
 from actors.pod_workers.pod.results import Forgotten, Released, Unmounted
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.model import Sandbox
 from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, VolumesFailed, VolumesUnmounted
 
 from . import spans
@@ -49,9 +51,15 @@ async def collect_garbage(run: Execution, effect: CollectGarbage) -> None:
         for ran in effect.containers:
             await client.remove_container(ran.id)
             files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
-        for sandbox in effect.sandboxes:
-            await client.remove_pod_sandbox(sandbox.id)
+        await _remove_sandboxes(client, effect.sandboxes)
         await run.look()
+
+
+async def _remove_sandboxes(client: CriClient, sandboxes: list[Sandbox]) -> None:
+    """Each is stopped first: one whose process died by itself may still have its address. Raises CriError."""
+    for sandbox in sandboxes:
+        await client.stop_pod_sandbox(sandbox.id)
+        await client.remove_pod_sandbox(sandbox.id)
 
 
 async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
@@ -60,8 +68,7 @@ async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
     with spans.of_garbage(run):
         runtime = await run.look()
         await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
-        for sandbox in runtime.sandboxes:
-            await client.remove_pod_sandbox(sandbox.id)
+        await _remove_sandboxes(client, runtime.sandboxes)
     name, namespace = runtime.name, runtime.namespace
     if run.state.wanted.pod is not None:
         name, namespace = run.state.wanted.pod.metadata.name, run.state.wanted.pod.metadata.namespace

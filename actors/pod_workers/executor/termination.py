@@ -135,8 +135,8 @@ async def stop_pod(run: Execution, effect: StopPod) -> None:
         await _remove_created(run, runtime)
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
     await terminate(run, [plan(ran, pod, grace) for ran in alive(runtime)])
-    ready = [sandbox.id for sandbox in runtime.sandboxes if sandbox.ready]
-    await asyncio.gather(*(run.services.client.stop_pod_sandbox(sandbox_id) for sandbox_id in ready))
+    # one that is not ready may still have its address and its host ports
+    await asyncio.gather(*(run.services.client.stop_pod_sandbox(sandbox.id) for sandbox in runtime.sandboxes))
 
 
 async def _remove_created(run: Execution, runtime: PodRuntime) -> None:
