@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
+from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.pod.runtime import alive
 from actors.pod_workers.pod.starts import POST_START
@@ -153,7 +154,21 @@ def _next(container: Container, runtime: PodRuntime) -> Start:
     last = runtime.newest(container.name)
     if last is None:
         return Start(container, 0)
-    return Start(container, last.restart_count + 1, next_consecutive_restarts(last))
+    consecutive = next_consecutive_restarts(last, mended=_is_mended(container, last))
+    return Start(container, last.restart_count + 1, consecutive)
+
+
+def _is_mended(container: Container, last: Ran) -> bool:
+    """Whether image or resources are others than the last instance had: its crashes say nothing of the next one."""
+    made_with = allocation.made_with(last)
+    return _has_other_image(container, last) or (
+        made_with is not None and bool(allocation.resized(made_with, container.resources))
+    )
+
+
+def _has_other_image(container: Container, last: Ran) -> bool:
+    theirs = last.annotations.get(HASH, "")
+    return bool(theirs) and theirs != container_hash(container)
 
 
 def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
@@ -332,8 +347,7 @@ class _Plan:
         return last.id in self.restarting or may_restart(self.pod, container, last.exit_code, init=init)
 
     def _changed(self, container: Container, last: Ran) -> bool:
-        theirs = last.annotations.get(HASH, "")
-        if not theirs or theirs == container_hash(container):
+        if not _has_other_image(container, last):
             return False
         self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", restart=True))
         return True
@@ -366,7 +380,8 @@ class _Plan:
     def _start(self, container: Container) -> None:
         """Start it now, or say until when it waits."""
         last = self.runtime.newest(container.name)
-        until = start_not_before(last, self.maximum, self.now)
+        mended = last is not None and _is_mended(container, last)
+        until = 0.0 if mended else start_not_before(last, self.maximum, self.now)
         if last is not None and until > self.now:
             self.backoff.append(Backoff(container.name, until, last))
         else:

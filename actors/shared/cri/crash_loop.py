@@ -35,9 +35,9 @@ def consecutive_restarts(last: Ran) -> int:
     return int(text) if _COUNT.fullmatch(text) else last.restart_count
 
 
-def next_consecutive_restarts(last: Ran) -> int:
-    """Of the instance that follows."""
-    return consecutive_restarts(last) + 1
+def next_consecutive_restarts(last: Ran, *, mended: bool = False) -> int:
+    """Of the instance that follows; `mended`: with another image or other resources, which is a new beginning."""
+    return 1 if mended else consecutive_restarts(last) + 1
 
 
 def start_not_before(last: Ran | None, maximum: float, now: float) -> float:

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.containers.spec_hash import container_hash
-from actors.pod_workers.phases.pod_actions import PodActions, compute_actions
+from actors.pod_workers.phases.pod_actions import PodActions, Start, compute_actions
 from actors.pod_workers.pod.state import Verdicts
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
-from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe
+from actors.shared.kube.container import Container, ContainerRestartRule, ExitCodes, Probe, ResourceRequirements
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod, PodSpec
 
@@ -276,3 +277,23 @@ def test_one_that_restarts_all_again_and_again_has_its_pause():
     actions = do(wanted, ran("a", S.EXITED, exit_code=88, **row), ran("b"))
     assert actions.restart_all == []
     assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 20.0)]
+
+
+def crashing(container: Container) -> Ran:
+    """It is in its backoff, and was created from this."""
+    annotations = container_annotations(Pod(spec=PodSpec(containers=[container])), Start(container, 5, 5))
+    return ran("a", S.EXITED, exit_code=1, count=5, annotations=annotations)
+
+
+@pytest.mark.parametrize(
+    "mended",
+    [
+        Container(name="a", image="mended"),
+        Container(name="a", image="i", resources=ResourceRequirements(limits={"memory": "2Gi"})),
+    ],
+)
+def test_a_crashing_container_with_another_image_or_other_resources_starts_at_once(mended):
+    given = Container(name="a", image="i", resources=ResourceRequirements(limits={"memory": "1Gi"}))
+    assert [one.name for one in do(Pod(spec=PodSpec(containers=[given])), crashing(given)).backoff] == ["a"]
+    (start,) = do(Pod(spec=PodSpec(containers=[mended])), crashing(given)).start
+    assert (start.restart_count, start.consecutive_restarts) == (6, 1)
