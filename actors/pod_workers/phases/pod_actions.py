@@ -267,8 +267,9 @@ class _Plan:
         for container in self.pod.spec.initContainers:
             last = self.newest(container.name)
             if is_sidecar(container):
-                if not self._sidecar(container, last) and not started:
-                    return False, False
+                up = self._sidecar(container, last)
+                if not (up or started or self._later_init_ran(container)):
+                    return False, False  # one that has started before holds up nothing while it restarts
             elif started:
                 continue  # it has run; its remains may have been collected
             elif last is None:

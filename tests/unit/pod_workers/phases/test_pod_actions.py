@@ -297,3 +297,13 @@ def test_a_crashing_container_with_another_image_or_other_resources_starts_at_on
     assert [one.name for one in do(Pod(spec=PodSpec(containers=[given])), crashing(given)).backoff] == ["a"]
     (start,) = do(Pod(spec=PodSpec(containers=[mended])), crashing(given)).start
     assert (start.restart_count, start.consecutive_restarts) == (6, 1)
+
+
+def test_a_sidecar_in_its_backoff_holds_up_nothing_once_a_later_init_container_has_begun():
+    inits = (Container(name="side", restartPolicy="Always"), Container(name="i"))
+    dead = ran("side", S.EXITED, exit_code=1, count=3)
+    assert starts(do(pod("a", init=inits), dead)) == [], "never passed: it is waited for"
+    actions = do(pod("a", init=inits), dead, ran("i", S.EXITED))
+    assert (starts(actions), [one.name for one in actions.backoff]) == ([("a", 0)], ["side"])
+    running = do(pod("a", init=(*inits, Container(name="j"))), dead, ran("i", S.EXITED))
+    assert starts(running) == [("j", 0)]
