@@ -29,7 +29,7 @@ from actors.shared.api.errors import (
 from supervision.actor import Address, on
 
 from .backlog import Backlog
-from .correlation import Correlated, Correlator, Happening
+from .correlation import CorrelatedEvent, Correlator, NewEvent
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
 
 PAUSE_SECONDS: Final = 10.0
@@ -70,8 +70,8 @@ class EventClient(ApiActor):
             self._queue(message)
 
     def _queue(self, message: RecordEvent) -> None:
-        happening = Happening(**{name: getattr(message, name) for name in Happening.__struct_fields__})
-        event = self._correlator.correlate(happening, self._clock(), self._wall_ns())
+        content = NewEvent(**{name: getattr(message, name) for name in NewEvent.__struct_fields__})
+        event = self._correlator.correlate(content, self._clock(), self._wall_ns())
         if event is None:
             self._dropped("spam")
             return
@@ -103,9 +103,9 @@ class EventClient(ApiActor):
             except ApiError as error:
                 self._refused(event, error)
 
-    async def _write(self, event: Correlated) -> None:
+    async def _write(self, event: CorrelatedEvent) -> None:
         """Raises ApiError."""
-        collection = f"/api/v1/namespaces/{namespace_of(event.happening)}/events"
+        collection = f"/api/v1/namespaces/{namespace_of(event.content)}/events"
         if self._backlog.stored_before(event):
             try:
                 await self._patch(f"{collection}/{event.event_name}", event)
@@ -119,20 +119,20 @@ class EventClient(ApiActor):
             pass  # written before, by a try whose answer was lost
         self._backlog.stored(event)
 
-    async def _patch(self, path: str, event: Correlated) -> None:
+    async def _patch(self, path: str, event: CorrelatedEvent) -> None:
         await self.request("PATCH", path, body=msgspec.json.encode(count_patch(event)), content_type=PATCH_TYPE)
         self._backlog.stored(event)
 
-    def _refused(self, event: Correlated, error: ApiError) -> None:
+    def _refused(self, event: CorrelatedEvent, error: ApiError) -> None:
         self._backlog.lost(event)
         self._correlator.forget(event.key)
         self._dropped("refused")
-        happening = event.happening
+        content = event.content
         self.log.info(
             "the API server does not take event %s of %s/%s: %s",
-            happening.reason,
-            happening.namespace,
-            happening.name,
+            content.reason,
+            content.namespace,
+            content.name,
             error,
         )
 

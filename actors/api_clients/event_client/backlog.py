@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from .correlation import Correlated, Key, Recent
+from .correlation import CorrelatedEvent, Key, Recent
 
 LIMIT: Final = 1000
 
@@ -18,39 +18,39 @@ class Backlog:
     """First in, first out."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self._waiting: OrderedDict[Key, Correlated] = OrderedDict()
+        self._waiting: OrderedDict[Key, CorrelatedEvent] = OrderedDict()
         self._stored: Recent[bool] = Recent()
         self._limit = limit
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, event: Correlated) -> Correlated | None:
+    def put(self, event: CorrelatedEvent) -> CorrelatedEvent | None:
         """Add it. Gives back the one that had to go, if there were too many."""
         self._waiting[event.key] = event
         return self._waiting.popitem(last=False)[1] if len(self._waiting) > self._limit else None
 
-    def first(self) -> Correlated | None:
+    def first(self) -> CorrelatedEvent | None:
         return next(iter(self._waiting.values()), None)
 
-    def stored_before(self, event: Correlated) -> bool:
+    def stored_before(self, event: CorrelatedEvent) -> bool:
         """Whether the server has it with a smaller count."""
         return self._stored.get(event.key) is not None
 
-    def stored(self, event: Correlated) -> None:
+    def stored(self, event: CorrelatedEvent) -> None:
         """The server has it now."""
         self._stored.put(event.key, True)
         self._done(event)
 
-    def lost(self, event: Correlated) -> None:
+    def lost(self, event: CorrelatedEvent) -> None:
         """The server does not want it, or no longer has it; the next such event is a new one."""
         self._stored.drop(event.key)
         self._done(event)
 
-    def vanished(self, event: Correlated) -> None:
+    def vanished(self, event: CorrelatedEvent) -> None:
         """The server had it and has it no more: it is to be made again."""
         self._stored.drop(event.key)
 
-    def _done(self, event: Correlated) -> None:
+    def _done(self, event: CorrelatedEvent) -> None:
         if self._waiting.get(event.key) is event:  # another count may have come meanwhile
             del self._waiting[event.key]

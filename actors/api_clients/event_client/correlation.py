@@ -26,7 +26,7 @@ V = TypeVar("V")
 Key = Hashable
 
 
-class Happening(msgspec.Struct, frozen=True, kw_only=True):
+class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened to an object, before it is an Event of the API."""
 
     kind: str
@@ -58,11 +58,11 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
         return (self.kind, self.namespace, self.name, self.uid, self.field)
 
 
-class Correlated(msgspec.Struct, frozen=True, kw_only=True):
+class CorrelatedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """What to write: a new Event of this name, or the count of the one that is there."""
 
     key: Key
-    happening: Happening
+    content: NewEvent
     event_name: str
     count: int
     first: float
@@ -115,18 +115,18 @@ class Correlator:
         self._logs: Recent[_Log] = Recent()
         self._buckets: Recent[TokenBucket] = Recent()
 
-    def correlate(self, happening: Happening, clock: float, now_ns: int) -> Correlated | None:
+    def correlate(self, content: NewEvent, clock: float, now_ns: int) -> CorrelatedEvent | None:
         """What to write of it, None for nothing. `clock` is monotonic, `now_ns` since 1970."""
-        combined = self._combine(happening, clock)
-        key: Key = ("group", happening.group) if combined else happening.identity
+        combined = self._combine(content, clock)
+        key: Key = ("group", content.group) if combined else content.identity
         if combined:
-            happening = msgspec.structs.replace(happening, message=COMBINED + happening.message)
-        seen = self._count(key, happening, now_ns)
-        if not self._allowed(happening, clock):
+            content = msgspec.structs.replace(content, message=COMBINED + content.message)
+        seen = self._count(key, content, now_ns)
+        if not self._allowed(content, clock):
             return None
-        return Correlated(
+        return CorrelatedEvent(
             key=key,
-            happening=happening,
+            content=content,
             event_name=seen.name,
             count=seen.count,
             first=seen.first,
@@ -137,32 +137,32 @@ class Correlator:
         """The server does not have it: the next one begins to count anew."""
         self._logs.drop(key)
 
-    def _combine(self, happening: Happening, clock: float) -> bool:
+    def _combine(self, content: NewEvent, clock: float) -> bool:
         """Whether too many differ from this one in their message alone."""
-        found = self._similar.get(happening.group)
+        found = self._similar.get(content.group)
         if found is None or clock - found.last > SIMILAR_SECONDS:
             found = _Similar(set(), clock)
-        found.messages.add(happening.message)
+        found.messages.add(content.message)
         found.last = clock
-        self._similar.put(happening.group, found)
+        self._similar.put(content.group, found)
         if len(found.messages) < MOST_SIMILAR:
             return False
         found.messages.pop()
         return True
 
-    def _count(self, key: Key, happening: Happening, now_ns: int) -> _Log:
+    def _count(self, key: Key, content: NewEvent, now_ns: int) -> _Log:
         seen = self._logs.get(key)
         if seen is None:
-            seen = _Log(event_name(happening.name, now_ns), 0, now_ns / 1e9)
+            seen = _Log(event_name(content.name, now_ns), 0, now_ns / 1e9)
         seen.count += 1
         self._logs.put(key, seen)
         return seen
 
-    def _allowed(self, happening: Happening, clock: float) -> bool:
-        bucket = self._buckets.get(happening.subject)
+    def _allowed(self, content: NewEvent, clock: float) -> bool:
+        bucket = self._buckets.get(content.subject)
         if bucket is None:
             bucket = TokenBucket(1 / SPAM_SECONDS, SPAM_BURST)
-            self._buckets.put(happening.subject, bucket)
+            self._buckets.put(content.subject, bucket)
         return bucket.take(clock)
 
 

@@ -5,55 +5,55 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from .correlation import Correlated, Happening
+from .correlation import CorrelatedEvent, NewEvent
 
 Json = dict[str, Any]
 COMPONENT: Final = "kubelet"
 PATCH_TYPE: Final = "application/strategic-merge-patch+json"
 
 
-def namespace_of(happening: Happening) -> str:
+def namespace_of(content: NewEvent) -> str:
     """Events of what has no namespace, as nodes, are kept in `default`."""
-    return happening.namespace or "default"
+    return content.namespace or "default"
 
 
-def event_object(event: Correlated, host: str) -> Json:
+def event_object(event: CorrelatedEvent, host: str) -> Json:
     """`host` is the node's name."""
-    happening = event.happening
-    metadata: Json = {"name": event.event_name, "namespace": namespace_of(happening)}
-    if happening.annotations:
-        metadata["annotations"] = happening.annotations
+    content = event.content
+    metadata: Json = {"name": event.event_name, "namespace": namespace_of(content)}
+    if content.annotations:
+        metadata["annotations"] = content.annotations
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": metadata,
-        "involvedObject": involved_object(happening),
-        "reason": happening.reason,
-        "message": happening.message,
+        "involvedObject": involved_object(content),
+        "reason": content.reason,
+        "message": content.message,
         "source": {"component": COMPONENT, "host": host},
         "firstTimestamp": rfc3339(event.first),
         "lastTimestamp": rfc3339(event.last),
         "count": event.count,
-        "type": happening.type,
+        "type": content.type,
         "eventTime": None,
         "reportingComponent": COMPONENT,
         "reportingInstance": host,
     }
 
 
-def count_patch(event: Correlated) -> Json:
+def count_patch(event: CorrelatedEvent) -> Json:
     """For an event that has happened again."""
-    return {"count": event.count, "lastTimestamp": rfc3339(event.last), "message": event.happening.message}
+    return {"count": event.count, "lastTimestamp": rfc3339(event.last), "message": event.content.message}
 
 
-def involved_object(happening: Happening) -> Json:
+def involved_object(content: NewEvent) -> Json:
     """A node is named by its name for UID, too, and without a version, as the reference does."""
-    found = {"kind": happening.kind, "name": happening.name, "uid": happening.uid}
-    if happening.kind == "Node":
-        return {**found, "uid": happening.uid or happening.name}
-    found |= {"apiVersion": "v1", "namespace": happening.namespace}
-    if happening.field:
-        found["fieldPath"] = happening.field
+    found = {"kind": content.kind, "name": content.name, "uid": content.uid}
+    if content.kind == "Node":
+        return {**found, "uid": content.uid or content.name}
+    found |= {"apiVersion": "v1", "namespace": content.namespace}
+    if content.field:
+        found["fieldPath"] = content.field
     return found
 
 

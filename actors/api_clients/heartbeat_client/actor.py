@@ -6,12 +6,10 @@ has it. So the lease goes on while every other actor is dead, and no restart of 
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from actors.api_clients.api_actor import ApiActor
@@ -29,19 +27,19 @@ from supervision.complaints import Complaints
 
 from ..messages import EVENT_CLIENT
 from .lease import JITTER, renew_seconds
-from .lease_renewal import LeaseKeeper
+from .lease_renewal import LeaseRenewal
 from .node_events import NodeEvents, condition_event
 from .node_status.conditions import is_ready
 from .node_status.declared_features import declared_features
-from .node_status.fact_sources import Gathering
-from .node_status.facts import Facts, Json, Place, pod_cidr
+from .node_status.fact_sources import FactSources
+from .node_status.facts import Facts, Json, NodeSettings, pod_cidr
 from .node_status.machine import read_machine
-from .node_status.report_schedule import Reporting
 from .node_status.runtime_state import RuntimeState
-from .node_status.status import Computed, compute
+from .node_status.status import Computed
 from .node_writer import NodeWriter
 from .registration import FIRST_PAUSE, Plan, new_node, pause_after, reconciled
 from .startup_times import StartupTimes, agent_started, since_boot
+from .status_sync import Clocks, StatusSync
 
 FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
@@ -62,11 +60,10 @@ class HeartbeatClient(ApiActor):
     ) -> None:
         """`root` is where the host's /etc, /proc and /sys are found."""
         super().__init__()
-        self._clock, self._wall, self._rng, self._host, self._root = clock, wall, rng, host, root
+        self._clocks = Clocks(monotonic=clock, wall=wall, rng=rng)
+        self._host, self._root = host, root
         self._addresses = NodeAddresses([], [])
         """What cert_manager was told."""
-        self._changed = True
-        """Whether the status that is being written differs from the API's."""
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
@@ -79,19 +76,24 @@ class HeartbeatClient(ApiActor):
     def _prepare(self) -> None:
         """Everything that needs no server."""
         agent, first = self.agent, self.incarnation == 1
-        facts = Facts(machine=read_machine(self._root), runtime=RuntimeState(began=self._clock()))
-        self._place = place_of(agent)
-        self._writer = NodeWriter(_Requests(self), agent.node_name)
         self._events = NodeEvents(agent.node_name, first=first)
-        self._reporting = Reporting(every=float(agent.config.nodeStatusReportFrequency))
         self._times = StartupTimes(agent_started(os.getppid()))
-        self._writing = asyncio.Lock()
-        self._gathering = Gathering(self, facts, self._clock, self._host)
-        self._gathering.found = self._addresses_found
+        self._sources = FactSources(
+            self,
+            Facts(machine=read_machine(self._root), runtime=RuntimeState(began=self._clocks.monotonic())),
+            self._clocks.monotonic,
+            self._host,
+            found=self._addresses_found,
+            old_cgroups=lambda: self._record(self._events.old_cgroups()) if first else None,
+        )
+        self._writer = NodeWriter(_Requests(self), agent.node_name)
+        every = float(agent.config.nodeStatusReportFrequency)
+        self._status = StatusSync(
+            self._writer, settings_of(agent), self._clocks, every, facts=lambda: self._sources.facts, seen=self._seen
+        )
         if first:
             self._record(self._events.starting())
-            self._gathering.old_cgroups = lambda: self._record(self._events.old_cgroups())
-        self._gathering.start()
+        self._sources.start()
 
     def limits(self) -> dict[str, Any]:
         config = self.agent.config
@@ -99,9 +101,16 @@ class HeartbeatClient(ApiActor):
 
     async def on_joining(self) -> None:
         duration = self.agent.config.nodeLeaseDurationSeconds
-        keeper = LeaseKeeper(_Requests(self), self.agent.node_name, duration, wall=self._wall, pause=self.pause)
-        keeper.failed, keeper.kept = self._lease_failed, self._lease_kept
-        self.every(renew_seconds(duration), keeper.renew, jitter=JITTER, immediately=True)
+        lease = LeaseRenewal(
+            _Requests(self),
+            self.agent.node_name,
+            duration,
+            wall=self._clocks.wall,
+            pause=self.pause,
+            failed=self._lease_failed,
+            kept=self._lease_kept,
+        )
+        self.every(renew_seconds(duration), lease.renew, jitter=JITTER, immediately=True)
         self.start_task(self._join(), "registration")
 
     async def on_hello(self, name: ActorName) -> None:
@@ -112,25 +121,25 @@ class HeartbeatClient(ApiActor):
     @on(RuntimeReport)
     def on_runtime(self, message: RuntimeReport, sender: Address) -> None:
         if not self.agent.standalone:
-            self._gathering.learn_runtime(message)
+            self._sources.learn_runtime(message)
 
     @on(NodeProblem)
     def on_problem(self, message: NodeProblem, sender: Address) -> None:
         if self.agent.standalone:
             return
-        news = self._gathering.learn_problem(message.source, message.message)
+        news = self._sources.learn_problem(message.source, message.message)
         if news and message.source == "shutdown" and self._writer.node is not None:
             self.start_task(self._sync(), "status")  # nobody is to be scheduled here from now on
 
     @on(NodePressure)
     def on_pressure(self, message: NodePressure, sender: Address) -> None:
         if not self.agent.standalone:
-            self._gathering.learn(pressure=message)
+            self._sources.learn(pressure=message)
 
     @on(VolumesInUse)
     def on_volumes_in_use(self, message: VolumesInUse, sender: Address) -> None:
         if not self.agent.standalone:
-            self._gathering.learn(volumes_in_use=sorted(message.names))
+            self._sources.learn(volumes_in_use=sorted(message.names))
 
     # -- registration -------------------------------------------------------------------------------------------------
     async def _join(self) -> None:
@@ -160,9 +169,9 @@ class HeartbeatClient(ApiActor):
         return True
 
     async def _create(self) -> bool:
-        await self._gathering.enough.wait()
-        computed = self._compute(new_node(self._plan()))
-        if not await self._writer.create(computed.node):
+        await self._sources.enough.wait()
+        computed = await self._status.create(new_node(self._plan()))
+        if computed is None:
             return False
         self._times.registered(since_boot())
         self.log.info("node %s is registered", self.agent.node_name)
@@ -185,39 +194,29 @@ class HeartbeatClient(ApiActor):
     # -- status -------------------------------------------------------------------------------------------------------
     async def _sync(self) -> None:
         """Compute the status, and write it when that is due."""
-        async with self._writing:
-            try:
-                computed = await self._writer.update(self._compute_of_api, self._due)
-            except ApiError as error:
-                gone = "; it was deleted, and is registered again when the agent is restarted"
-                self._complaints.say(
-                    "status",
-                    f"the node's status was not written: {error}{gone if isinstance(error, NotFound) else ''}",
-                )
-                return
-            self._complaints.well("status")
-            if computed is not None:
-                self._written(computed)
+        try:
+            computed = await self._status.sync()
+        except ApiError as error:
+            gone = "; it was deleted, and is registered again when the agent is restarted"
+            self._complaints.say(
+                "status",
+                f"the node's status was not written: {error}{gone if isinstance(error, NotFound) else ''}",
+            )
+            return
+        self._complaints.well("status")
+        if computed is not None:
+            self._written(computed)
 
-    def _compute_of_api(self, node: Json) -> Computed:
-        boot_id = self._gathering.facts.machine.boot_id
+    def _seen(self, node: Json) -> None:
+        """The API's Node, each time that the status is computed."""
+        boot_id = self._sources.facts.machine.boot_id
         for event in (*self._events.seen(node), *self._events.booted(node, boot_id)):
             self._record(event)
         if cidr := pod_cidr(node):
             self.tell(PLEG, PodNetwork(cidr), deadline=60.0)
-        return self._compute(node)
-
-    def _compute(self, node: Json) -> Computed:
-        now = datetime.fromtimestamp(int(self._wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return compute(node, self._gathering.facts, self._place, now=now, clock=self._clock())
-
-    def _due(self, changed: bool) -> bool:
-        self._changed = changed
-        return self._reporting.due(changed, self._clock())
 
     def _written(self, computed: Computed) -> None:
         """The API has it."""
-        self._reporting = self._reporting.reported(self._changed, self._clock(), self._rng)
         for change in computed.events:
             self._record(condition_event(self.agent.node_name, change.reason))
         self._tell_addresses(computed.node["status"].get("addresses") or [])
@@ -227,12 +226,12 @@ class HeartbeatClient(ApiActor):
 
     async def _until_ready(self) -> None:
         """The first Ready is told as soon as it is so, not at the next regular time."""
-        end = self._clock() + FAST_LIMIT
-        while self._clock() < end:
+        end = self._clocks.monotonic() + FAST_LIMIT
+        while self._clocks.monotonic() < end:
             node = self._writer.node
             if node is None or is_ready(node):
                 return
-            if is_ready(self._compute(node).node):
+            if is_ready(self._status.compute(node).node):
                 await self._sync()
             await self.pause(FAST_SECONDS)
 
@@ -260,7 +259,7 @@ class HeartbeatClient(ApiActor):
             self._complaints.say("lease", f"the node's lease was not renewed: {error}")
 
     def _lease_kept(self) -> None:
-        self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._wall())
+        self.metrics.gauge("troupelet_lease_renewed_timestamp_seconds", self._clocks.wall())
         if self._complaints.well("lease"):
             self.log.info("the node's lease is renewed again")
 
@@ -277,9 +276,9 @@ class _Requests:
             await self._actor.client.drop()
 
 
-def place_of(agent: Agent) -> Place:
+def settings_of(agent: Agent) -> NodeSettings:
     """What the configuration says of the node."""
-    return Place(
+    return NodeSettings(
         name=agent.node_name,
         kubelet_version=git_version(),
         kubelet_port=agent.config.port,

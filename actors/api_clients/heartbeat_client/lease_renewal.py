@@ -15,17 +15,25 @@ from actors.shared.api.errors import ApiError, Conflict, NotFound
 from .lease import COLLECTION, FIRST_PAUSE, LAST_PAUSE, QUICK_TRIES, renewed
 
 
-class LeaseKeeper:
-    """Of one node. `wall` gives seconds since 1970; `failed` is told of each try that failed."""
+class LeaseRenewal:
+    """Of one node. `wall` gives seconds since 1970; `failed` is called after each failure, `kept` after each
+    success."""
 
-    def __init__(self, api: Caller, name: str, duration: int, *, wall: Callable[[], float], pause: Pause) -> None:
+    def __init__(
+        self,
+        api: Caller,
+        name: str,
+        duration: int,
+        *,
+        wall: Callable[[], float],
+        pause: Pause,
+        failed: Callable[[ApiError], None] = lambda error: None,
+        kept: Callable[[], None] = lambda: None,
+    ) -> None:
         self._api, self._name, self._duration = api, name, duration
-        self._wall, self._pause = wall, pause
+        self._wall, self._pause, self._failed, self._kept = wall, pause, failed, kept
         self._latest: Json | None = None
         self._node_uid = ""
-        self.failed: Callable[[ApiError], None] = lambda error: None
-        self.kept: Callable[[], None] = lambda: None
-        """Called after each success."""
 
     async def renew(self) -> None:
         """Returns when the lease is renewed, or the quick tries on one just read have failed."""
@@ -43,7 +51,7 @@ class LeaseKeeper:
             except Conflict:
                 await self._ensure()
             except ApiError as error:
-                self.failed(error)
+                self._failed(error)
                 if isinstance(error, NotFound):
                     self._latest = None
                     return False
@@ -61,7 +69,7 @@ class LeaseKeeper:
             try:
                 return await self._read_or_create()
             except ApiError as error:
-                self.failed(error)
+                self._failed(error)
             await self._pause(pause)
             pause = min(LAST_PAUSE, pause * 2)
 
@@ -83,4 +91,4 @@ class LeaseKeeper:
         lease = renewed(base, self._name, self._duration, self._wall(), self._node_uid)
         answer = await self._api.call(method, path, body=msgspec.json.encode(lease))
         self._latest = msgspec.json.decode(answer.body)
-        self.kept()
+        self._kept()

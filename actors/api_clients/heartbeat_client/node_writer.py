@@ -15,6 +15,16 @@ from .node_status.status import Computed, changed, difference
 
 TRIES: Final = 5
 NODES: Final = "/api/v1/nodes"
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A status that the API has now."""
+
+    computed: Computed
+    changed: bool
+    """False: written only because the last report is old."""
+
+
 Compute = Callable[[Json], Computed]
 Due = Callable[[bool], bool]
 """Whether to write, given that there is a change or not."""
@@ -47,7 +57,7 @@ class NodeWriter:
         return True
 
     # -- status -------------------------------------------------------------------------------------------------------
-    async def update(self, compute: Compute, due: Due) -> Computed | None:
+    async def update(self, compute: Compute, due: Due) -> Written | None:
         """Write what `compute` makes of the API's object, if it is due. None when it was not due.
 
         The first of five tries may go by what the server has in its cache. Raises the last ApiError.
@@ -63,14 +73,14 @@ class NodeWriter:
                 if number > 1:
                     await self._api.drop()
 
-    async def _update(self, compute: Compute, due: Due, *, recent: bool) -> Computed | None:
+    async def _update(self, compute: Compute, due: Due, *, recent: bool) -> Written | None:
         before = await self._read(recent=recent)
         computed = compute(before)
-        news = changed(before, computed.node) and difference(before, computed.node) != self._left_out
-        if not due(news):
+        is_changed = changed(before, computed.node) and difference(before, computed.node) != self._left_out
+        if not due(is_changed):
             return None
         await self.write(before, computed.node)
-        return computed
+        return Written(computed, is_changed)
 
     async def write(self, before: Json, after: Json) -> None:
         """Make the API's object, that was `before`, this one. Raises ApiError."""

@@ -26,8 +26,8 @@ from supervision.backoff import BackoffPolicy
 from supervision.errors import UNREADABLE
 
 from .assigned_config import Assignment, assigned, assignment
-from .cached_collection import KeptCollection, trimmed_service
-from .object_cache import DEFAULT_TTL, NODE, KeptObjects
+from .cached_collection import CachedCollection, trimmed_service
+from .object_cache import DEFAULT_TTL, NODE, ObjectCache
 from .pod_feed import PodFeed
 from .pod_references import references
 
@@ -58,10 +58,10 @@ class KubeClient(ApiActor):
     def __init__(self) -> None:
         super().__init__()
         self.pods = PodFeed(self, self.tell, self._pod_seen, self._pods_left)
-        self.services = KeptCollection(self, trimmed_service)
-        self.runtime_classes = KeptCollection(self)
-        self.node = KeptCollection(self, changed_to=self._node_changed)
-        self.objects: KeptObjects | None = None
+        self.services = CachedCollection(self, trimmed_service)
+        self.runtime_classes = CachedCollection(self)
+        self.node = CachedCollection(self, changed_to=self._node_changed)
+        self.objects: ObjectCache | None = None
         self._reflectors: dict[str, Reflector] = {}
         self._assigned: Assignment | None = None
         self._unread = False
@@ -75,7 +75,7 @@ class KubeClient(ApiActor):
     async def on_start(self) -> None:
         if not self.agent.standalone:
             strategy = self.agent.config.configMapAndSecretChangeDetectionStrategy
-            self.objects = KeptObjects(self, strategy, self._object_changed, time.monotonic)
+            self.objects = ObjectCache(self, strategy, self._object_changed, time.monotonic)
             self.every(UPKEEP_SECONDS, self._upkeep, jitter=0.2)
         await super().on_start()
 
@@ -152,7 +152,7 @@ class KubeClient(ApiActor):
         if self.agent.gate("DynamicKubeletConfig"):
             self._assign(annotations, self.objects)
 
-    def _assign(self, annotations: dict[str, str], objects: KeptObjects) -> None:
+    def _assign(self, annotations: dict[str, str], objects: ObjectCache) -> None:
         """Follow the ConfigMap that the node is assigned; what is wrong with it leaves the configuration as it is."""
         try:
             wanted = assignment(annotations)
@@ -175,7 +175,7 @@ class KubeClient(ApiActor):
         except ValueError as error:
             self.log.error("the assigned configuration cannot be used: %s", error)
 
-    def _say_unread(self, objects: KeptObjects) -> None:
+    def _say_unread(self, objects: ObjectCache) -> None:
         """That the node may not read what it is assigned; once, until the server answers otherwise. What else may keep
         it from being read is said of all requests."""
         error = objects.error(self._assigned.ref) if self._assigned is not None else None
@@ -202,7 +202,7 @@ class KubeClient(ApiActor):
             return await self._kept(self.runtime_classes, ref, message.wait)
         return await self.objects.get(ref, message.wait)
 
-    async def _kept(self, collection: KeptCollection, ref: ObjectRef, wait: float) -> ObjectState:
+    async def _kept(self, collection: CachedCollection, ref: ObjectRef, wait: float) -> ObjectState:
         if not await collection.is_synced(wait):
             error = collection.error
             reason, text = (error.reason, error.message) if error is not None else ("Unreachable", "not listed yet")

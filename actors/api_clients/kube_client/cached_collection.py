@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from actors.shared.api.reflector import Item
 
 
-class KeptCollection:
+class CachedCollection:
     """The objects by (namespace, name), as the reflector tells of them. `changed_to` is called after each change."""
 
     def __init__(

@@ -58,7 +58,7 @@ def state_of_error(ref: ObjectRef, error: ApiError) -> ObjectState:
     return ObjectState(ref, reason=error.reason, message=error.message)
 
 
-class KeptObject:
+class CachedObject:
     """Its newest known state. `told` is called with each state that is new."""
 
     def __init__(self, owner: Owner, ref: ObjectRef, told: Callable[[ObjectState], None]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from actors.api_clients.messages import ObjectRef, ObjectState
 
-from .cached_object import IDLE_SECONDS, KeptObject, Owner
+from .cached_object import IDLE_SECONDS, CachedObject, Owner
 
 MAX_WATCHES: Final = 300
 """Each is a connection: beyond these, objects are asked for when they are old (strategy Cache)."""
@@ -20,7 +20,7 @@ MAX_READS: Final = 20
 """Objects read again in one round, so that a node full of them does not ask for all at once."""
 
 
-class KeptObjects:
+class ObjectCache:
     """`told` is called with each new state of what pods mount."""
 
     def __init__(
@@ -29,7 +29,7 @@ class KeptObjects:
         """`strategy`: Watch, Cache or Get; `clock` counts seconds."""
         self._owner, self._strategy, self._told, self._clock = owner, strategy, told, clock
         self.ttl = DEFAULT_TTL
-        self._kept: dict[ObjectRef, KeptObject] = {}
+        self._kept: dict[ObjectRef, CachedObject] = {}
         self._of_pod: dict[str, Mapping[ObjectRef, bool]] = {}
 
     def __len__(self) -> int:
@@ -59,10 +59,10 @@ class KeptObjects:
         for uid in self._of_pod.keys() - uids - {NODE}:
             self.refer(uid, {})
 
-    def _keep(self, ref: ObjectRef) -> KeptObject:
+    def _keep(self, ref: ObjectRef) -> CachedObject:
         kept = self._kept.get(ref)
         if kept is None:
-            kept = self._kept[ref] = KeptObject(self._owner, ref, self._changed)
+            kept = self._kept[ref] = CachedObject(self._owner, ref, self._changed)
             kept.used_at = self._clock()
             kept.watched = self._strategy == "Watch" and self.watches < MAX_WATCHES
             if kept.watched:
@@ -84,7 +84,7 @@ class KeptObjects:
     # -- reading ------------------------------------------------------------------------------------------------------
     async def get(self, ref: ObjectRef, wait: float) -> ObjectState:
         """As of now; what no pod refers to is asked for, and not kept."""
-        kept = self._kept.get(ref) or KeptObject(self._owner, ref, lambda state: None)
+        kept = self._kept.get(ref) or CachedObject(self._owner, ref, lambda state: None)
         kept.used_at = now = self._clock()
         if kept.watched:
             return await kept.current(wait)

@@ -34,16 +34,24 @@ SILENT_SECONDS: Final = 60.0
 """When nobody has told of pressure for so long since the start, there is none."""
 
 
-class Gathering:
-    """Of one actor, whose verbs it uses. `found` is told of addresses."""
+class FactSources:
+    """Asks through `actor`."""
 
-    def __init__(self, actor: ApiActor, facts: Facts, clock: Callable[[], float], host: Host) -> None:
+    def __init__(
+        self,
+        actor: ApiActor,
+        facts: Facts,
+        clock: Callable[[], float],
+        host: Host,
+        *,
+        found: Callable[[list[Json]], None] = lambda addresses: None,
+        old_cgroups: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`found` is called with the node's addresses, `old_cgroups` once when the host has cgroup v1."""
         self._actor, self.facts, self._clock, self._host = actor, facts, clock, host
+        self._found, self._old_cgroups = found, old_cgroups
         self.enough = asyncio.Event()
         """A new node may be registered."""
-        self.found: Callable[[list[Json]], None] = lambda addresses: None
-        self.old_cgroups: Callable[[], None] = lambda: None
-        """Called once when the host has cgroup v1."""
         self._looked_up: list[str] = []
         self._looked_up_at: float | None = None
         self._complaint = ""
@@ -90,7 +98,7 @@ class Gathering:
         first = self.facts.resources is None
         self.learn(resources=Resources(capacity=answer.capacity, allocatable=answer.allocatable))
         if first and answer.cgroup_version == 1:
-            self.old_cgroups()
+            self._old_cgroups()
 
     async def _ask_images(self) -> None:
         try:
@@ -114,7 +122,7 @@ class Gathering:
             return
         self._complaint = ""
         self.learn(addresses=addresses)
-        self.found(addresses)
+        self._found(addresses)
 
     async def _look_up(self, name: str) -> None:
         """Ask name service, apart and not often: it may hang."""

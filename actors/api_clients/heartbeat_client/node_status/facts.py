@@ -13,7 +13,7 @@ from .runtime_state import RuntimeState
 Json = dict[str, Any]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the configuration says of the node."""
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 
-class Reporting(msgspec.Struct, frozen=True, kw_only=True):
+class ReportSchedule(msgspec.Struct, frozen=True, kw_only=True):
     """Times are of the monotonic clock, in seconds."""
 
     every: float
@@ -18,7 +18,7 @@ class Reporting(msgspec.Struct, frozen=True, kw_only=True):
     def due(self, changed: bool, now: float) -> bool:
         return changed or self.last is None or now - self.last >= self.every + self.delay
 
-    def reported(self, changed: bool, now: float, rng: Callable[[], float]) -> Reporting:
+    def reported(self, changed: bool, now: float, rng: Callable[[], float]) -> ReportSchedule:
         """After a report; all nodes of a cluster that changed at once are not to report together for ever."""
         delay = (rng() - 0.5) * self.every if changed else 0.0
         return msgspec.structs.replace(self, last=now, delay=delay)

@@ -14,7 +14,7 @@ import msgspec
 from actors.api_clients.heartbeat_client.registration import is_device
 
 from .conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
-from .facts import Facts, Image, Place
+from .facts import Facts, Image, NodeSettings
 from .patch import node_patch, without_empty
 from .quantities import written
 
@@ -32,24 +32,24 @@ class Computed(msgspec.Struct, frozen=True):
     """To be recorded when the API has the node so."""
 
 
-def compute(node: Json, facts: Facts, place: Place, *, now: str, clock: float) -> Computed:
+def compute(node: Json, facts: Facts, settings: NodeSettings, *, now: str, clock: float) -> Computed:
     """`node` is the API's; `now` RFC 3339, `clock` the monotonic clock. The given object is not changed."""
     made = copy.deepcopy(node)
     status: Json = made.setdefault("status", {})
-    _addresses(made, status, facts, place)
+    _addresses(made, status, facts, settings)
     _resources(status, facts)
-    _node_info(status, facts, place)
-    status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": place.kubelet_port}}
+    _node_info(status, facts, settings)
+    status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": settings.kubelet_port}}
     if facts.images is not None:
-        _set(status, "images", _images(facts.images, place.max_images))
+        _set(status, "images", _images(facts.images, settings.max_images))
     if facts.handlers is not None:
         _set(status, "runtimeHandlers", facts.handlers)
     if facts.supplemental_groups_policy is not None:
         status["features"] = {"supplementalGroupsPolicy": facts.supplemental_groups_policy}
-    _set(status, "declaredFeatures", list(place.declared_features))
+    _set(status, "declaredFeatures", list(settings.declared_features))
     if facts.volumes_in_use is not None:
         _set(status, "volumesInUse", facts.volumes_in_use)
-    events = _conditions(status, facts, place, now, clock)
+    events = _conditions(status, facts, settings, now, clock)
     return Computed(made, events)
 
 
@@ -66,18 +66,18 @@ def difference(before: Json, after: Json) -> Json:
                       {**after, "status": _comparable(after.get("status") or {})})  # fmt: skip
 
 
-def ready_errors(status: Json, facts: Facts, place: Place, clock: float) -> list[str] | None:
+def ready_errors(status: Json, facts: Facts, settings: NodeSettings, clock: float) -> list[str] | None:
     """Why the node is not ready, in the reference's order; None while that is not known."""
     shutdown = [text for source, text in sorted(facts.problems.items(), key=_storage_first) if text]
-    missing = missing_capacity(status, place)
+    missing = missing_capacity(status, settings)
     if not facts.runtime.settled(clock):
         return None
     return [*facts.runtime.errors(clock), *shutdown, *([missing] if missing else [])]
 
 
-def missing_capacity(status: Json, place: Place) -> str:
+def missing_capacity(status: Json, settings: NodeSettings) -> str:
     capacity = status.get("capacity") or {}
-    required = REQUIRED if place.ephemeral_storage else REQUIRED[:-1]
+    required = REQUIRED if settings.ephemeral_storage else REQUIRED[:-1]
     missing = [name for name in required if name not in capacity]
     return f"missing node capacity for resources: {', '.join(missing)}" if missing else ""
 
@@ -94,16 +94,16 @@ def _set(status: Json, field: str, value: list[Any]) -> None:
         status.pop(field, None)
 
 
-def _addresses(node: Json, status: Json, facts: Facts, place: Place) -> None:
+def _addresses(node: Json, status: Json, facts: Facts, settings: NodeSettings) -> None:
     """With an external cloud its controller has the say; until it has, --node-ip is a hint to it."""
     annotations = node.setdefault("metadata", {}).setdefault("annotations", {})
-    if place.external_cloud and place.node_ips:
-        annotations[PROVIDED_NODE_IP] = ",".join(place.node_ips)
+    if settings.external_cloud and settings.node_ips:
+        annotations[PROVIDED_NODE_IP] = ",".join(settings.node_ips)
     else:
         annotations.pop(PROVIDED_NODE_IP, None)
     if not annotations:
         node["metadata"].pop("annotations")
-    if facts.addresses is None or (place.external_cloud and (status.get("addresses") or not place.node_ips)):
+    if facts.addresses is None or (settings.external_cloud and (status.get("addresses") or not settings.node_ips)):
         return
     status["addresses"] = facts.addresses
 
@@ -128,7 +128,7 @@ def _written(amounts: dict[str, int]) -> Json:
     return {name: written(name, amount) for name, amount in amounts.items()}
 
 
-def _node_info(status: Json, facts: Facts, place: Place) -> None:
+def _node_info(status: Json, facts: Facts, settings: NodeSettings) -> None:
     machine = facts.machine
     info = {
         "machineID": machine.machine_id,
@@ -138,7 +138,7 @@ def _node_info(status: Json, facts: Facts, place: Place) -> None:
         "osImage": machine.os_image,
         "containerRuntimeVersion": facts.runtime_version
         or (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
-        "kubeletVersion": place.kubelet_version,
+        "kubeletVersion": settings.kubelet_version,
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
         "architecture": machine.architecture,
@@ -152,14 +152,14 @@ def _images(images: list[Image], most: int) -> list[Json]:
     return [{"names": image.names[:NAMES_PER_IMAGE], "sizeBytes": image.size_bytes} for image in chosen]
 
 
-def _conditions(status: Json, facts: Facts, place: Place, now: str, clock: float) -> list[Change]:
+def _conditions(status: Json, facts: Facts, settings: NodeSettings, now: str, clock: float) -> list[Change]:
     conditions, events = list(status.get("conditions") or []), []
     pressure = facts.pressure
     told = {"memory": pressure.memory, "disk": pressure.disk, "pids": pressure.pids} if pressure is not None else {}
     for kind in PRESSURES:
         conditions, happened = with_pressure(conditions, kind, told.get(kind), now)
         events += happened
-    conditions, happened = with_ready(conditions, ready_errors(status, facts, place, clock), now)
+    conditions, happened = with_ready(conditions, ready_errors(status, facts, settings, clock), now)
     status["conditions"] = conditions
     return events + happened
 

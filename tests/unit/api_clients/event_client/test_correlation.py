@@ -11,9 +11,9 @@ from actors.api_clients.event_client.backlog import Backlog
 from actors.api_clients.event_client.correlation import (
     CACHE,
     COMBINED,
-    Correlated,
+    CorrelatedEvent,
     Correlator,
-    Happening,
+    NewEvent,
     Recent,
     event_name,
 )
@@ -22,14 +22,14 @@ from actors.api_clients.event_client.event_object import count_patch, event_obje
 SECOND = 10**9
 
 
-def happening(message: str = "m", **more: Any) -> Happening:
+def new_event(message: str = "m", **more: Any) -> NewEvent:
     known = {"kind": "Pod", "namespace": "d", "name": "web", "uid": "u", "field": "", "type": "Normal", "reason": "R"}
-    return Happening(message=message, **{**known, **more})
+    return NewEvent(message=message, **{**known, **more})
 
 
-def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) -> list[Correlated | None]:
+def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) -> list[CorrelatedEvent | None]:
     return [
-        correlator.correlate(happening(message, **more), at + n, round((1000 + at + n) * SECOND))
+        correlator.correlate(new_event(message, **more), at + n, round((1000 + at + n) * SECOND))
         for n, message in enumerate(messages)
     ]
 
@@ -50,9 +50,9 @@ def test_other_objects_parts_reasons_and_types_are_counted_apart():
 
 def test_from_the_tenth_message_of_a_kind_they_are_combined():
     events = run(Correlator(), *(f"m{n}" for n in range(13)))
-    assert all(event.count == 1 and not event.happening.message.startswith(COMBINED) for event in events[:9])
+    assert all(event.count == 1 and not event.content.message.startswith(COMBINED) for event in events[:9])
     assert [event.count for event in events[9:]] == [1, 2, 3, 4]
-    assert events[12].happening.message == COMBINED + "m12"
+    assert events[12].content.message == COMBINED + "m12"
     assert len({event.key for event in events[9:]}) == 1
 
 
@@ -60,17 +60,17 @@ def test_ten_quiet_minutes_make_them_single_again():
     correlator = Correlator()
     run(correlator, *(f"m{n}" for n in range(12)))
     (event,) = run(correlator, "m99", at=11 + 601)
-    assert event.happening.message == "m99"
+    assert event.content.message == "m99"
 
 
 def test_an_object_that_goes_on_has_25_and_then_one_in_five_minutes():
     correlator = Correlator()
-    said = [correlator.correlate(happening(), 0.0, SECOND) for _ in range(40)]
+    said = [correlator.correlate(new_event(), 0.0, SECOND) for _ in range(40)]
     assert sum(one is not None for one in said) == 25
-    assert correlator.correlate(happening(), 299.0, SECOND) is None
-    assert correlator.correlate(happening(), 301.0, SECOND) is not None
-    assert correlator.correlate(happening(), 301.0, SECOND) is None
-    assert correlator.correlate(happening(uid="other"), 301.0, SECOND) is not None
+    assert correlator.correlate(new_event(), 299.0, SECOND) is None
+    assert correlator.correlate(new_event(), 301.0, SECOND) is not None
+    assert correlator.correlate(new_event(), 301.0, SECOND) is None
+    assert correlator.correlate(new_event(uid="other"), 301.0, SECOND) is not None
 
 
 def test_what_is_remembered_is_bounded():
@@ -81,7 +81,7 @@ def test_what_is_remembered_is_bounded():
     assert (len(recent), recent.get(2), recent.get(0)) == (3, 2, None)
     correlator = Correlator()
     for n in range(CACHE + 10):
-        correlator.correlate(happening(uid=str(n)), 0.0, n)
+        correlator.correlate(new_event(uid=str(n)), 0.0, n)
     assert len(correlator._logs) == len(correlator._similar) == len(correlator._buckets) == CACHE
 
 
@@ -121,7 +121,7 @@ def test_an_event_is_written_as_the_reference_does():
 
 
 def test_a_nodes_uid_in_events_is_its_name_and_they_are_kept_in_default():
-    node = happening(kind="Node", namespace="", name="n1", uid="")
+    node = new_event(kind="Node", namespace="", name="n1", uid="")
     assert involved_object(node) == {"kind": "Node", "name": "n1", "uid": "n1"}
     event = Correlator().correlate(node, 0.0, SECOND)
     assert event is not None

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from actors.api_clients.heartbeat_client.lease import micro_time, renew_seconds, renewed
 from actors.api_clients.heartbeat_client.node_events import NodeEvents
-from actors.api_clients.heartbeat_client.node_status.report_schedule import Reporting
+from actors.api_clients.heartbeat_client.node_status.report_schedule import ReportSchedule
 from actors.api_clients.heartbeat_client.startup_times import StartupTimes, agent_started, since_boot
 
 
 def test_the_first_status_is_due_and_then_changes_only_until_the_time_has_passed():
-    reporting = Reporting(every=300.0)
+    reporting = ReportSchedule(every=300.0)
     assert reporting.due(False, 0.0)
     reporting = reporting.reported(False, 1000.0, lambda: 0.9)
     assert reporting.due(True, 1000.1)
@@ -24,7 +24,7 @@ def test_the_first_status_is_due_and_then_changes_only_until_the_time_has_passed
 
 @given(st.floats(0, 0.999))
 def test_after_a_change_the_next_report_is_spread_by_half_of_the_time(chance):
-    reporting = Reporting(every=300.0).reported(True, 1000.0, lambda: chance)
+    reporting = ReportSchedule(every=300.0).reported(True, 1000.0, lambda: chance)
     assert not reporting.due(False, 1149.9)
     assert reporting.due(False, 1450.0)
     assert reporting.due(False, 1000.0 + 300.0 + (chance - 0.5) * 300.0 + 0.001)

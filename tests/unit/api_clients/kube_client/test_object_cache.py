@@ -12,7 +12,7 @@ import pytest
 
 from actors.api_clients.kube_client import object_cache
 from actors.api_clients.kube_client.cached_object import IDLE_SECONDS
-from actors.api_clients.kube_client.object_cache import KeptObjects
+from actors.api_clients.kube_client.object_cache import ObjectCache
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.shared.api.client import Answer, Event
 from actors.shared.api.errors import ApiError, NotFound, Unreachable
@@ -73,7 +73,7 @@ def ref(name: str) -> ObjectRef:
 class Site:
     def __init__(self, strategy: str) -> None:
         self.server, self.now, self.told = Server(), 0.0, list[ObjectState]()
-        self.objects = KeptObjects(self.server, strategy, self.told.append, lambda: self.now)
+        self.objects = ObjectCache(self.server, strategy, self.told.append, lambda: self.now)
 
     async def settle(self) -> None:
         for _ in range(20):

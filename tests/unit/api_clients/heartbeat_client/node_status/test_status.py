@@ -10,7 +10,7 @@ import pytest
 
 from actors.api_clients.heartbeat_client.node_status.declared_features import declared_features
 from actors.api_clients.heartbeat_client.node_status.fact_sources import in_order
-from actors.api_clients.heartbeat_client.node_status.facts import Facts, Image, Machine, Place, Resources
+from actors.api_clients.heartbeat_client.node_status.facts import Facts, Image, Machine, NodeSettings, Resources
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.node_status.quantities import written
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
@@ -18,7 +18,7 @@ from actors.api_clients.heartbeat_client.node_status.status import changed, comp
 from actors.api_clients.messages import NodePressure, RuntimeReport
 from tests.support.apiserver.quantities import canonical
 
-PLACE = Place(name="n1", kubelet_version="v1.36.2+x", kubelet_port=10250)
+SETTINGS = NodeSettings(name="n1", kubelet_version="v1.36.2+x", kubelet_port=10250)
 ADDRESSES = [{"type": "InternalIP", "address": "10.0.0.7"}, {"type": "Hostname", "address": "n1"}]
 CLOCK, NOW, LATER = 1000.0, "2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z"
 CAPACITY = {"cpu": 2000, "memory": 8 << 30, "ephemeral-storage": 100 << 30, "pods": 110, "hugepages-2Mi": 0}
@@ -39,8 +39,10 @@ def facts(**more: Any) -> Facts:
     return Facts(**{**known, **more})
 
 
-def made(node: dict[str, Any] | None = None, place: Place = PLACE, now: str = NOW, **more: Any) -> dict[str, Any]:
-    return compute(node or {"metadata": {"name": "n1"}}, facts(**more), place, now=now, clock=CLOCK).node
+def made(
+    node: dict[str, Any] | None = None, settings: NodeSettings = SETTINGS, now: str = NOW, **more: Any
+) -> dict[str, Any]:
+    return compute(node or {"metadata": {"name": "n1"}}, facts(**more), settings, now=now, clock=CLOCK).node
 
 
 def test_a_node_of_which_all_is_known():
@@ -75,7 +77,7 @@ def test_a_node_of_which_all_is_known():
 def test_what_is_not_known_stays_as_the_api_has_it():
     before = made(pressure=NodePressure(memory=True), volumes_in_use=["v1"])
     unknown = Facts(machine=facts().machine, runtime=RuntimeState(began=CLOCK))
-    after = compute(before, unknown, PLACE, now=LATER, clock=CLOCK + 5)
+    after = compute(before, unknown, SETTINGS, now=LATER, clock=CLOCK + 5)
     assert not changed(before, after.node)
     assert after.events == []
 
@@ -101,8 +103,8 @@ def test_a_node_without_capacity_is_not_ready():
     ready = made(resources=None)["status"]["conditions"][-1]
     assert ready["status"] == "False"
     assert ready["message"] == "missing node capacity for resources: cpu, memory, pods, ephemeral-storage"
-    place = msgspec.structs.replace(PLACE, ephemeral_storage=False)
-    assert made(place=place, resources=None)["status"]["conditions"][-1]["message"].endswith("cpu, memory, pods")
+    settings = msgspec.structs.replace(SETTINGS, ephemeral_storage=False)
+    assert made(settings=settings, resources=None)["status"]["conditions"][-1]["message"].endswith("cpu, memory, pods")
 
 
 def test_why_it_is_not_ready_is_in_the_references_order():
@@ -123,7 +125,7 @@ def test_features_are_declared_that_the_agent_has_and_no_longer_when_it_has_them
     assert declared_features(lambda gate: True) == ("RestartAllContainersOnContainerExits",)
     assert declared_features(lambda gate: gate != "NodeDeclaredFeatures") == ()
     assert declared_features(lambda gate: gate == "NodeDeclaredFeatures") == ()
-    node = made(place=msgspec.structs.replace(PLACE, declared_features=("A", "B")))
+    node = made(settings=msgspec.structs.replace(SETTINGS, declared_features=("A", "B")))
     assert node["status"]["declaredFeatures"] == ["A", "B"]
     assert node_patch(node, made(node)) == {"status": {"declaredFeatures": None}}
 
@@ -143,14 +145,14 @@ def test_what_somebody_else_advertises_is_allocatable_for_as_long_as_it_is_in_th
 @pytest.mark.parametrize(("most", "count"), [(50, 50), (0, 0), (-1, 60)])
 def test_as_many_images_as_configured(most, count):
     images = [Image([f"i{n}"], 100 - n) for n in range(60)]
-    status = made(place=msgspec.structs.replace(PLACE, max_images=most), images=images)["status"]
+    status = made(settings=msgspec.structs.replace(SETTINGS, max_images=most), images=images)["status"]
     assert len(status.get("images", [])) == count
 
 
 def test_a_cloud_that_has_set_addresses_has_the_say():
-    place = msgspec.structs.replace(PLACE, external_cloud=True, node_ips=("10.0.0.7",))
+    settings = msgspec.structs.replace(SETTINGS, external_cloud=True, node_ips=("10.0.0.7",))
     node = {"metadata": {"name": "n1"}, "status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"}]}}
-    after = made(node, place)
+    after = made(node, settings)
     assert after["status"]["addresses"] == node["status"]["addresses"]
     assert after["metadata"]["annotations"] == {"alpha.kubernetes.io/provided-node-ip": "10.0.0.7"}
     assert "annotations" not in made(after)["metadata"]
@@ -158,9 +160,9 @@ def test_a_cloud_that_has_set_addresses_has_the_say():
 
 
 def test_a_node_waits_for_its_clouds_addresses_unless_it_was_given_one():
-    cloud = msgspec.structs.replace(PLACE, external_cloud=True)
-    assert "addresses" not in made(place=cloud)["status"]
-    assert made(place=msgspec.structs.replace(cloud, node_ips=("10.0.0.7",)))["status"]["addresses"] == ADDRESSES
+    cloud = msgspec.structs.replace(SETTINGS, external_cloud=True)
+    assert "addresses" not in made(settings=cloud)["status"]
+    assert made(settings=msgspec.structs.replace(cloud, node_ips=("10.0.0.7",)))["status"]["addresses"] == ADDRESSES
 
 
 def test_two_addresses_of_one_type_replace_the_list():

@@ -1,0 +1,73 @@
+"""Writes the node's status when it has changed or the last report is old."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from .node_status.facts import Facts, Json, NodeSettings
+from .node_status.report_schedule import ReportSchedule
+from .node_status.status import Computed, compute
+from .node_writer import NodeWriter
+
+
+class Clocks(msgspec.Struct, frozen=True, kw_only=True):
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
+    """Seconds since 1970."""
+    rng: Callable[[], float]
+    """Of [0, 1): nodes do not report at the same time."""
+
+
+class StatusSync:
+    """One write at a time. `facts` gives what is known now; `seen` is called with each Node read from the API."""
+
+    def __init__(
+        self,
+        writer: NodeWriter,
+        settings: NodeSettings,
+        clocks: Clocks,
+        every: float,
+        *,
+        facts: Callable[[], Facts],
+        seen: Callable[[Json], None],
+    ) -> None:
+        """`every`: nodeStatusReportFrequency in seconds."""
+        self._writer, self._settings, self._clocks, self._facts, self._seen = writer, settings, clocks, facts, seen
+        self._schedule = ReportSchedule(every=every)
+        self._writing = asyncio.Lock()
+
+    def compute(self, node: Json) -> Computed:
+        """The Node as it should be now."""
+        now = datetime.fromtimestamp(int(self._clocks.wall()), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return compute(node, self._facts(), self._settings, now=now, clock=self._clocks.monotonic())
+
+    async def create(self, node: Json) -> Computed | None:
+        """Register the node. None: somebody else has. Raises ApiError."""
+        computed = self.compute(node)
+        if not await self._writer.create(computed.node):
+            return None
+        self._reported(changed=True)
+        return computed
+
+    async def sync(self) -> Computed | None:
+        """Write the status if that is due; None when it is not. Raises ApiError."""
+        async with self._writing:
+            written = await self._writer.update(self._compute_seen, self._due)
+        if written is None:
+            return None
+        self._reported(changed=written.changed)
+        return written.computed
+
+    def _compute_seen(self, node: Json) -> Computed:
+        self._seen(node)
+        return self.compute(node)
+
+    def _due(self, changed: bool) -> bool:
+        return self._schedule.due(changed, self._clocks.monotonic())
+
+    def _reported(self, *, changed: bool) -> None:
+        self._schedule = self._schedule.reported(changed, self._clocks.monotonic(), self._clocks.rng)
