@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from actors.api_clients.heartbeat_client.actor import HeartbeatClient
-from actors.api_clients.messages import RecordEvent, RuntimeReport
+from actors.api_clients.messages import GetObject, ObjectState, RecordEvent, RuntimeReport
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.image_manager.messages import GetImages, NodeImage, NodeImages
 from actors.shared.config.agent import Agent
@@ -62,6 +62,7 @@ class Heartbeat:
         )
         if not dead:
             self.harness.answer(GetNodeResources, NodeResources(CAPACITY, CAPACITY, {}, 0, "cgroupfs", 2))
+            self.harness.answer(GetObject, lambda ask: ObjectState(ask.ref, reason="Unreachable"))
             self.harness.answer(GetImages, NodeImages([NodeImage(["a@sha256:1", "a:1"], 100)]))
 
     async def __aenter__(self) -> Heartbeat:

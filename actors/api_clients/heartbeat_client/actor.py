@@ -12,8 +12,20 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from actors.api_clients.api_actor import ApiActor
-from actors.api_clients.messages import NodePressure, NodeProblem, RecordEvent, RuntimeReport, VolumesInUse
+from actors.api_clients.messages import (
+    KUBE_CLIENT,
+    GetObject,
+    NodePressure,
+    NodeProblem,
+    ObjectRef,
+    ObjectState,
+    RecordEvent,
+    RuntimeReport,
+    VolumesInUse,
+)
 from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.pleg.messages import PLEG, PodNetwork
 from actors.shared.api.errors import ApiError, NotFound
@@ -21,9 +33,10 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.version import git_version
 from actors.shared.kube.node_addresses import Host, specified_ips
 from actors.shared.linux.host_addresses import THIS_HOST
-from supervision.actor import Address, on
+from supervision.actor import Address, AskError, on
 from supervision.addresses import ActorName
 from supervision.complaints import Complaints
+from supervision.errors import UNREADABLE
 
 from ..messages import EVENT_CLIENT
 from .lease import JITTER, renew_seconds
@@ -44,6 +57,8 @@ from .status_sync import Clocks, StatusSync
 FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
 """So often, for so long at most, a new node is looked at until it is ready."""
+WATCHED_SECONDS: Final = 1.0
+"""kube_client has so long to answer."""
 DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
 
 
@@ -86,7 +101,7 @@ class HeartbeatClient(ApiActor):
             found=self._addresses_found,
             old_cgroups=lambda: self._record(self._events.old_cgroups()) if first else None,
         )
-        self._writer = NodeWriter(_Requests(self), agent.node_name)
+        self._writer = NodeWriter(_Requests(self), agent.node_name, self._watched_node)
         every = float(agent.config.nodeStatusReportFrequency)
         self._status = StatusSync(
             self._writer, settings_of(agent), self._clocks, every, facts=lambda: self._sources.facts, seen=self._seen
@@ -207,6 +222,16 @@ class HeartbeatClient(ApiActor):
         if computed is not None:
             self._written(computed)
 
+    async def _watched_node(self) -> Json | None:
+        """As kube_client watches it, so that the server is not asked each time; None when kube_client has none."""
+        question = GetObject(ObjectRef("Node", self.agent.node_name), wait=0.0)
+        try:
+            state = await self.ask(KUBE_CLIENT, question, ObjectState, timeout=WATCHED_SECONDS)
+            node: Json | None = msgspec.json.decode(state.body) if state.body else None
+        except (AskError, *UNREADABLE):
+            return None
+        return node
+
     def _seen(self, node: Json) -> None:
         """The API's Node, each time that the status is computed."""
         boot_id = self._sources.facts.machine.boot_id
@@ -283,6 +308,7 @@ def settings_of(agent: Agent) -> NodeSettings:
         kubelet_version=git_version(),
         kubelet_port=agent.config.port,
         node_ips=specified_ips(agent.node_ip),
+        node_ip_given=bool(agent.node_ip),
         external_cloud=agent.external_cloud,
         max_images=agent.config.nodeStatusMaxImages,
         ephemeral_storage=agent.config.localStorageCapacityIsolation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -26,6 +26,8 @@ class Written(msgspec.Struct, frozen=True):
 
 
 Compute = Callable[[Json], Computed]
+Watched = Callable[[], Awaitable[Json | None]]
+"""The Node as the watch of kube_client has it; None when it has not."""
 Due = Callable[[bool], bool]
 """Whether to write, given that there is a change or not."""
 
@@ -33,8 +35,8 @@ Due = Callable[[bool], bool]
 class NodeWriter:
     """Keeps the API's last object of this node."""
 
-    def __init__(self, api: Caller, name: str) -> None:
-        self._api, self._name = api, name
+    def __init__(self, api: Caller, name: str, watched: Watched) -> None:
+        self._api, self._name, self._watched = api, name, watched
         self.node: Json | None = None
         self._left_out: Json = {}
         """What the server did not take over from the last write, as a field whose feature it has not: no news."""
@@ -60,7 +62,7 @@ class NodeWriter:
     async def update(self, compute: Compute, due: Due) -> Written | None:
         """Write what `compute` makes of the API's object, if it is due. None when it was not due.
 
-        The first of five tries may go by what the server has in its cache. Raises the last ApiError.
+        The first of five tries may go by the watched Node. Raises the last ApiError.
         """
         number = 0
         while True:
@@ -93,10 +95,12 @@ class NodeWriter:
         self._left_out = difference(self.node or {}, after)
 
     async def _read(self, *, recent: bool) -> Json:
-        """`recent`: from the store; else the server's cache will do, if it is not behind what we have."""
-        query = {} if recent else {"resourceVersion": "0"}
-        answer = await self._api.call("GET", f"{NODES}/{self._name}", query=query)
-        read: Json = msgspec.json.decode(answer.body)
+        """`recent`: from the store; else the watched Node or the server's cache, if it is not behind what we have."""
+        read = None if recent else await self._watched()
+        if read is None:
+            query = {} if recent else {"resourceVersion": "0"}
+            answer = await self._api.call("GET", f"{NODES}/{self._name}", query=query)
+            read = msgspec.json.decode(answer.body)
         if recent or self.node is None or not _older(read, self.node):
             self.node = read
         return self.node

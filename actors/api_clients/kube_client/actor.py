@@ -148,7 +148,7 @@ class KubeClient(ApiActor):
         if body is None or self.objects is None:
             return
         annotations = annotations_of(body)
-        self.objects.ttl = ttl_of(annotations)
+        self.objects.keep_for(ttl_of(annotations))
         if self.agent.gate("DynamicKubeletConfig"):
             self._assign(annotations, self.objects)
 

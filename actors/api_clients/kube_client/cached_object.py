@@ -61,12 +61,15 @@ def state_of_error(ref: ObjectRef, error: ApiError) -> ObjectState:
 class CachedObject:
     """Its newest known state. `told` is called with each state that is new."""
 
-    def __init__(self, owner: Owner, ref: ObjectRef, told: Callable[[ObjectState], None]) -> None:
+    def __init__(
+        self, owner: Owner, ref: ObjectRef, told: Callable[[ObjectState], None], *, now: float, watched: bool = False
+    ) -> None:
+        """`now`: seconds of the cache's clock; `watched`: by a watch of its own from now on."""
         self._owner, self.ref, self._told = owner, ref, told
         self.users: dict[str, bool] = {}
         """By UID the pods that refer to it, and whether they mount it."""
-        self.used_at = 0.0
-        self.watched = False
+        self.used_at = now
+        self.watched = watched
         self.immutable = False
         self.state: ObjectState | None = None
         """As the server said last; None: it has not yet."""
@@ -77,6 +80,20 @@ class CachedObject:
         self._reflector: Reflector | None = None
         self._task: asyncio.Task[Any] | None = None
         self._reading: asyncio.Task[ObjectState] | None = None
+        if watched:
+            self.follow()
+
+    # -- users --------------------------------------------------------------------------------------------------------
+    def refer(self, uid: str, *, mounted: bool) -> None:
+        """A pod refers to it."""
+        self.users[uid] = mounted
+
+    def release(self, uid: str) -> None:
+        self.users.pop(uid, None)
+
+    def use(self, now: float) -> None:
+        """Somebody asks for it."""
+        self.used_at = now
 
     @property
     def mounted(self) -> bool:

@@ -28,12 +28,21 @@ class ObjectCache:
     ) -> None:
         """`strategy`: Watch, Cache or Get; `clock` counts seconds."""
         self._owner, self._strategy, self._told, self._clock = owner, strategy, told, clock
-        self.ttl = DEFAULT_TTL
+        self._ttl = DEFAULT_TTL
         self._kept: dict[ObjectRef, CachedObject] = {}
         self._of_pod: dict[str, Mapping[ObjectRef, bool]] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    @property
+    def ttl(self) -> float:
+        """Seconds."""
+        return self._ttl
+
+    def keep_for(self, ttl: float) -> None:
+        """Seconds that an object that is not watched is good for."""
+        self._ttl = ttl
 
     @property
     def watches(self) -> int:
@@ -46,7 +55,7 @@ class ObjectCache:
         if refs == before:
             return
         for ref, mounted in refs.items():
-            self._keep(ref).users[uid] = mounted
+            self._keep(ref).refer(uid, mounted=mounted)
         for ref in before.keys() - refs.keys():
             self._release(ref, uid)
         if refs:
@@ -62,16 +71,14 @@ class ObjectCache:
     def _keep(self, ref: ObjectRef) -> CachedObject:
         kept = self._kept.get(ref)
         if kept is None:
-            kept = self._kept[ref] = CachedObject(self._owner, ref, self._changed)
-            kept.used_at = self._clock()
-            kept.watched = self._strategy == "Watch" and self.watches < MAX_WATCHES
-            if kept.watched:
-                kept.follow()
+            watched = self._strategy == "Watch" and self.watches < MAX_WATCHES
+            kept = CachedObject(self._owner, ref, self._changed, now=self._clock(), watched=watched)
+            self._kept[ref] = kept
         return kept
 
     def _release(self, ref: ObjectRef, uid: str) -> None:
         kept = self._kept[ref]
-        kept.users.pop(uid, None)
+        kept.release(uid)
         if not kept.users:
             kept.stop()
             del self._kept[ref]
@@ -84,11 +91,12 @@ class ObjectCache:
     # -- reading ------------------------------------------------------------------------------------------------------
     async def get(self, ref: ObjectRef, wait: float) -> ObjectState:
         """As of now; what no pod refers to is asked for, and not kept."""
-        kept = self._kept.get(ref) or CachedObject(self._owner, ref, lambda state: None)
-        kept.used_at = now = self._clock()
+        now = self._clock()
+        kept = self._kept.get(ref) or CachedObject(self._owner, ref, lambda state: None, now=now)
+        kept.use(now)
         if kept.watched:
             return await kept.current(wait)
-        return await kept.read(now, 0.0 if self._strategy == "Get" or not kept.users else self.ttl)
+        return await kept.read(now, 0.0 if self._strategy == "Get" or not kept.users else self._ttl)
 
     def error(self, ref: ObjectRef) -> ObjectState | None:
         """Why the server did not give it the last time; None: it did, or was not asked."""
@@ -116,7 +124,7 @@ class ObjectCache:
             if kept.watched:
                 if not kept.mounted and now - kept.used_at > IDLE_SECONDS:
                     kept.stop()
-            elif kept.mounted and now - kept.read_at > max(self.ttl, 1.0) * rng.uniform(1.0, 1.2):
+            elif kept.mounted and now - kept.read_at > max(self._ttl, 1.0) * rng.uniform(1.0, 1.2):
                 due.append(kept)
         for kept in due[:MAX_READS]:
             await kept.read(now, 0.0)

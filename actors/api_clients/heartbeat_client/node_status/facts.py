@@ -20,7 +20,9 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_version: str
     kubelet_port: int
     node_ips: tuple[str, ...] = ()
-    """--node-ip."""
+    """Addresses of --node-ip, without 0.0.0.0 and ::."""
+    node_ip_given: bool = False
+    """--node-ip is set, be it to 0.0.0.0 or ::."""
     external_cloud: bool = False
     max_images: int = 50
     """-1: all."""

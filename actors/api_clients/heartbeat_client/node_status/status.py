@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.api_clients.heartbeat_client.registration import is_device
+from actors.shared.kube.node_addresses import hostname_address
 
 from .conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
 from .facts import Facts, Image, NodeSettings
@@ -36,6 +37,7 @@ def compute(node: Json, facts: Facts, settings: NodeSettings, *, now: str, clock
     """`node` is the API's; `now` RFC 3339, `clock` the monotonic clock. The given object is not changed."""
     made = copy.deepcopy(node)
     status: Json = made.setdefault("status", {})
+    _labels(made, facts)
     _addresses(made, status, facts, settings)
     _resources(status, facts)
     _node_info(status, facts, settings)
@@ -55,7 +57,8 @@ def compute(node: Json, facts: Facts, settings: NodeSettings, *, now: str, clock
 
 def changed(before: Json, after: Json) -> bool:
     """Whether it is worth telling: heartbeat times alone are not."""
-    if before.get("metadata", {}).get("annotations") != after.get("metadata", {}).get("annotations"):
+    before_meta, after_meta = before.get("metadata", {}), after.get("metadata", {})
+    if any(before_meta.get(field) != after_meta.get(field) for field in ("labels", "annotations")):
         return True
     return _comparable(before.get("status") or {}) != _comparable(after.get("status") or {})
 
@@ -94,8 +97,16 @@ def _set(status: Json, field: str, value: list[Any]) -> None:
         status.pop(field, None)
 
 
+def _labels(node: Json, facts: Facts) -> None:
+    """Those that the agent repairs at each sync; the others are reconciled when it registers."""
+    node.setdefault("metadata", {}).setdefault("labels", {}).update(
+        {"kubernetes.io/os": "linux", "kubernetes.io/arch": facts.machine.architecture}
+    )
+
+
 def _addresses(node: Json, status: Json, facts: Facts, settings: NodeSettings) -> None:
-    """With an external cloud its controller has the say; until it has, --node-ip is a hint to it."""
+    """With an external cloud its controller sets the addresses; until then it is --node-ip, which is a hint to the
+    controller, or without --node-ip the name alone."""
     annotations = node.setdefault("metadata", {}).setdefault("annotations", {})
     if settings.external_cloud and settings.node_ips:
         annotations[PROVIDED_NODE_IP] = ",".join(settings.node_ips)
@@ -103,9 +114,12 @@ def _addresses(node: Json, status: Json, facts: Facts, settings: NodeSettings) -
         annotations.pop(PROVIDED_NODE_IP, None)
     if not annotations:
         node["metadata"].pop("annotations")
-    if facts.addresses is None or (settings.external_cloud and (status.get("addresses") or not settings.node_ips)):
+    if settings.external_cloud and status.get("addresses"):
         return
-    status["addresses"] = facts.addresses
+    if settings.external_cloud and not settings.node_ip_given:
+        status["addresses"] = [hostname_address(settings.name)]
+    elif facts.addresses is not None:
+        status["addresses"] = facts.addresses
 
 
 def _resources(status: Json, facts: Facts) -> None:

@@ -26,18 +26,27 @@ class Server:
     def __init__(self, *unknown: str) -> None:
         self.node: Json = {"metadata": {"name": "n1", "uid": "u", "resourceVersion": "1"}, "status": {}}
         self.unknown, self.patches = unknown, list[Json]()
+        self.methods: list[str] = []
 
     async def call(self, method: str, path: str, *, body: bytes = b"", **more: Any) -> Reply:
+        self.methods.append(method)
         if method == "PATCH":
             patch = msgspec.json.decode(body)
             self.patches.append(patch)
             self.node = strategic_merge("Node", copy.deepcopy(self.node), patch)
+            version = int(self.node["metadata"]["resourceVersion"])
+            self.node["metadata"]["resourceVersion"] = str(version + 1)
             for name in self.unknown:
                 self.node["status"].pop(name, None)
         return Reply(msgspec.json.encode(self.node))
 
     async def drop(self) -> None:
         return
+
+
+async def nothing() -> None:
+    """Of the watched Node."""
+    return
 
 
 def wanted(clock: int, **status: Any) -> Any:
@@ -57,7 +66,7 @@ async def write(server: Server, writer: NodeWriter, clock: int, **status: Any) -
 def test_what_the_server_leaves_out_is_not_written_again_and_again(unknown: tuple[str, ...]) -> None:
     async def story() -> None:
         server = Server(*unknown)
-        writer = NodeWriter(server, "n1")
+        writer = NodeWriter(server, "n1", nothing)
         features = {"supplementalGroupsPolicy": True}
         assert await write(server, writer, 1, features=features, volumesInUse=["a"])
         assert not await write(server, writer, 2, features=features, volumesInUse=["a"])
@@ -67,5 +76,35 @@ def test_what_the_server_leaves_out_is_not_written_again_and_again(unknown: tupl
         assert await write(server, writer, 5, features=features, volumesInUse=["b"]), "somebody else wrote"
         assert server.node["status"]["volumesInUse"] == ["b"]
         assert len(server.patches) == 3
+
+    asyncio.run(story())
+
+
+def test_the_server_is_not_asked_for_a_node_that_is_watched() -> None:
+    async def story() -> None:
+        server = Server()
+
+        async def watched() -> Json:
+            return copy.deepcopy(server.node)
+
+        writer = NodeWriter(server, "n1", watched)
+        assert await write(server, writer, 1, volumesInUse=["a"])
+        assert not await write(server, writer, 2, volumesInUse=["a"])
+        assert server.methods == ["PATCH"]
+
+    asyncio.run(story())
+
+
+def test_a_watch_that_lags_behind_our_own_write_is_passed_over() -> None:
+    async def story() -> None:
+        server = Server()
+        old = copy.deepcopy(server.node)
+
+        async def lagging() -> Json:
+            return copy.deepcopy(old)
+
+        writer = NodeWriter(server, "n1", lagging)
+        assert await write(server, writer, 1, volumesInUse=["a"])
+        assert not await write(server, writer, 2, volumesInUse=["a"]), "the write is not seen, but it is known"
 
     asyncio.run(story())

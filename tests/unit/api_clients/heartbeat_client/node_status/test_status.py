@@ -161,8 +161,26 @@ def test_a_cloud_that_has_set_addresses_has_the_say():
 
 def test_a_node_waits_for_its_clouds_addresses_unless_it_was_given_one():
     cloud = msgspec.structs.replace(SETTINGS, external_cloud=True)
-    assert "addresses" not in made(settings=cloud)["status"]
-    assert made(settings=msgspec.structs.replace(cloud, node_ips=("10.0.0.7",)))["status"]["addresses"] == ADDRESSES
+    assert made(settings=cloud)["status"]["addresses"] == [{"type": "Hostname", "address": "n1"}]
+    given = msgspec.structs.replace(cloud, node_ips=("10.0.0.7",), node_ip_given=True)
+    assert made(settings=given)["status"]["addresses"] == ADDRESSES
+
+
+def test_a_node_ip_that_chooses_a_family_gives_the_address_of_the_default_route_also_with_a_cloud():
+    cloud = msgspec.structs.replace(SETTINGS, external_cloud=True, node_ip_given=True)
+    assert made(settings=cloud)["status"]["addresses"] == ADDRESSES
+
+
+def test_labels_of_system_and_architecture_are_repaired_at_each_sync():
+    before = made()
+    spoiled = {**before, "metadata": {"name": "n1", "labels": {"kubernetes.io/os": "plan9", "own": "1"}}}
+    after = made(spoiled)
+    assert after["metadata"]["labels"] == {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", "own": "1"}
+    assert changed(spoiled, after)
+    assert node_patch(spoiled, after)["metadata"]["labels"] == {
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
 
 
 def test_two_addresses_of_one_type_replace_the_list():
