@@ -22,6 +22,7 @@ from .names import Names
 from .payload import unwrap, wrap
 from .protocol import FORK_SERVER, CreateActor, DisposableResult, RunDisposable, Shutdown
 from .running import Runner
+from .time_scale import scaled
 from .uplink import Uplink
 from .wire import Frame, WireError, encode
 
@@ -67,7 +68,7 @@ class ActorPort:
             self.uplink.send(message)
         else:
             body = encode(self.name, message)
-            self._link(name).send(Entry(message, body, self.loop.time() + deadline, 0, message.coalesce_key()))
+            self._link(name).send(Entry(message, body, self.loop.time() + scaled(deadline), 0, message.coalesce_key()))
 
     def _link(self, name: str) -> Link:
         link = self._links.get(name)
@@ -104,7 +105,7 @@ class ActorPort:
 
     # -- questions ------------------------------------------------------------------------------------------------
     async def ask(self, name: str, message: Message, timeout: float) -> Message:
-        ask = next(self._ask_ids)
+        ask, timeout = next(self._ask_ids), scaled(timeout)
         future: asyncio.Future[Message] = self.loop.create_future()
         self._asks[ask] = name, future
         if name == FORK_SERVER:
@@ -141,7 +142,7 @@ class ActorPort:
             future.set_exception(error)
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
-        order = RunDisposable(function, msgspec.msgpack.encode(arguments), deadline)
+        order = RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))
         # the fork server answers by itself when the deadline has passed
         answer = await self.ask(FORK_SERVER, order, deadline + _DISPOSABLE_GRACE_SECONDS)
         if not isinstance(answer, DisposableResult):

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from ..spec import ChildSpec, Policy, walk
+from ..time_scale import scaled
 
 
 class Policies:
-    """One for each name of the tree; a name that the policy file leaves out has the default."""
+    """One for each name of the tree; a name that the policy file leaves out has the default.
+
+    Its deadlines are those of this machine (time_scale.py).
+    """
 
     def __init__(self, tree: ChildSpec, given: Mapping[str, Policy]) -> None:
-        self.by_name = {name: given.get(name, Policy()) for name, _, _ in walk(tree)}
+        self.by_name = {name: _scaled(given.get(name, Policy())) for name, _, _ in walk(tree)}
 
     def of(self, name: str, default: Policy) -> Policy:
         """The policy of a name; `default` for an actor that is in no spec."""
@@ -19,4 +25,14 @@ class Policies:
 
     def update(self, changed: Mapping[str, Policy]) -> None:
         """Take the policies of the names that are in the tree."""
-        self.by_name.update({name: policy for name, policy in changed.items() if name in self.by_name})
+        self.by_name.update({name: _scaled(policy) for name, policy in changed.items() if name in self.by_name})
+
+
+def _scaled(policy: Policy) -> Policy:
+    return msgspec.structs.replace(
+        policy,
+        start_seconds=scaled(policy.start_seconds),
+        shutdown_seconds=scaled(policy.shutdown_seconds),
+        heartbeat_seconds=scaled(policy.heartbeat_seconds),
+        busy_seconds=scaled(policy.busy_seconds),
+    )

@@ -147,7 +147,7 @@ class ForkServer:
         for child in self._table:
             child.policy = changed(child, self._policies.of(child.name, child.policy))
             if child.kind == "supervisor" and child.uplink is not None and child.uplink.is_open:
-                child.uplink.send(order)
+                child.uplink.send(SetPolicies(self._policies.by_name))
         self._watch.retune()
         log.info("supervision policy taken: %d names", len(order.policies))
 

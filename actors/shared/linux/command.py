@@ -6,6 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import Final, Protocol
 
+from supervision.time_scale import scaled
+
 SECONDS: Final = 5.0
 _OUTPUT_BYTES: Final = 4096
 
@@ -29,10 +31,10 @@ async def run(argv: list[str], given: bytes = b"") -> str:
     except OSError as error:
         return f"{argv[0]}: {error.strerror}"
     try:
-        _, text = await asyncio.wait_for(process.communicate(given or None), SECONDS)
+        _, text = await asyncio.wait_for(process.communicate(given or None), scaled(SECONDS))
     except TimeoutError:
         with suppress(ProcessLookupError):  # it has ended at this very moment
             process.kill()
         await process.wait()
-        return f"{argv[0]} did not end within {SECONDS:g} s"
+        return f"{argv[0]} did not end within {scaled(SECONDS):g} s"
     return text[:_OUTPUT_BYTES].decode("utf-8", "replace").strip() or "failed" if process.returncode else ""

@@ -1,0 +1,71 @@
+"""One factor for every deadline: on a machine that is ten times slower, everything may take ten times as long.
+
+Deadlines in code and policy were chosen on an ordinary machine. The fork server measures at start how long a fixed
+piece of work takes here, and says in the log what factor follows. SUPERVISION_TIME_SCALE=3 sets the factor instead. It
+applies to the supervision policy (start, shutdown, heartbeat, busy), to questions, messages and disposable processes,
+and to whatever else asks `scaled`. Processes inherit it by being forked."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import Final
+
+VARIABLE: Final = "SUPERVISION_TIME_SCALE"
+REFERENCE_SECONDS: Final = 0.0025
+"""What the work takes on the machine that the deadlines were chosen on: two cores of a cloud, CPython 3.11."""
+ORDINARY: Final = 2.0
+"""Up to so much slower the deadlines do as they are."""
+MOST: Final = 20.0
+_ROUNDS: Final = 3
+
+
+@dataclass
+class _Scale:
+    factor: float = 1.0
+
+
+_scale = _Scale()
+
+
+def scaled(seconds: float) -> float:
+    """A deadline as it is to be on this machine."""
+    return seconds * _scale.factor
+
+
+def use(factor: float) -> None:
+    """From now on, in this process and those that it forks."""
+    _scale.factor = factor
+
+
+def factor_of(seconds: float) -> float:
+    """The factor for a machine on which the work takes so long: 1 to 20, in steps of a half."""
+    ratio = seconds / REFERENCE_SECONDS
+    return 1.0 if ratio <= ORDINARY else min(MOST, round(2 * ratio) / 2)
+
+
+def find() -> tuple[float, str]:
+    """The factor for this machine, and why, for the log."""
+    given = os.environ.get(VARIABLE, "")
+    if given:
+        try:
+            factor = float(given)
+        except ValueError:
+            factor = 0.0
+        if 1.0 <= factor <= 100.0:
+            return factor, f"deadlines are multiplied by {factor:g}: {VARIABLE} says so"
+        return 1.0, f"{VARIABLE} must be a number from 1 to 100, not {given!r}: deadlines stay as they are"
+    took = min(_measure() for _ in range(_ROUNDS))
+    factor = factor_of(took)
+    measured = f"{1000 * took:.1f} ms for what takes an ordinary machine {1000 * REFERENCE_SECONDS:g} ms"
+    return factor, f"deadlines are multiplied by {factor:g}: this machine took {measured}"
+
+
+def _measure() -> float:
+    """Seconds that the work took: the interpreter's everyday life, dictionaries and strings."""
+    began = time.perf_counter()
+    table: dict[int, str] = {}
+    for number in range(12_000):
+        table[number % 97] = f"{number}:{table.get(number % 89, '')}"[:9]
+    return time.perf_counter() - began
