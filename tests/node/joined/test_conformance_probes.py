@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +40,14 @@ def get(recorder: Recorder, path: str, *, secure: bool = False, **more: object) 
 
 
 @pytest.fixture(scope="module")
-def crowd(site: Joined, recorder: Recorder) -> Iterator[Joined]:
+def host_port() -> Iterator[int]:
+    """A port that is open on every address of this host."""
+    with socket.create_server(("", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def crowd(site: Joined, recorder: Recorder, host_port: int) -> Iterator[Joined]:
     """Every pod of this module."""
     away = "/redirect?to=http%3A%2F%2F0.0.0.0%2Felsewhere"
     here = f"/redirect?to=http%3A%2F%2F127.0.0.1%3A{recorder.http}%2Fstatus%2F500"
@@ -71,6 +79,8 @@ def crowd(site: Joined, recorder: Recorder) -> Iterator[Joined]:
         pod("in-both-times", container("main", *DEAF, startupProbe=command(*FAIL, terminationGracePeriodSeconds=2)),
             terminationGracePeriodSeconds=500),
         pod("beside", initContainers=[container("side", restartPolicy="Always", livenessProbe=command(*FAIL))]),
+        pod("on-the-host", container("main", readinessProbe={"tcpSocket": {"port": host_port}, **QUICK}),
+            hostNetwork=True),
         pod("held", initContainers=[container("side", restartPolicy="Always", startupProbe=command(*FAIL))]),
     )  # fmt: skip
     yield site
@@ -123,6 +133,13 @@ def test_what_is_fine_is_left_alone(crowd: Joined, recorder: Recorder) -> None:
     crowd.wait_pods_ready("fine", "started", seconds=SECONDS)
     assert (restarts(crowd, "fine"), restarts(crowd, "started")) == (0, 0)
     within(SECONDS, lambda: ("https", "/healthz", "kube-probe/1.36") in recorder.asked, "probe")
+
+
+def test_a_probe_without_a_host_of_a_host_network_pod_goes_to_the_nodes_address(crowd: Joined) -> None:
+    crowd.wait_pods_ready("on-the-host", seconds=SECONDS)
+    found = status(crowd.pod("on-the-host"))
+    assert found["podIP"] == found["hostIP"]
+    assert "Unhealthy" not in dict(events(crowd, "on-the-host"))
 
 
 def test_no_container_is_ready_before_its_initial_delay(crowd: Joined) -> None:

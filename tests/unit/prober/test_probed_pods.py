@@ -1,0 +1,90 @@
+"""Which probes a pod has, and what is known of each, through any order of messages."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.prober.messages import ProbedContainer, ProbedPod
+from actors.prober.outcome import error, failure, success
+from actors.prober.probed_pods import PodProbes, is_news, probed, replaced, updated
+
+KINDS = ("startup", "liveness", "readiness")
+EXEC = {"exec": {"command": ["x"]}}
+
+
+def message(*kinds: str, id: str = "c1", running: bool = True, started: bool = False, **more) -> ProbedPod:
+    period = more.pop("period", 10)
+    probes = {f"{kind}Probe": {**EXEC, "periodSeconds": period} for kind in kinds}
+    spec = {"containers": [{"name": "a", "image": "i", **probes}]}
+    pod = json.dumps({"metadata": {"uid": "u", "name": "p", "namespace": "n"}, "spec": spec}).encode()
+    return ProbedPod("u", pod, [ProbedContainer("a", id, running, 1, started)], **more)
+
+
+def key(kind: str) -> tuple[str, str, str]:
+    return ("u", "a", kind)
+
+
+def active(pod: PodProbes) -> set[str]:
+    return {kind for _, _, kind in pod.probes if pod.active(key(kind))}
+
+
+def test_liveness_and_readiness_wait_for_the_startup_probe():
+    pod = updated(None, message(*KINDS))
+    assert active(pod) == {"startup"}
+    assert active(probed(pod, key("startup"), success())) == {"liveness", "readiness"}
+    assert active(updated(None, message(*KINDS, started=True))) == {"liveness", "readiness"}
+
+
+def test_a_container_that_does_not_run_is_not_probed():
+    assert active(updated(None, message(*KINDS, running=False))) == set()
+
+
+def test_another_container_starts_anew_and_a_changed_probe_too():
+    failed = updated(None, message("liveness"))
+    for _ in range(3):
+        failed = probed(failed, key("liveness"), failure("x"))
+    assert active(failed) == set(), "it is to be killed"
+    assert active(updated(failed, message("liveness"))) == set()
+    assert active(updated(failed, message("liveness", id="c2"))) == {"liveness"}
+    changed = updated(failed, message("liveness", period=5))
+    assert active(changed) == {"liveness"}
+    assert list(replaced(failed, changed)) == [key("liveness")]
+
+
+def test_a_pod_being_deleted_keeps_its_readiness_probe_only():
+    before = updated(None, message("liveness", "readiness"))
+    after = updated(before, message("liveness", "readiness", deleting=True))
+    assert (active(after), list(replaced(before, after))) == ({"readiness"}, [key("liveness")])
+
+
+events = st.lists(
+    st.one_of(
+        st.builds(
+            message, st.sampled_from(KINDS), id=st.sampled_from(["c1", "c2"]), running=st.booleans(),
+            started=st.booleans(), deleting=st.booleans(), period=st.sampled_from([5, 10]),
+        ),
+        st.tuples(st.sampled_from(KINDS), st.sampled_from([success(), failure("x"), error("y")])),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@given(events)
+def test_in_any_history_a_probe_runs_only_while_its_container_does_and_nothing_waits(history):
+    pod = updated(None, message(*KINDS))
+    for event in history:
+        before = pod
+        if isinstance(event, ProbedPod):
+            pod = updated(before, event)
+        elif key(event[0]) in before.probes:
+            pod = probed(before, key(event[0]), event[1])
+            old, new = before.probes[key(event[0])].streak, pod.probes[key(event[0])].streak
+            assert is_news(old, new) or new.result is old.result
+        for each in pod.probes:
+            state = pod.probes[each]
+            assert not (pod.active(each) and (state.streak.on_hold or not state.facts.running))
+        if "startup" in active(pod):
+            assert active(pod) == {"startup"}
