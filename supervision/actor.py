@@ -27,7 +27,7 @@ from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, De
 
 from .addresses import ActorName
 from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
-from .message import Message
+from .message import Message, Question, reply_of
 from .metrics import Metrics
 from .protocol import Done, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
 
@@ -175,18 +175,16 @@ class Actor(ThespianActor):
         """
         self.port.actor_send(Address(name) if isinstance(name, str) else name, message, deadline)
 
-    async def ask(self, name: ActorName, message: Message, reply: type[R], *, timeout: float = 10.0) -> R:
+    async def ask(self, name: ActorName, question: Question[R], *, timeout: float = 10.0) -> R:
         """Send a question and wait for its answer.
 
         Raises AskTimeout when no answer came within `timeout` seconds, AskError when it was of another type or the
         receiver died.
         """
-        answer = await self.port.ask(name, message, timeout)
-        if not isinstance(answer, reply):
-            raise AskError(
-                f"{name} answered {type(message).__name__} with {type(answer).__name__}, not {reply.__name__}"
-            )
-        return answer
+        answer = await self.port.ask(name, question, timeout)
+        if not isinstance(answer, reply_of(type(question))):
+            raise AskError(f"{name} answered {type(question).__name__} with {type(answer).__name__}")
+        return cast(R, answer)
 
     def after(self, seconds: float, call: Callable[[], Any]) -> Timer:
         """Call once, `seconds` from now. A coroutine function is run as a task."""

@@ -6,10 +6,14 @@ sends can make this process import or run anything.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any, ClassVar, ForwardRef, Generic, TypeVar, get_args
 
 import msgspec
+
+R_co = TypeVar("R_co", bound="Message", covariant=True)
 
 _TYPES: dict[str, type[Message]] = {}
 
@@ -51,3 +55,19 @@ def registered(name: str) -> type[Message] | None:
 def known_types() -> list[str]:
     """The names of all message types that loaded modules declare."""
     return sorted(_TYPES)
+
+
+class Question(Message, Generic[R_co], frozen=True):
+    """A message that is answered with a message of type R_co: `class GetPods(Question["Pods"], frozen=True)`.
+
+    Every other message is told, and nobody waits for an answer to it.
+    """
+
+
+@cache
+def reply_of(question: type[Question[Any]]) -> Any:
+    """The type that answers a question, or a union of such types: what `isinstance` takes."""
+    (reply,) = next(get_args(base) for cls in question.__mro__ for base in getattr(cls, "__orig_bases__", ())[:1])
+    if not isinstance(reply, ForwardRef):
+        return reply
+    return eval(reply.__forward_arg__, vars(sys.modules[question.__module__]))  # noqa: S307 - written in our source

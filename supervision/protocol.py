@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import msgspec
 
 from .addresses import ActorName
-from .message import Message
+from .message import Message, Question
 
 FORK_SERVER = ActorName("fork_server")
 ROOT = ActorName("root")
@@ -45,7 +45,7 @@ class Hello(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("name",)
 
 
-class GetMetrics(Message, frozen=True):
+class GetMetrics(Question["MetricsSnapshot"], frozen=True):
     """Asks any actor for its numbers; answered with MetricsSnapshot."""
 
 
@@ -112,7 +112,7 @@ class Exited(Message, frozen=True):
     uptime: float = 0.0
 
 
-class Escalated(Message, frozen=True):
+class Escalated(Question["Done"], frozen=True):
     """A supervisor gives up: it has stopped its children and now ends with EXIT_ESCALATED. Told to the fork server."""
 
     reason: str
@@ -162,7 +162,7 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that wait to be sent."""
 
 
-class GetTree(Message, frozen=True):
+class GetTree(Question["Tree"], frozen=True):
     """Asks the fork server for the tree; answered with Tree at once, whatever the actors do."""
 
     memory: bool = True
@@ -188,11 +188,11 @@ class Tree(Message, frozen=True, kw_only=True):
     policy_file: str = ""
 
 
-class Shutdown(Message, frozen=True):
+class Shutdown(Question["Done"], frozen=True):
     """Asks the fork server to stop the whole agent in order, as SIGTERM does; answered with Done when it has begun."""
 
 
-class RollingRestart(Message, frozen=True):
+class RollingRestart(Question["Done"], frozen=True):
     """Asks the fork server to restart these actors, because what they were started with has changed.
 
     Each is asked to end, and its supervisor starts it again at once; that does not count as a failure. Answered with
@@ -202,7 +202,7 @@ class RollingRestart(Message, frozen=True):
     names: tuple[str, ...]
 
 
-class Inject(Message, frozen=True, kw_only=True):
+class Inject(Question["Done"], frozen=True, kw_only=True):
     """Asks the fork server to injure an actor; answered with Done. What it cannot do itself it hands on to the
     actor."""
 
@@ -216,7 +216,7 @@ class Inject(Message, frozen=True, kw_only=True):
     """exit: the exit code."""
 
 
-class SetLogLevel(Message, frozen=True):
+class SetLogLevel(Question["Done"], frozen=True):
     """Changes the log verbosity of one actor until it is replaced; answered with Done."""
 
     verbosity: int
@@ -257,7 +257,7 @@ class Leave(Message, frozen=True):
     budget: float
 
 
-class RunDisposable(Message, frozen=True):
+class RunDisposable(Question["DisposableResult"], frozen=True):
     """Actor to fork_server: run `function` in a process of its own; answered with DisposableResult."""
 
     function: str

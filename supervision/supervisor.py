@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from .actor import Actor, Address, AskError, Timer, on
 from .children import Ending, Family, family_of, wake_at, with_policies
 from .decide import End, Finish, Order, Tick, decide
-from .protocol import FORK_SERVER, Done, Escalated, Exited, Started
+from .protocol import FORK_SERVER, Escalated, Exited, Started
 from .spec import ChildSpec, Policy, SetPolicies
 
 
@@ -91,7 +91,7 @@ class Supervisor(Actor):
             self.log.error("giving up: %s", finish.reason)
             try:
                 # asked, not told: the reason is to be in the incident record before this process ends
-                await self.ask(FORK_SERVER, Escalated(finish.reason), Done, timeout=1.0)
+                await self.ask(FORK_SERVER, Escalated(finish.reason), timeout=1.0)
             except AskError as error:
                 self.log.warning("the fork server did not take the reason: %s", error)
         self.leave(finish.status)

@@ -33,7 +33,7 @@ from .fork_server.main import run
 from .inbox import Inbox, serve
 from .link import Link
 from .mailbox import Entry
-from .message import Message
+from .message import Message, Question
 from .names import Names
 from .payload import unwrap, wrap
 from .port import DEAD_LETTERS, class_name
@@ -46,7 +46,7 @@ _SEND_SECONDS = 10.0
 _numbers = itertools.count(1)
 
 
-class CreatePrimary(Message, frozen=True):
+class CreatePrimary(Question["Created"], frozen=True):
     """Asks the root to create an actor directly below it."""
 
     actor: str

@@ -15,7 +15,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, on
 
-from .messages import ClientState, CredentialsChanged, GetClientState
+from .messages import CredentialsChanged
 
 if TYPE_CHECKING:
     from actors.shared.api.client import Answer, ApiClient, Observation
@@ -143,11 +143,6 @@ class ApiActor(Actor):
         if not self._error or self._mode != away:
             self.log.warning("the API server does not serve us: %s", error)
         self._mode, self._error = away, str(error)
-
-    @on(GetClientState)
-    def on_get_state(self, message: GetClientState, sender: Address) -> ClientState:
-        server = self.client.access.server if self.client is not None else ""
-        return ClientState(self.name, self._mode, server, self._error)
 
     def _warned(self, text: str) -> None:
         """Once of each: a deprecated field of a static pod comes with every try to make its mirror."""

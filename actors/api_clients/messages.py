@@ -11,30 +11,14 @@ from typing import ClassVar, Final, Literal
 import msgspec
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 KUBE_CLIENT: Final = ActorName("api_clients/kube_client")
 EVENT_CLIENT: Final = ActorName("api_clients/event_client")
 HEARTBEAT_CLIENT: Final = ActorName("api_clients/heartbeat_client")
 
 
-class GetClientState(Message, frozen=True):
-    """Answered with ClientState."""
-
-
-class ClientState(Message, frozen=True):
-    """How it stands between a client and the API server."""
-
-    client: str
-    mode: Literal["standalone", "joining", "joined", "away"]
-    """`standalone`: no kubeconfig was given, so nobody is asked. `joining`: no credentials yet, or the server has not
-    answered yet. `away`: it answered before and does not now."""
-    server: str = ""
-    error: str = ""
-
-
-# -- to kube_client ---------------------------------------------------------------------------------------------------
-class ApiCall(Message, frozen=True, kw_only=True):
+class ApiCall(Question["ApiAnswer"], frozen=True, kw_only=True):
     """One request to the API server with the node's credentials. Answered with ApiAnswer, always.
 
     Not repeated by kube_client beyond one fresh connection: the caller knows what may be repeated.
@@ -77,7 +61,7 @@ class ObjectRef(msgspec.Struct, frozen=True):
     namespace: str = ""
 
 
-class GetObject(Message, frozen=True):
+class GetObject(Question["ObjectState"], frozen=True):
     """The object as of now, from what is watched, or read for this. Answered with ObjectState."""
 
     ref: ObjectRef
@@ -98,7 +82,7 @@ class ObjectState(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("ref",)
 
 
-class GetServices(Message, frozen=True):
+class GetServices(Question["Services"], frozen=True):
     """Services of the namespace, and the API server's own (`kubernetes` in `default`). Answered with Services."""
 
     namespace: str

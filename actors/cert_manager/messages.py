@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 CERT_MANAGER: Final = ActorName("cert_manager")
 
 
-class GetServingCertificate(Message, frozen=True):
+class GetServingCertificate(Question["ServingCertificate"], frozen=True):
     """From a server. Answered with ServingCertificate."""
 
 

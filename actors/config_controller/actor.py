@@ -21,7 +21,7 @@ from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.addresses import ActorName
-from supervision.protocol import FORK_SERVER, Done, GetTree, RollingRestart, Shutdown, Tree
+from supervision.protocol import FORK_SERVER, GetTree, RollingRestart, Shutdown
 from supervision.spec import SetPolicies
 
 from . import session, trial
@@ -103,7 +103,7 @@ class ConfigController(Actor):
         """Ask for the tree, against which a policy is validated, once."""
         if self._sources.lacks_tree:
             try:
-                tree = await self.ask(FORK_SERVER, GetTree(memory=False), Tree, timeout=5.0)
+                tree = await self.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
             except AskError as error:
                 self.log.warning("the supervision policy is not followed: %s", error)
             else:
@@ -157,7 +157,11 @@ class ConfigController(Actor):
     def _on_contention(self) -> None:
         if self._lock is not None and self._lock.drain():
             self.log.warning("another agent wants %s: this one ends", self._agent.flags["lock-file"])
-            self.tell(FORK_SERVER, Shutdown())
+            self.start_task(self._shut_down(), "shutdown")
+
+    async def _shut_down(self) -> None:
+        with suppress(AskError):
+            await self.ask(FORK_SERVER, Shutdown())
 
     async def _look(self) -> None:
         await self._look_at_tree()
@@ -246,7 +250,7 @@ class ConfigController(Actor):
         if not names:
             return
         try:
-            await self.ask(FORK_SERVER, RollingRestart(names), Done, timeout=5.0)
+            await self.ask(FORK_SERVER, RollingRestart(names), timeout=5.0)
         except AskError as error:
             self.log.warning("the restart of %s is ordered again: %s", ", ".join(names), error)
             self.after(RETRY_SECONDS, self._restart_readers)
@@ -285,7 +289,7 @@ class ConfigController(Actor):
     async def _check_trial(self) -> None:
         """The trial fails when a supervisor reaches its restart intensity."""
         try:
-            tree = await self.ask(FORK_SERVER, GetTree(memory=False), Tree, timeout=5.0)
+            tree = await self.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
         except AskError:
             return
         found = {one.name: (one.restarts, one.last_incident) for one in tree.actors if one.kind == "supervisor"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 CONFIG_CONTROLLER: Final = ActorName("config_controller")
 
 
-class GetConfigz(Message, frozen=True):
+class GetConfigz(Question["Configz"], frozen=True):
     """Asks for the effective configuration; answered with Configz."""
 
 
@@ -20,7 +20,7 @@ class Configz(Message, frozen=True):
     body: bytes
 
 
-class GetFlagz(Message, frozen=True):
+class GetFlagz(Question["Flagz"], frozen=True):
     """Asks for the command line; answered with Flagz."""
 
 

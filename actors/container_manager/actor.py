@@ -27,6 +27,7 @@ from .ledger import Ledger
 from .messages import (
     AdmissionFailed,
     AdmitPod,
+    CountRunningPod,
     GetNodeResources,
     NodeResources,
     PodAdmitted,
@@ -115,9 +116,12 @@ class ContainerManager(Actor):
 
     # -- pods ---------------------------------------------------------------------------------------------------------
     @on(AdmitPod)
-    async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed | None:
-        answer = await self._admission.admit(message)
-        return answer if sender.ask else None  # a worker that only tells what runs wants no answer
+    async def on_admit(self, message: AdmitPod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:
+        return await self._admission.admit(message)
+
+    @on(CountRunningPod)
+    async def on_count(self, message: CountRunningPod, sender: Address) -> None:
+        await self._admission.admit(AdmitPod(message.uid, message.pod, running=True))
 
     @on(ResizePod)
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:

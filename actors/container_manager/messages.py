@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 CONTAINER_MANAGER: Final = ActorName("container_manager")
 
 
-class AdmitPod(Message, frozen=True):
+class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod run? Answered with PodAdmitted or PodRejected. Idempotent.
 
-    A pod with running containers (`running`) is never refused: it is entered in the ledger as it is. Told, not asked,
-    it is not answered: so do the workers when a new container manager says Hello, before KnownPods.
+    A pod with running containers (`running`) is never refused: it is entered in the ledger as it is.
     """
 
     uid: str
@@ -23,6 +22,17 @@ class AdmitPod(Message, frozen=True):
     over: bool = False
     """It has run to its end, and is to be said so: PodAdmitted, with nothing entered or made, or AdmissionFailed where
     it was the shutdown of the node that ended it, which its worker is told soon."""
+
+
+class CountRunningPod(Message, frozen=True):
+    """From a worker: this pod was admitted and has running containers, so it is entered in the ledger as it is.
+
+    Told when a new container manager says Hello, before KnownPods, and when the containers of a resized pod have
+    followed.
+    """
+
+    uid: str
+    pod: bytes
 
 
 class PodAdmitted(Message, frozen=True):
@@ -42,10 +52,10 @@ class PodRejected(Message, frozen=True):
     message: str
 
 
-class ResizePod(Message, frozen=True):
+class ResizePod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod, which is in the ledger, have the resources of `pod` instead of those of `before`?
-    Answered with PodAdmitted, and then its cgroup has the larger of both limits until AdmitPod tells that containers
-    have followed; or with PodRejected, whose reason is Deferred or Infeasible. Idempotent."""
+    Answered with PodAdmitted, and then its cgroup has the larger of both limits until CountRunningPod tells that
+    containers have followed; or with PodRejected, whose reason is Deferred or Infeasible. Idempotent."""
 
     uid: str
     pod: bytes
@@ -58,7 +68,7 @@ class StopCounting(Message, frozen=True):
     uid: str
 
 
-class ReleasePod(Message, frozen=True):
+class ReleasePod(Question["PodReleased"], frozen=True):
     """From a worker: remove the pod's cgroup in every hierarchy. Answered with PodReleased. Idempotent."""
 
     uid: str
@@ -71,7 +81,7 @@ class PodReleased(Message, frozen=True):
     message: str = ""
 
 
-class GetNodeResources(Message, frozen=True):
+class GetNodeResources(Question["NodeResources"], frozen=True):
     """Answered with NodeResources."""
 
 

@@ -6,7 +6,7 @@ import time
 from typing import Final
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, NodePressure
-from actors.image_manager.messages import IMAGE_MANAGER, GetImageFilesystem, ImageFilesystem
+from actors.image_manager.messages import IMAGE_MANAGER, GetImageFilesystem
 from actors.shared.admission.node_conditions import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import thresholds
@@ -64,9 +64,7 @@ class PressureMonitor:
         disks = {"nodefs": self._agent.root_dir}
         if not self._images:
             try:
-                answer = await self._actor.ask(
-                    IMAGE_MANAGER, GetImageFilesystem(), ImageFilesystem, timeout=_ASK_SECONDS
-                )
+                answer = await self._actor.ask(IMAGE_MANAGER, GetImageFilesystem(), timeout=_ASK_SECONDS)
                 self._images = answer.mountpoint
             except AskError:
                 return disks  # until it answers

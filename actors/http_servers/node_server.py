@@ -87,7 +87,7 @@ class NodeServer(_Server):
         """Ask until there is one; the port is not open before."""
         while self.server is None:
             try:
-                await self._use(await self.ask(CERT_MANAGER, GetServingCertificate(), ServingCertificate, timeout=5))
+                await self._use(await self.ask(CERT_MANAGER, GetServingCertificate(), timeout=5))
             except AskError:
                 continue
             if self.server is None:
@@ -136,7 +136,7 @@ class NodeServer(_Server):
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
         try:
-            return await self.ask(KUBE_CLIENT, call, ApiAnswer, timeout=call.timeout + 1.0)
+            return await self.ask(KUBE_CLIENT, call, timeout=call.timeout + 1.0)
         except AskError as error:
             return ApiAnswer(status=0, reason="Unreachable", message=str(error))
 

@@ -76,7 +76,7 @@ class ImageManager(Actor):
 
     async def _call(self, call: ApiCall) -> ApiAnswer:
         try:
-            return await self.ask(KUBE_CLIENT, call, ApiAnswer, timeout=call.timeout + 5.0)
+            return await self.ask(KUBE_CLIENT, call, timeout=call.timeout + 5.0)
         except AskError as error:
             return ApiAnswer(status=0, reason="Unreachable", message=str(error))
 

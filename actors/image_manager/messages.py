@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 IMAGE_MANAGER: Final = ActorName("image_manager")
 
 
-class EnsureImage(Message, frozen=True):
+class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
     """From a worker before a container is created. Answered with ImageReady or ImageFailed, when the pull has ended:
     that may take many minutes. Asked again meanwhile, the same pull is joined."""
 
@@ -57,7 +57,7 @@ class ImageFailed(Message, frozen=True):
     retry_seconds: float = 0.0
 
 
-class GetImageFilesystem(Message, frozen=True):
+class GetImageFilesystem(Question["ImageFilesystem"], frozen=True):
     """Answered with ImageFilesystem."""
 
 
@@ -66,7 +66,7 @@ class ImageFilesystem(Message, frozen=True):
     """Where the runtime keeps images; '' when it does not say."""
 
 
-class GetImages(Message, frozen=True):
+class GetImages(Question["NodeImages"], frozen=True):
     """Answered with NodeImages."""
 
 

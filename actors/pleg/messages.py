@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from actors.shared.cri.model import PodRuntime
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 PLEG: Final = ActorName("pleg")
 
@@ -19,7 +19,7 @@ class PodNetwork(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
-class GetRuntimePods(Message, frozen=True):
+class GetRuntimePods(Question["RuntimeSnapshot"], frozen=True):
     """Answered with RuntimeSnapshot."""
 
 

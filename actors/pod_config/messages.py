@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 import msgspec
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 POD_CONFIG: Final = ActorName("pod_config")
 
@@ -38,7 +38,7 @@ class PodPoisons(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
-class GetSources(Message, frozen=True):
+class GetSources(Question["Sources"], frozen=True):
     """Answered with Sources."""
 
 

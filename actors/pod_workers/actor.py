@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
-from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, GetNodeResources, NodeResources
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, GetNodeResources
 from actors.prober.messages import PROBER
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.shutdown_windows import windows
@@ -22,7 +22,7 @@ from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.tracing.start import begin
 from actors.shared.tracing.tracer import Tracer
 from actors.status_manager.messages import STATUS_MANAGER
-from actors.volume_manager.messages import VOLUME_MANAGER, VolumesFailed, VolumesMounted
+from actors.volume_manager.messages import VOLUME_MANAGER
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.addresses import ActorName
 
@@ -118,7 +118,7 @@ class Shard(Actor):
 
     async def _learn_allocatable(self) -> None:
         try:
-            found = await self.ask(CONTAINER_MANAGER, GetNodeResources(), NodeResources, timeout=30.0)
+            found = await self.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=30.0)
         except AskError:
             return
         self.services.starter.learn_allocatable(found.allocatable)
@@ -141,7 +141,7 @@ class Shard(Actor):
         """A new container manager knows of nobody on the node: what was admitted stays so, and is counted first."""
         for uid, worker in self.pods.items():
             if worker.state.held.counted:
-                self.tell(CONTAINER_MANAGER, AdmitPod(uid, worker.state.wanted.data, running=True), deadline=30.0)
+                self.tell(CONTAINER_MANAGER, CountRunningPod(uid, worker.state.wanted.data), deadline=30.0)
 
     # -- what is wanted -------------------------------------------------------------------------------------------
     @on(DesiredPods)
@@ -253,18 +253,6 @@ class Shard(Actor):
     def on_volumes(self, message: VolumesMayWork, sender: Address) -> None:
         if message.uid in self.pods:
             self.pods[message.uid].wake()
-
-    @on(VolumesMounted)
-    def on_volumes_renewed(self, message: VolumesMounted, sender: Address) -> None:
-        """Of a running pod, told to the volume manager again: nothing is to be done."""
-
-    @on(VolumesFailed)
-    def on_volumes_not_renewed(self, message: VolumesFailed, sender: Address) -> None:
-        """A running pod keeps the volumes that it has; its users are told."""
-        worker = self.pods.get(message.uid)
-        if worker is not None:
-            for text in message.texts or [message.message]:
-                worker.announce("Warning", "FailedMount", text)
 
     # -- periodic -------------------------------------------------------------------------------------------------
     def _sweep(self) -> None:

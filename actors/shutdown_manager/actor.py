@@ -212,7 +212,7 @@ class ShutdownManager(Actor):
 
     async def _pods(self) -> LivePods:
         try:
-            found = await self.ask(STATUS_MANAGER, GetLivePods(), LivePods, timeout=LOOK_SECONDS * 5)
+            found = await self.ask(STATUS_MANAGER, GetLivePods(), timeout=LOOK_SECONDS * 5)
         except AskError as error:
             self._complaints.say("pods", f"it is not known which pods there are: {error}")
             return LivePods([], complete=False)

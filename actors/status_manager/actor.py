@@ -94,7 +94,7 @@ class StatusManager(Actor):
         """The node object's addresses replace those of the configuration, once it has any."""
         question = GetObject(ObjectRef("Node", self.agent.node_name), wait=NODE_SECONDS)
         try:
-            state = await self.ask(KUBE_CLIENT, question, ObjectState, timeout=2 * NODE_SECONDS)
+            state = await self.ask(KUBE_CLIENT, question, timeout=2 * NODE_SECONDS)
         except AskError:
             state = ObjectState(question.ref)
         ips = host_ips(state.body)

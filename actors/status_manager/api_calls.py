@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef, ObjectState
+from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall, GetObject, ObjectRef
 from actors.shared.kube import codec
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.pod import PodStatus
@@ -111,7 +111,7 @@ class ApiCalls:
         """UID of the node object, which owns a mirror pod; an answer that says why there is none."""
         question = GetObject(ObjectRef("Node", self._node_name), wait=0.0)
         try:
-            state = await self._actor.ask(KUBE_CLIENT, question, ObjectState, timeout=CALL_SECONDS)
+            state = await self._actor.ask(KUBE_CLIENT, question, timeout=CALL_SECONDS)
         except AskError as error:
             return ApiAnswer(status=0, reason="NoClient", message=str(error))
         if not state.body:
@@ -135,7 +135,7 @@ class ApiCalls:
 
     async def _call(self, question: ApiCall) -> ApiAnswer:
         try:
-            return await self._actor.ask(KUBE_CLIENT, question, ApiAnswer, timeout=question.timeout + 1.0)
+            return await self._actor.ask(KUBE_CLIENT, question, timeout=question.timeout + 1.0)
         except AskError as error:
             return ApiAnswer(status=0, reason="NoClient", message=str(error))
 

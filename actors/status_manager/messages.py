@@ -9,7 +9,7 @@ import msgspec
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import ResourceRequirements
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 STATUS_MANAGER: Final = ActorName("status_manager")
 
@@ -79,7 +79,7 @@ class ProbeResult(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("uid", "container", "kind")
 
 
-class GetPods(Message, frozen=True):
+class GetPods(Question["Pods"], frozen=True):
     """From node_server. Answered with Pods."""
 
 
@@ -89,7 +89,7 @@ class Pods(Message, frozen=True):
     data: bytes
 
 
-class GetPodStatus(Message, frozen=True):
+class GetPodStatus(Question["PodStatusFound"], frozen=True):
     """By UID, or by namespace and name. Answered with PodStatusFound (with empty bytes when there is no such pod)."""
 
     uid: str = ""
@@ -104,7 +104,7 @@ class PodStatusFound(Message, frozen=True):
     """JSON of the v1 PodStatus."""
 
 
-class GetLivePods(Message, frozen=True):
+class GetLivePods(Question["LivePods"], frozen=True):
     """From shutdown_manager. Answered with LivePods."""
 
 

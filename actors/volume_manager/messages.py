@@ -7,12 +7,12 @@ from typing import Final
 import msgspec
 
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 VOLUME_MANAGER: Final = ActorName("volume_manager")
 
 
-class MountVolumes(Message, frozen=True):
+class MountVolumes(Question["VolumesMounted | VolumesFailed"], frozen=True):
     """From a worker: make all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
 
     uid: str
@@ -46,7 +46,7 @@ class SubPath(msgspec.Struct, frozen=True):
     read_only: bool = False
 
 
-class BindSubPaths(Message, frozen=True):
+class BindSubPaths(Question["SubPathsBound | VolumesFailed"], frozen=True):
     """From a worker before a container is created. Answered with SubPathsBound or VolumesFailed."""
 
     uid: str
@@ -64,7 +64,7 @@ class SubPathsBound(Message, frozen=True):
     paths: dict[int, str]
 
 
-class UnmountVolumes(Message, frozen=True):
+class UnmountVolumes(Question["VolumesUnmounted | VolumesFailed"], frozen=True):
     """From a worker: the pod's containers are gone, undo all. Answered with VolumesUnmounted or VolumesFailed."""
 
     uid: str

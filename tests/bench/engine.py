@@ -17,7 +17,7 @@ from pathlib import Path
 
 from supervision.actor import Actor, Address, on
 from supervision.application import Application
-from supervision.message import Message
+from supervision.message import Message, Question
 from supervision.spec import ChildSpec, Policy, walk
 from tests.support.fork_server_process import ForkServerProcess
 
@@ -30,7 +30,7 @@ IDLE_SECONDS = 10.0
 LIBRARIES = ("grpc", "grpc.aio", "google.protobuf.message", "msgspec.json", "cryptography.x509", "tornado.web")
 
 
-class Ping(Message, frozen=True):
+class Ping(Question["Pong"], frozen=True):
     number: int
 
 
@@ -76,7 +76,7 @@ class Driver(Actor):
         times = []
         for number in range(ROUND_TRIPS):
             began = time.perf_counter()
-            await self.ask(name, Ping(number), Pong)
+            await self.ask(name, Ping(number))
             times.append((time.perf_counter() - began) * 1e6)
         times.sort()
         return {"ask_us_p50": times[ROUND_TRIPS // 2], "ask_us_p99": times[ROUND_TRIPS * 99 // 100]}
@@ -86,7 +86,7 @@ class Driver(Actor):
         began = time.perf_counter()
         for start in range(0, PIPELINED, AT_ONCE):
             numbers = range(start, start + AT_ONCE)
-            await asyncio.gather(*(self.ask(name, Ping(number), Pong, timeout=60) for number in numbers))
+            await asyncio.gather(*(self.ask(name, Ping(number), timeout=60) for number in numbers))
         asked = PIPELINED / (time.perf_counter() - began)
         self._pongs, self._done = 0, asyncio.get_running_loop().create_future()
         began = time.perf_counter()

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 from supervision.actor import Actor, Address, AskError, DisposableError, DisposableTimeout, on
 from supervision.addresses import ActorName
 from supervision.application import Application
-from supervision.message import Message
+from supervision.message import Message, Question
 from supervision.spec import ChildSpec, Policy, ProgramProbe, walk
 from tests.support.incident_file import IncidentFile
 
 HERE = "tests.support.tree_actors"
 
 
-class Say(Message, frozen=True):
+class Say(Question["Said"], frozen=True):
     text: str
     data: bytes = b""
 
@@ -132,7 +132,7 @@ class Echo(Actor):
     @on(AskOther)
     async def on_ask_other(self, message: AskOther, sender: Address) -> Said:
         try:
-            answer = await self.ask(message.to, Say(message.question), Said, timeout=message.timeout)
+            answer = await self.ask(message.to, Say(message.question), timeout=message.timeout)
         except AskError as error:
             return Said(f"AskError {error}")
         return answer
@@ -196,7 +196,7 @@ class Asking(Echo):
     """Needs an answer before it is in service."""
 
     async def on_start(self) -> None:
-        await self.ask("echo", Say("?"), Said, timeout=5)
+        await self.ask("echo", Say("?"), timeout=5)
 
 
 def nap(seconds: float) -> str:

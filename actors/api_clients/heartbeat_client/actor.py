@@ -21,7 +21,6 @@ from actors.api_clients.messages import (
     NodePressure,
     NodeProblem,
     ObjectRef,
-    ObjectState,
     RecordEvent,
     RuntimeReport,
     VolumesInUse,
@@ -226,7 +225,7 @@ class HeartbeatClient(ApiActor):
         """As kube_client watches it, so that the server is not asked each time; None when kube_client has none."""
         question = GetObject(ObjectRef("Node", self.agent.node_name), wait=0.0)
         try:
-            state = await self.ask(KUBE_CLIENT, question, ObjectState, timeout=WATCHED_SECONDS)
+            state = await self.ask(KUBE_CLIENT, question, timeout=WATCHED_SECONDS)
             node: Json | None = msgspec.json.decode(state.body) if state.body else None
         except (AskError, *UNREADABLE):
             return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from actors.config_controller.messages import CONFIG_CONTROLLER, Configz, GetConfigz
+from actors.config_controller.messages import CONFIG_CONTROLLER, GetConfigz
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 
 
 async def get(handler: Handler) -> None:
-    handler.finish_json((await handler.ask(CONFIG_CONTROLLER, GetConfigz(), Configz)).body)
+    handler.finish_json((await handler.ask(CONFIG_CONTROLLER, GetConfigz())).body)
 
 
 ENDPOINT = Endpoint(paths=("/configz",), answers={"GET": get}, subresources=("configz", "proxy"))

@@ -8,7 +8,7 @@ from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.serving.refused import Refused
 from actors.shared.config.fields.log_settings import set_logging
-from supervision.protocol import FORK_SERVER, Done
+from supervision.protocol import FORK_SERVER
 
 _MOST = 100
 
@@ -19,7 +19,7 @@ async def put(handler: Handler) -> None:
     if not text.isascii() or not text.isdigit() or int(text) > _MOST:
         raise Refused(400, f'failed to set logging.verbosity: "{text[:20]}" is no verbosity')
     order = msgspec.structs.replace(set_logging(handler.state.agent.config.logging), verbosity=int(text))
-    await handler.ask(FORK_SERVER, order, Done)
+    handler.state.actor.tell(FORK_SERVER, order)
     await handler.finish(f"successfully set klog.logging.verbosity to {int(text)}")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods
 
 
 async def get(handler: Handler) -> None:
-    handler.finish_json((await handler.ask(STATUS_MANAGER, GetPods(), Pods)).data)
+    handler.finish_json((await handler.ask(STATUS_MANAGER, GetPods())).data)
 
 
 ENDPOINT = Endpoint(paths=("/pods",), answers={"GET": get}, subresources=("pods", "proxy"), on_read_only_server=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
+from actors.config_controller.messages import CONFIG_CONTROLLER, GetFlagz
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
@@ -13,7 +13,7 @@ from actors.http_servers.serving.z_page import page
 
 
 async def get(handler: Handler) -> None:
-    found = await handler.ask(CONFIG_CONTROLLER, GetFlagz(), Flagz)
+    found = await handler.ask(CONFIG_CONTROLLER, GetFlagz())
     tree = await find_tree(handler.state.actor)
     seconds = int(tree.uptime) if tree is not None else 0
     started = datetime.fromtimestamp(time.time() - seconds, UTC).strftime("%a %b %d %H:%M:%S UTC %Y")

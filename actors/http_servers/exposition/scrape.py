@@ -8,7 +8,7 @@ from typing import Final
 from supervision.actor import Actor, AskError
 from supervision.addresses import ActorName
 from supervision.metrics import installed
-from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, MetricsSnapshot, Sample, Tree
+from supervision.protocol import FORK_SERVER, GetMetrics, GetTree, Sample, Tree
 
 from .actor_metrics import ActorMetrics, zeros
 from .program_metrics import Processes, tree_samples, version_samples
@@ -19,7 +19,7 @@ SCRAPE_SECONDS: Final = 1.0
 async def find_tree(actor: Actor) -> Tree | None:
     """None: the fork server does not answer in time."""
     try:
-        return await actor.ask(FORK_SERVER, GetTree(), Tree, timeout=SCRAPE_SECONDS)
+        return await actor.ask(FORK_SERVER, GetTree(), timeout=SCRAPE_SECONDS)
     except AskError:
         return None
 
@@ -43,6 +43,6 @@ async def scrape(actor: Actor, metrics: ActorMetrics, processes: Processes) -> l
 async def scrape_actor(actor: Actor, name: ActorName, metrics: ActorMetrics) -> None:
     """Ask one; a failure is counted."""
     try:
-        metrics.take(await actor.ask(name, GetMetrics(), MetricsSnapshot, timeout=SCRAPE_SECONDS))
+        metrics.take(await actor.ask(name, GetMetrics(), timeout=SCRAPE_SECONDS))
     except AskError:
         actor.metrics.count("troupelet_scrape_failures_total", actor=name)

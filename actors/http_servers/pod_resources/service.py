@@ -10,7 +10,7 @@ import grpc
 import grpc.aio
 
 from actors.shared.token_bucket import TokenBucket
-from actors.status_manager.messages import STATUS_MANAGER, GetPods, Pods
+from actors.status_manager.messages import STATUS_MANAGER, GetPods
 from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import Actor, AskError
@@ -82,7 +82,7 @@ class PodResources(stubs.PodResourcesListerServicer):
 
     async def _pods(self, context: Context, *, active_only: bool) -> list[PodInUse]:
         try:
-            pods = await self._actor.ask(STATUS_MANAGER, GetPods(), Pods, timeout=ASK_SECONDS)
+            pods = await self._actor.ask(STATUS_MANAGER, GetPods(), timeout=ASK_SECONDS)
         except AskError as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         return pods_in_use(pods.data, active_only=active_only)

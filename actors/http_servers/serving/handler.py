@@ -13,7 +13,7 @@ from tornado.web import RequestHandler
 
 from supervision.actor import AskError
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 from . import request_spans
 from .endpoint import Endpoint
@@ -36,10 +36,10 @@ class Handler(RequestHandler):
     def initialize(self, state: ServerState) -> None:
         self.state = state
 
-    async def ask(self, actor: ActorName, question: Message, answer: type[R]) -> R:
+    async def ask(self, actor: ActorName, question: Question[R]) -> R:
         """Ask another actor. Raises Refused (503) when it does not answer in time."""
         try:
-            return await self.state.actor.ask(actor, question, answer, timeout=ASK_SECONDS)
+            return await self.state.actor.ask(actor, question, timeout=ASK_SECONDS)
         except AskError as error:
             raise Refused(503, f"{actor}: {error}") from None
 

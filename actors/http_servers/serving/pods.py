@@ -7,7 +7,7 @@ import msgspec
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.pod import Pod, PodStatus
 from actors.shared.kube.pods import container_statuses
-from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus, PodStatusFound
+from actors.status_manager.messages import STATUS_MANAGER, GetPodStatus
 
 from .handler import Handler
 from .refused import Refused
@@ -22,7 +22,7 @@ class FoundPod(msgspec.Struct, frozen=True):
 
 async def find_pod(handler: Handler, namespace: str, name: str) -> FoundPod | None:
     """None: this node has no such pod. Raises Refused."""
-    found = await handler.ask(STATUS_MANAGER, GetPodStatus(namespace=namespace, name=name), PodStatusFound)
+    found = await handler.ask(STATUS_MANAGER, GetPodStatus(namespace=namespace, name=name))
     if not found.pod:
         return None
     try:

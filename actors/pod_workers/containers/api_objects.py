@@ -101,14 +101,14 @@ async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
 async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:
     """The object as `kube_client` has it. Never raises: no answer is a state, too."""
     try:
-        return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), ObjectState, timeout=ASK_SECONDS)
+        return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), timeout=ASK_SECONDS)
     except AskError:
         return ObjectState(ref, reason="Unreachable", message="timed out waiting for the condition")
 
 
 async def _services(actor: Actor, namespace: str, *, links: bool, required: bool) -> dict[str, str]:
     try:
-        found = await actor.ask(KUBE_CLIENT, GetServices(namespace), Services, timeout=ASK_SECONDS)
+        found = await actor.ask(KUBE_CLIENT, GetServices(namespace), timeout=ASK_SECONDS)
     except AskError:
         found = Services(synced=False)
     if not found.synced and required:

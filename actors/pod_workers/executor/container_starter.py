@@ -50,7 +50,6 @@ from actors.shared.kube.pods import find_container
 from actors.volume_manager.messages import VOLUME_MANAGER, BindSubPaths, SubPath, SubPathsBound, VolumesFailed
 from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError, Timer
-from supervision.message import Message
 
 from . import images
 from .hooks import HookFailed, run_hook
@@ -351,7 +350,7 @@ class ContainerStarter:
         if not items:
             return {}
         question = BindSubPaths(pod.metadata.uid, container.name, items, encode(pod))
-        answer = await self._actor.ask(VOLUME_MANAGER, question, Message, timeout=ASK_SECONDS)
+        answer = await self._actor.ask(VOLUME_MANAGER, question, timeout=ASK_SECONDS)
         if isinstance(answer, SubPathsBound):
             return answer.paths
         raise ConfigError(answer.message if isinstance(answer, VolumesFailed) else "no answer about sub paths")

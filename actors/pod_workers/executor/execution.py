@@ -19,11 +19,12 @@ from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 from .services import Services
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Message)
 
 
 class EffectInterrupted(Exception):
@@ -99,9 +100,9 @@ class Execution:
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)
 
     # -- other actors -----------------------------------------------------------------------------------------------
-    async def ask(self, name: ActorName, question: Message, seconds: float) -> Message:
+    async def ask(self, name: ActorName, question: Question[R], seconds: float) -> R:
         """Raises AskError."""
-        return await self.services.actor.ask(name, question, Message, timeout=seconds)
+        return await self.services.actor.ask(name, question, timeout=seconds)
 
     def announce(self, kind: str, reason: str, text: str, container: str = "") -> None:
         """Tell users of the pod, or of a container of it."""

@@ -16,7 +16,6 @@ from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from actors.shared.tracing.tracer import traceparent_of_current
 from supervision.actor import Actor, AskError, AskTimeout
-from supervision.message import Message
 
 IMAGE_SECONDS = 60.0
 """A pull may take longer: then the question is repeated, and joins the pull. Only a lost answer makes that matter."""
@@ -44,17 +43,15 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
     answer = await _ask(actor, question)
     if isinstance(answer, ImageReady):
         return answer
-    if isinstance(answer, ImageFailed):
-        raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
-    raise StartFailed("ImageInspectError", f"image_manager answered {type(answer).__name__}", 1.0)
+    raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
 
 
-async def _ask(actor: Actor, question: EnsureImage) -> Message:
+async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:
     """The answer. Raises StartFailed when the image manager died several times."""
     failures = 0
     while True:
         try:
-            return await actor.ask(IMAGE_MANAGER, question, Message, timeout=IMAGE_SECONDS)
+            return await actor.ask(IMAGE_MANAGER, question, timeout=IMAGE_SECONDS)
         except AskTimeout:
             continue
         except AskError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected, ResizePod
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, PodAdmitted, PodRejected, ResizePod
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
@@ -108,7 +108,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
     # the cgroup of the pod, which had the larger of both limits until now
-    order = AdmitPod(run.state.uid, run.state.wanted.data, running=True)
+    order = CountRunningPod(run.state.uid, run.state.wanted.data)
     run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
     runtime = run.state.runtime
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from actors.pod_workers.pod.table import Phase
-from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes
+from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed
+from supervision.actor import AskError
 
 from .execution import Execution
+
+RENEW_SECONDS: Final = 60.0
 
 
 def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
@@ -18,4 +23,15 @@ def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
     if any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes) or (
         forgotten and any(one.csi or one.persistentVolumeClaim or one.ephemeral != msgspec.Raw() for one in volumes)
     ):
-        run.services.actor.tell(VOLUME_MANAGER, MountVolumes(state.uid, state.wanted.data), deadline=30.0)
+        run.services.actor.start_task(_renew(run), f"volumes {state.uid}")
+
+
+async def _renew(run: Execution) -> None:
+    """The pod keeps the volumes that it has when they cannot be renewed; its users are told."""
+    try:
+        answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), RENEW_SECONDS)
+    except AskError:
+        return  # the next volume manager says Hello
+    if isinstance(answer, VolumesFailed):
+        for text in answer.texts or [answer.message]:
+            run.announce("Warning", "FailedMount", text)

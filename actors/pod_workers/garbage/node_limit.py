@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
+from actors.pleg.messages import PLEG, GetRuntimePods
 from actors.pod_workers.containers import files
 from actors.pod_workers.executor.services import Services
 from actors.shared.cri.errors import CriError
@@ -30,7 +30,7 @@ def is_needed(policy: Policy) -> bool:
 async def enforce(services: Services, pods: Mapping[str, Pod]) -> None:
     """Remove dead containers of these pods."""
     try:
-        found = await services.actor.ask(PLEG, GetRuntimePods(), RuntimeSnapshot, timeout=_ASK_SECONDS)
+        found = await services.actor.ask(PLEG, GetRuntimePods(), timeout=_ASK_SECONDS)
     except AskError:
         return
     policy, agent, now = services.garbage, services.agent, services.clock()

@@ -96,7 +96,7 @@ class ApiObjects:
         data = msgspec.json.encode(body) if body is not None else b""
         call = ApiCall(method=method, path=path, body=data, content_type=content_type)
         try:
-            return await self._actor.ask(KUBE_CLIENT, call, ApiAnswer, timeout=CALL_SECONDS)
+            return await self._actor.ask(KUBE_CLIENT, call, timeout=CALL_SECONDS)
         except AskError as error:
             raise CsiError(f"{KUBE_CLIENT}: {error}") from None
 

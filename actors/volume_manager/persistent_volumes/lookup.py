@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
+from actors.api_clients.messages import KUBE_CLIENT, ApiCall
 from actors.shared.kube.codec import ObjectError, decode
 from actors.shared.kube.meta import Api
 from actors.shared.kube.pod import Pod
@@ -83,9 +83,7 @@ class ClaimLookup:
     async def _get(self, path: str, kind: type[T], label: str, what: str) -> T:
         failed = f"failed to fetch {label} from API server"
         try:
-            answer = await self._actor.ask(
-                KUBE_CLIENT, ApiCall(method="GET", path=path), ApiAnswer, timeout=CALL_SECONDS
-            )
+            answer = await self._actor.ask(KUBE_CLIENT, ApiCall(method="GET", path=path), timeout=CALL_SECONDS)
         except AskError as error:
             raise Unanswered(f"{failed}: {what}: {error}") from None
         if answer.reason == "NotFound":

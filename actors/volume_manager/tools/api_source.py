@@ -22,12 +22,12 @@ class ApiSource:
     async def object(self, ref: ObjectRef) -> ObjectState:
         question = GetObject(ref, OBJECT_SECONDS)
         try:
-            return await self._actor.ask(KUBE_CLIENT, question, ObjectState, timeout=OBJECT_SECONDS + 5.0)
+            return await self._actor.ask(KUBE_CLIENT, question, timeout=OBJECT_SECONDS + 5.0)
         except AskError as error:
             return ObjectState(ref, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")
 
     async def call(self, call: ApiCall) -> ApiAnswer:
         try:
-            return await self._actor.ask(KUBE_CLIENT, call, ApiAnswer, timeout=CALL_SECONDS)
+            return await self._actor.ask(KUBE_CLIENT, call, timeout=CALL_SECONDS)
         except AskError as error:
             return ApiAnswer(status=0, reason="Unreachable", message=f"{KUBE_CLIENT}: {error}")

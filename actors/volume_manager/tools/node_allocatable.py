@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
+from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources
 from actors.shared.linux.memory import total_memory
 from supervision.actor import Actor, AskError
 
@@ -18,7 +18,7 @@ class NodeAllocatable:
         """By name; {} when container_manager does not answer."""
         if not self._known:
             try:
-                answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), NodeResources, timeout=2.0)
+                answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=2.0)
             except AskError:
                 return {}
             self._known = answer.allocatable

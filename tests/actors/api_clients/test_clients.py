@@ -10,7 +10,7 @@ import pytest
 from actors.api_clients.event_client.actor import EventClient
 from actors.api_clients.heartbeat_client.actor import HeartbeatClient
 from actors.api_clients.kube_client.actor import KubeClient
-from actors.api_clients.messages import ApiCall, ClientState, GetClientState, RecordEvent
+from actors.api_clients.messages import ApiCall, RecordEvent
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
 from tests.support.scripted_server import Asked, ScriptedServer, answer
@@ -27,7 +27,7 @@ current-context: x
 def test_each_says_that_it_stands_alone(client):
     async def story() -> None:
         async with Harness(client, name="api_clients/x", context=Agent()) as harness:
-            assert await harness.deliver(GetClientState()) == ClientState("api_clients/x", "standalone")
+            assert harness.actor._mode == "standalone"
 
     asyncio.run(story())
 
@@ -37,8 +37,8 @@ def test_without_the_kubeconfig_it_was_told_of_each_waits_and_says_so(tmp_path):
 
     async def story() -> None:
         async with Harness(KubeClient, name="api_clients/x", context=agent) as harness:
-            state = await harness.deliver(GetClientState())
-            assert (state.mode, "none: No such file" in state.error) == ("joining", True)
+            actor = harness.actor
+            assert (actor._mode, "none: No such file" in actor._error) == ("joining", True)
 
     asyncio.run(story())
 

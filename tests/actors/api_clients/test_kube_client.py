@@ -15,9 +15,7 @@ from actors.api_clients.kube_client.actor import UPKEEP_SECONDS, KubeClient
 from actors.api_clients.messages import (
     ApiAnswer,
     ApiCall,
-    ClientState,
     CredentialsChanged,
-    GetClientState,
     GetObject,
     GetServices,
     ObjectRef,
@@ -97,8 +95,7 @@ async def test_the_pods_of_the_node_are_told_first_as_a_list_and_then_one_by_one
         assert (added.uid, json.loads(added.pod)) == ("uid-b", pod("b", 7))
         assert (gone.uid, gone.pod) == ("uid-b", b"")
         assert "fieldSelector=spec.nodeName%3Dn1" in next(each.path for each in server.asked if PODS in each.path)
-        state = await harness.deliver(GetClientState())
-        assert state == ClientState("api_clients/kube_client", "joined", server.url, "")
+        assert (harness.actor._mode, harness.actor._error) == ("joined", "")
 
 
 async def test_a_watch_that_is_cut_off_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -150,7 +147,7 @@ async def test_with_the_server_away_nothing_is_said_to_be_gone_and_its_return_is
         await server.stop()
         asked = await harness.deliver(ApiCall(method="GET", path="/x"))
         assert (asked.status, asked.reason) == (0, "Unreachable")
-        assert (await harness.deliver(GetClientState())).mode == "away"
+        assert harness.actor._mode == "away"
         await asyncio.sleep(1.5)
         assert len(harness.sent(SourcePods, to="pod_config")) == 1
         assert harness.sent(SourcePod) == []
@@ -332,8 +329,8 @@ async def test_a_kubeconfig_that_appears_later_is_used(tmp_path: Path) -> None:
         content = path.read_bytes()
         path.unlink()
         async with harness_of(agent) as harness:
-            state = await harness.deliver(GetClientState())
-            assert (state.mode, "kubeconfig" in state.error) == ("joining", True)
+            actor = harness.actor
+            assert (actor._mode, "kubeconfig" in actor._error) == ("joining", True)
             asked = await harness.deliver(ApiCall(method="GET", path="/x"))
             assert (asked.status, asked.reason) == (0, "NoCredentials")
             path.write_bytes(content)

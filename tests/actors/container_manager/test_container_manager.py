@@ -9,6 +9,7 @@ from actors.container_manager.cgroup_lock import CgroupLock
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
+    CountRunningPod,
     GetNodeResources,
     PodAdmitted,
     PodRejected,
@@ -17,7 +18,7 @@ from actors.container_manager.messages import (
     StopCounting,
 )
 from actors.pod_workers.messages import KnownPods
-from supervision.actor import Address, AskError, DisposableError
+from supervision.actor import AskError, DisposableError
 from tests.support.managed_host import CORES, admit, pod
 
 
@@ -162,12 +163,9 @@ async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_told(h
         assert (await newcomer).reason == "OutOfmemory"
 
 
-async def test_a_worker_that_only_tells_who_runs_is_not_answered_and_counted_before_newcomers(host):
+async def test_a_running_pod_that_a_worker_tells_is_counted_before_newcomers(host):
     async with host.start(maxPods=1) as manager:
-        told = manager.actor.receiveMessage(AdmitPod("u1", pod(), running=True), Address("pod_workers/worker/0"))
-        await told
-        assert manager.sent(PodAdmitted) == []
-
+        await manager.deliver(CountRunningPod("u1", pod()))
         assert (await admit(manager, "u2", pod())).reason == "OutOfpods"
 
 

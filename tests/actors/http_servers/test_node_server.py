@@ -23,7 +23,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
 from supervision.harness import Harness
-from supervision.protocol import ActorState, Done, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
+from supervision.protocol import FORK_SERVER, ActorState, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
 from tests.support.certificates import Authority
 from tests.support.collector import Collector
 from tests.support.tcp_ports import free_port
@@ -341,18 +341,11 @@ def test_the_read_only_server_has_the_harmless_paths(tmp_path, path, code):
 
 def test_a_verbosity_is_an_order_to_the_fork_server(tmp_path):
     async def story(node: Node) -> None:
-        heard = []
-
-        def set_logging(order: SetLogging) -> Done:
-            heard.append(order.verbosity)
-            return Done()
-
-        node.answer(SetLogging, set_logging)
         assert await node.fetch("/debug/flags/v", method="PUT", body=b"4") == (
             200,
             "successfully set klog.logging.verbosity to 4",
         )
-        assert heard == [4]
+        assert [order.verbosity for order in node.harness.sent(SetLogging, to=FORK_SERVER)] == [4]
 
     serve(Node(tmp_path), story)
 

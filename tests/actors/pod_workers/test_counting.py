@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, StopCounting
+from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod, StopCounting
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed
 from supervision.protocol import Hello
 from tests.support.driven import Driven, pod
 
 
 async def counted_again(node: Driven) -> list[str]:
-    before = len(node.harness.sent(AdmitPod, to=CONTAINER_MANAGER))
+    before = len(node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER))
     await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
-    return [message.uid for message in node.harness.sent(AdmitPod, to=CONTAINER_MANAGER)[before:]]
+    return [message.uid for message in node.harness.sent(CountRunningPod, to=CONTAINER_MANAGER)[before:]]
 
 
 async def test_a_running_pod_is_counted_and_one_whose_containers_have_ended_is_not(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import ProbeVerdict, VolumesMayWork
-from actors.volume_manager.messages import MountVolumes, VolumesFailed, VolumesMounted
+from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
+from supervision.protocol import Hello
 from tests.support.driven import Driven, container, pod
 
 
@@ -107,10 +108,11 @@ async def test_what_a_pod_waits_for_is_told_each_two_minutes(tmp_path):
 
 async def test_users_of_a_running_pod_hear_that_its_volumes_are_not_renewed(tmp_path):
     async with Driven(tmp_path) as node:
-        await node.want(pod())
+        await node.want(pod(volumes=[{"name": "s", "secret": {"secretName": "x"}}]))
         await node.until(lambda: node.running("a"))
-        await node.harness.deliver(VolumesFailed("u", "no"))
-        await node.harness.deliver(VolumesMounted("u", {}))
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "no"))
+        await node.harness.deliver(Hello(VOLUME_MANAGER, 2))
+        await node.until(lambda: bool(told(node, "FailedMount")))
         assert told(node, "FailedMount") == [("no", "")]
         assert node.running("a")
 

@@ -4,10 +4,10 @@ import pytest
 
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.harness import Harness, VirtualClock
-from supervision.message import Message
+from supervision.message import Message, Question
 
 
-class Say(Message, frozen=True):
+class Say(Question["Said"], frozen=True):
     text: str
 
 
@@ -30,7 +30,7 @@ class Sample(Actor):
 
     async def on_start(self) -> None:
         if self.greeting:
-            self.greeting = (await self.ask("other", Say("name?"), Said, timeout=3)).text
+            self.greeting = (await self.ask("other", Say("name?"), timeout=3)).text
 
     @on(Say)
     def on_say(self, message: Say, sender: Address) -> Said:

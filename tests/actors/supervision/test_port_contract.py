@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from supervision.actor import Actor, Address, AskError, on
-from supervision.message import Message
+from supervision.message import Message, Question
 from tests.support.ports import World, world
 
 
@@ -19,11 +19,15 @@ class Did(Message, frozen=True):
     what: str
 
 
-class Question(Message, frozen=True):
+class GetText(Question["Answer"], frozen=True):
     pass
 
 
-class Unanswered(Message, frozen=True):
+class GetWrong(Question["Did"], frozen=True):
+    pass
+
+
+class Unanswered(Question["Answer"], frozen=True):
     pass
 
 
@@ -46,11 +50,11 @@ class Subject(Actor):
         return "told"
 
     async def _ask(self, sender: Address) -> str:
-        return (await self.ask("neighbour", Question(), Answer)).text
+        return (await self.ask("neighbour", GetText())).text
 
     async def _ask_wrong_type(self, sender: Address) -> str:
         try:
-            await self.ask("neighbour", Question(), Did)
+            await self.ask("neighbour", GetWrong())
         except AskError as error:
             return str(error)
         return "no error"
@@ -61,7 +65,7 @@ class Subject(Actor):
 
     async def _tell_of_the_error(self) -> None:
         try:
-            await self.ask("neighbour", Unanswered(), Answer, timeout=0.05)
+            await self.ask("neighbour", Unanswered(), timeout=0.05)
         except AskError:
             self.tell("neighbour", Answer("AskError"))
 
@@ -98,7 +102,7 @@ class Subject(Actor):
 @pytest.fixture(params=["harness", "real"])
 def worlds(request: pytest.FixtureRequest, tmp_path: Path):  # type: ignore[no-untyped-def]
     def make() -> AbstractAsyncContextManager[World]:
-        return world(request.param, tmp_path, Subject(), {Question: Answer("yes")})
+        return world(request.param, tmp_path, Subject(), {GetText: Answer("yes"), GetWrong: Answer("yes")})
 
     return make
 
@@ -113,7 +117,7 @@ async def test_a_question_is_answered_or_the_wrong_type_refused(worlds) -> None:
     async with worlds() as w:
         assert await w.deliver(Do("ask")) == Did("yes")
         refused = await w.deliver(Do("ask_wrong_type"))
-        assert refused == Did("neighbour answered Question with Answer, not Did")
+        assert refused == Did("neighbour answered GetWrong with Answer")
 
 
 async def test_a_question_without_answer_fails_at_its_deadline(worlds) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from actors.api_clients.messages import NodePressure, RuntimeHandlerReport, RuntimeReport
-from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources, NodeResources
-from actors.image_manager.messages import IMAGE_MANAGER, GetImages, NodeImages
+from actors.container_manager.messages import CONTAINER_MANAGER, GetNodeResources
+from actors.image_manager.messages import IMAGE_MANAGER, GetImages
 from actors.shared.kube.node_addresses import AddressError, Host, choose, specified_ips
 from supervision.actor import AskError, DisposableError
 
@@ -92,7 +92,7 @@ class FactSources:
     # -- neighbours ---------------------------------------------------------------------------------------------------
     async def _ask_resources(self) -> None:
         try:
-            answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), NodeResources, timeout=ASK_SECONDS)
+            answer = await self._actor.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=ASK_SECONDS)
         except AskError:
             return
         first = self.facts.resources is None
@@ -102,7 +102,7 @@ class FactSources:
 
     async def _ask_images(self) -> None:
         try:
-            answer = await self._actor.ask(IMAGE_MANAGER, GetImages(), NodeImages, timeout=IMAGES_SECONDS)
+            answer = await self._actor.ask(IMAGE_MANAGER, GetImages(), timeout=IMAGES_SECONDS)
         except AskError:
             return
         if answer.images:  # none: more likely a runtime that does not answer than a node that runs without any
