@@ -121,7 +121,7 @@ class ContainerManager(Actor):
 
     @on(CountRunningPod)
     async def on_count(self, message: CountRunningPod, sender: Address) -> None:
-        await self._admission.admit(AdmitPod(message.uid, message.pod, running=True))
+        await self._admission.count(message)
 
     @on(ResizePod)
     async def on_resize(self, message: ResizePod, sender: Address) -> PodAdmitted | PodRejected | AdmissionFailed:

@@ -18,6 +18,7 @@ DECLARATION: Final = Declaration(
         "maxPods",
         "podsPerCore",
         "podPidsLimit",
+        "allowedUnsafeSysctls",
         "systemReserved",
         "kubeReserved",
         "reservedSystemCPUs",

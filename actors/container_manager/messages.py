@@ -1,9 +1,10 @@
-"""What the container manager is asked, and what it answers."""
+"""Messages to the container manager, and its answers."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from actors.shared.admission.node_object import NodeObject
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
@@ -11,21 +12,27 @@ CONTAINER_MANAGER: Final = ActorName("container_manager")
 
 
 class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
-    """From a worker: may this pod run? Answered with PodAdmitted or PodRejected. Idempotent.
+    """From a worker: may this pod run? Idempotent.
 
-    A pod with running containers (`running`) is never refused: it is entered in the ledger as it is.
+    A pod with running containers (`running`) needs no room, as it has it; only what it asks for is checked.
     """
 
     uid: str
     pod: bytes
     running: bool = False
+    node: NodeObject | None = None
+    """The Node object; None when it is not known, or does not matter for the pod."""
+    strict_groups: bool = False
+    """The runtime supports supplementalGroupsPolicy; looked up only for a pod that needs it."""
+    apparmor: bool = False
+    """AppArmor is enabled in the kernel."""
     over: bool = False
-    """It has run to its end, and is to be said so: PodAdmitted, with nothing entered or made, or AdmissionFailed where
-    it was the shutdown of the node that ended it, which its worker is told soon."""
+    """It has run to its end. Nothing is counted or made: PodAdmitted, or AdmissionFailed when a shutdown of the node
+    ended it, of which its worker is told soon."""
 
 
 class CountRunningPod(Message, frozen=True):
-    """From a worker: this pod was admitted and has running containers, so it is entered in the ledger as it is.
+    """From a worker: this pod was admitted and has running containers, so it is counted as it is, without any check.
 
     Told when a new container manager says Hello, before KnownPods, and when the containers of a resized pod have
     followed.

@@ -18,7 +18,7 @@ from supervision.actor import Actor
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
 from .ledger import Ledger
-from .messages import AdmissionFailed, AdmitPod, PodAdmitted, PodRejected, ResizePod
+from .messages import AdmissionFailed, AdmitPod, CountRunningPod, PodAdmitted, PodRejected, ResizePod
 from .node_resources import NodeResourceTotals
 from .orphaned_cgroups import OrphanedCgroups
 from .pending_admissions import PendingAdmission, PendingAdmissions
@@ -65,12 +65,27 @@ class PodAdmission:
         with self._pending.begin(message.uid) as admission:
             return await self._admit(message, admission)
 
+    async def count(self, message: CountRunningPod) -> None:
+        """Enter a pod that was admitted before, whatever the checks would say now."""
+        with self._pending.begin(message.uid) as admission:
+            try:
+                candidate, limits = self._read(message.uid, message.pod)
+            except (ObjectError, QuantityError) as error:
+                self._actor.log.warning("pod %s is not counted, as it cannot be read: %s", message.uid, error)
+                return
+            await self._setup.renew()
+            if not admission.withdrawn:
+                await self._enter(candidate.demand, limits, admission, running=True)
+
+    def _read(self, uid: str, data: bytes) -> tuple[Candidate, Limits]:
+        """Raises ObjectError, QuantityError."""
+        pod = decode_pod(data)
+        return Candidate(pod, demand_of(uid, pod)), pod_limits(pod, self._rules)
+
     async def _admit(self, message: AdmitPod, admission: PendingAdmission) -> Answer:
         uid = message.uid
         try:
-            pod = decode_pod(message.pod)
-            candidate = Candidate(pod, demand_of(uid, pod))
-            limits = pod_limits(pod, self._rules)
+            candidate, limits = self._read(uid, message.pod)
         except (ObjectError, QuantityError) as error:
             return PodRejected(uid, "UnexpectedAdmissionError", f"the pod cannot be read: {error}")
         if not _UID.match(uid):
@@ -88,17 +103,21 @@ class PodAdmission:
             await self._hold.wait()
         if admission.withdrawn:
             return AdmissionFailed(uid, WITHDRAWN)
-        refused = refusal(candidate, self._node()) if new else None
+        refused = refusal(candidate, self._node(message), admitted=not new)
         if refused is not None:
             return PodRejected(uid, refused.reason, refused.message)
         return await self._enter(candidate.demand, limits, admission, running=message.running)
 
-    def _node(self) -> NodeState:
+    def _node(self, message: AdmitPod) -> NodeState:
         return NodeState(
             allocatable=self._totals.allocatable,
             usage=self._ledger.usage(),
             conditions=self._pressure.conditions,
             shutting_down=self._shutdown.active,
+            allowed_sysctls=self._config.allowedUnsafeSysctls,
+            object=message.node,
+            strict_groups=message.strict_groups,
+            apparmor=message.apparmor,
         )
 
     async def resize(self, message: ResizePod) -> Answer:
@@ -112,7 +131,8 @@ class PodAdmission:
             await self._setup.done()
             if admission.withdrawn:
                 return AdmissionFailed(uid, WITHDRAWN)
-            refused = resize_refusal(self._ledger.get(uid) or demand, demand, self._node())
+            node = NodeState(allocatable=self._totals.allocatable, usage=self._ledger.usage())
+            refused = resize_refusal(self._ledger.get(uid) or demand, demand, node)
             if refused is not None:
                 return PodRejected(uid, refused.reason, refused.message)
             return await self._enter(demand, limits, admission, running=True)

@@ -11,7 +11,6 @@ errors.py             why a container is not started
 pod/          what is known of one pod, the phases of its life, what other actors are told of it
 phases/       what is done next: sandbox and containers of a running pod, in which order containers are stopped
 executor/     does it: one pod worker a pod, which asks other actors and calls the runtime
-admission/    which pods this node does not run: sysctls, labels and taints of the node, what the runtime cannot do
 containers/   how a sandbox and a container are made: CRI config, environment, mounts, security, resources, DNS
 garbage/      which dead containers are removed
 logs/         rotation of containers' logs, removal of logs that belong to no pod

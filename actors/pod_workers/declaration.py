@@ -20,7 +20,6 @@ DECLARATION: Final = Declaration(
         "runtimeRequestTimeout",
         "crashLoopBackOff",
         "seccompDefault",
-        "allowedUnsafeSysctls",
         "defaultPodSysctls",
         "userNamespaces",
         "clusterDomain",

@@ -1,4 +1,4 @@
-"""Admission of a pod: names, sysctls, the node's labels, what the runtime can do, resources; its volumes on the way."""
+"""Admission of a pod: the container manager is asked, and its volumes are mounted meanwhile."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 
 from actors.api_clients.messages import ObjectRef
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected
-from actors.pod_workers.admission.node_fit import asks, read_node, unfit
-from actors.pod_workers.admission.node_support import Support, unsupported
-from actors.pod_workers.admission.sysctls import forbidden
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of
 from actors.pod_workers.phases.effects import Admit, AskForShutdown
 from actors.pod_workers.pod.resizes import FirstAllocated
 from actors.pod_workers.pod.results import Admitted, Counted, Postponed, Refused, VolumesPending
 from actors.pod_workers.pod.runtime import alive, created
+from actors.shared.admission.node_affinity import node_matters
+from actors.shared.admission.node_object import NodeObject, read_node
+from actors.shared.admission.platform import wants_strict_groups
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL
@@ -40,13 +40,9 @@ async def admit(run: Execution, effect: Admit) -> None:
         # an edited static pod has a new UID: never two of one name at once
         run.report(Postponed(services.clock() + SAME_NAME_SECONDS))
         return
-    reason, text = await _objection(run, pod)
-    if reason:
-        _refuse(run, reason, text)
-        return
+    question = await _question(run, pod, runtime)
     volumes = asyncio.ensure_future(_mount(run, pod))
     try:
-        question = AdmitPod(run.state.uid, run.state.wanted.data, running=bool(alive(runtime) or created(runtime)))
         answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
         if isinstance(answer, PodRejected):
             _refuse(run, answer.reason, answer.message)
@@ -86,28 +82,25 @@ async def namesake_runs(client: CriClient, pod: Pod) -> bool:
     return bool(alive(PodRuntime(uid="", containers=others)))
 
 
-async def _objection(run: Execution, pod: Pod) -> tuple[str, str]:
-    """Why this node must not run it: reason and message, '' when it may. Raises CriError."""
-    text = forbidden(pod, run.services.agent.config.allowedUnsafeSysctls)
-    if text:
-        return "SysctlForbidden", text
-    reason, text = await _misfit(run, pod)
-    if reason:
-        return reason, text
-    strict = pod.spec.securityContext.supplementalGroupsPolicy == "Strict"
-    groups = strict and (await run.services.client.status()).supplemental_groups_policy
-    return unsupported(pod, Support(apparmor=run.services.apparmor, strict_groups=groups))
+async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
+    """With what the admission checks need to know and the container manager does not. Raises CriError."""
+    return AdmitPod(
+        run.state.uid,
+        run.state.wanted.data,
+        running=bool(alive(runtime) or created(runtime)),
+        node=await _node(run, pod, runtime),
+        strict_groups=wants_strict_groups(pod) and (await run.services.client.status()).supplemental_groups_policy,
+        apparmor=run.services.apparmor,
+    )
 
 
-async def _misfit(run: Execution, pod: Pod) -> tuple[str, str]:
-    """What the Node object has against it. A pod that runs is left alone, and so is one where the API server cannot be
-    asked: the scheduler has judged it already."""
-    agent, runtime = run.services.agent, run.state.runtime
-    if agent.standalone or not asks(pod) or (runtime is not None and alive(runtime)):
-        return "", ""
+async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | None:
+    """None when the API server cannot be asked, and for a pod that runs, which the Node object is not held against."""
+    agent = run.services.agent
+    if agent.standalone or not node_matters(pod) or alive(runtime):
+        return None
     found = await run.unless_leaving(state_of(run.services.actor, ObjectRef("Node", agent.node_name)))
-    node = read_node(found.body) if found.body else None
-    return unfit(pod, node) if node is not None else ("", "")
+    return read_node(found.body) if found.body else None
 
 
 def _refuse(run: Execution, reason: str, message: str) -> None:

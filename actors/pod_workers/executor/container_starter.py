@@ -14,7 +14,6 @@ import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT
 from actors.image_manager.messages import ImageReady
-from actors.pod_workers.admission.node_support import unsupported_by_agent
 from actors.pod_workers.containers import dns, env_files, files
 from actors.pod_workers.containers.api_objects import fetch, runtime_handler
 from actors.pod_workers.containers.container_config import Parts, container_config, linux_resources
@@ -30,6 +29,7 @@ from actors.pod_workers.containers.mounts import (
     volume_mounts,
 )
 from actors.pod_workers.containers.names import domain, hostname, log_path
+from actors.pod_workers.containers.node_support import unsupported_by_agent
 from actors.pod_workers.containers.resources import Limits, limits
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.security import container_context

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
-from actors.shared.kube.pod import HostPort
-
+from .host_ports import occupied_host_port
+from .node_affinity import unmatched_affinity
 from .node_conditions import node_condition
-from .request import Candidate, Check, NodeState, Refusal
+from .platform import other_os, unavailable_apparmor, unsupported_groups_policy
+from .request import Candidate, CheckFunction, NodeState, Refusal
 from .resources import insufficient_resource
-
-_ANY_ADDRESS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port without an address means
-
-
-def occupied_host_port(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """NodePorts, when an admitted pod has one of the pod's host ports."""
-    if any(conflict(port, other) for port in candidate.demand.ports for other in node.usage.ports):
-        text = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
-        return Refusal("NodePorts", text)
-    return None
+from .sysctls import forbidden_sysctl
+from .taints import untolerated_taint
 
 
-def conflict(one: HostPort, other: HostPort) -> bool:
-    """Whether two host ports cannot be listened on at one time."""
-    same_address = one[0] == other[0] or one[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
-    return one[1:] == other[1:] and same_address
+class Check(NamedTuple):
+    """One admission check."""
+
+    refuse: CheckFunction
+    of_admitted: bool = False
+    """Also of a pod that was admitted before, or runs: what it asks for is refused, however much room there is."""
 
 
 def node_shutdown(candidate: Candidate, node: NodeState) -> Refusal | None:
@@ -32,14 +27,25 @@ def node_shutdown(candidate: Candidate, node: NodeState) -> Refusal | None:
     return Refusal("NodeShutdown", "Pod was rejected as the node is shutting down.") if node.shutting_down else None
 
 
-CHECKS: Final[tuple[Check, ...]] = (
-    node_condition,
-    insufficient_resource,
-    occupied_host_port,
-    node_shutdown,
+CHECKS: Final = (
+    Check(node_condition),
+    Check(forbidden_sysctl, of_admitted=True),
+    Check(other_os),
+    Check(unsupported_groups_policy, of_admitted=True),
+    Check(insufficient_resource),
+    Check(unmatched_affinity),
+    Check(occupied_host_port),
+    Check(untolerated_taint),
+    Check(unavailable_apparmor, of_admitted=True),
+    Check(node_shutdown),
 )
 
 
-def refusal(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """Why this pod may not run here; None when it may."""
-    return next((found for check in CHECKS if (found := check(candidate, node)) is not None), None)
+def refusal(candidate: Candidate, node: NodeState, *, admitted: bool = False) -> Refusal | None:
+    """Why this pod may not run here; None when it may. `admitted`: it was admitted before, or runs already."""
+    for check in CHECKS:
+        if check.of_admitted or not admitted:
+            refused = check.refuse(candidate, node)
+            if refused is not None:
+                return refused
+    return None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from actors.shared.kube.pod import HostPort, Pod
 from actors.shared.kube.pods import is_sidecar, pod_requests, qos_class
+
+from .node_object import NodeObject
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -45,6 +47,14 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     conditions: frozenset[str] = frozenset()
     """Those of MemoryPressure, DiskPressure and PIDPressure that hold."""
     shutting_down: bool = False
+    allowed_sysctls: Sequence[str] = ()
+    """allowedUnsafeSysctls."""
+    object: NodeObject | None = None
+    """The Node object; None when it is not known, or does not matter for the pod."""
+    strict_groups: bool = False
+    """The runtime supports supplementalGroupsPolicy."""
+    apparmor: bool = False
+    """AppArmor is enabled in the kernel."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -54,7 +64,7 @@ class Candidate(msgspec.Struct, frozen=True):
     demand: Demand
 
 
-Check = Callable[[Candidate, NodeState], Refusal | None]
+CheckFunction = Callable[[Candidate, NodeState], Refusal | None]
 """None: the check has nothing against the pod."""
 
 

@@ -163,9 +163,14 @@ async def test_after_a_restart_a_new_pod_waits_until_the_running_ones_are_told(h
         assert (await newcomer).reason == "OutOfmemory"
 
 
-async def test_a_running_pod_that_a_worker_tells_is_counted_before_newcomers(host):
+async def test_a_pod_that_was_admitted_before_is_counted_without_an_answer_whatever_the_checks_say(host):
     async with host.start(maxPods=1) as manager:
-        await manager.deliver(CountRunningPod("u1", pod()))
+        await manager.deliver(CountRunningPod("u0", pod()))
+        confined = {"appArmorProfile": {"type": "RuntimeDefault"}}
+        assert await manager.deliver(CountRunningPod("u1", pod(securityContext=confined))) is None
+        assert manager.sent(PodAdmitted) == []
+        assert (await manager.deliver(GetNodeResources())).pods == 2
+
         assert (await admit(manager, "u2", pod())).reason == "OutOfpods"
 
 

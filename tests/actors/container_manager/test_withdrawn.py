@@ -14,6 +14,7 @@ from actors.container_manager.cgroup_removal import RETRY_SECONDS
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
+    CountRunningPod,
     GetNodeResources,
     PodAdmitted,
     PodReleased,
@@ -97,10 +98,10 @@ async def test_what_came_before_the_withdrawal_comes_to_nothing_and_what_comes_a
 @pytest.mark.parametrize(
     ("messages", "count"),
     [
-        ([AdmitPod("u1", pod(), running=True), StopCounting("u1")], 0),
+        ([CountRunningPod("u1", pod()), StopCounting("u1")], 0),
         ([AdmitPod("u1", pod(), running=True), ReleasePod("u1")], 0),
         ([ResizePod("u1", pod(), pod()), StopCounting("u1")], 0),
-        ([StopCounting("u1"), ReleasePod("u1"), AdmitPod("u1", pod(), running=True)], 1),
+        ([StopCounting("u1"), ReleasePod("u1"), CountRunningPod("u1", pod())], 1),
         ([AdmitPod("u1", pod()), StopCounting("u1"), ReleasePod("u1"), AdmitPod("u1", pod())], 1),
     ],
 )

@@ -7,7 +7,7 @@ import asyncio
 import time
 from typing import Any
 
-from actors.container_manager.messages import PodAdmitted, ResizePod
+from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected, ResizePod
 from actors.image_manager.messages import EnsureImage, ImageReady
 from actors.pod_workers.executor.container_starter import PERMIT_SECONDS
 from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
@@ -295,6 +295,7 @@ async def test_what_a_pod_that_is_refused_still_runs_is_ended(tmp_path):
     async with Driven(tmp_path, allowedUnsafeSysctls=["kernel.msg*"]) as first:
         await up(first, securityContext=sysctls)
     async with Driven(tmp_path, first.fake, first.clock) as second:
+        second.answer(AdmitPod, lambda asked: PodRejected(asked.uid, "SysctlForbidden", "not allowlisted"))
         await second.first_look()
         await second.sources(pod(securityContext=sysctls))
         await second.until(lambda: second.stage() == "terminated")

@@ -4,25 +4,53 @@ from __future__ import annotations
 
 import pytest
 
-from actors.shared.admission.checks import conflict, refusal
+from actors.shared.admission.checks import refusal
+from actors.shared.admission.host_ports import conflict
 from actors.shared.admission.node_conditions import DISK_PRESSURE
+from actors.shared.admission.node_object import NodeMetadata, NodeObject, NodeSpec, Taint
 from actors.shared.admission.request import Candidate, Demand, NodeState, Usage
-from actors.shared.kube.pod import HostPort, Pod
+from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.pod import HostPort
 
 PORT = ("", 80, "TCP")
-POD = Candidate(Pod(), Demand("u", {"cpu": 2}, frozenset({PORT}), "BestEffort"))
-FREE = NodeState(allocatable={"pods": 1, "cpu": 2})
+SPEC = {
+    "containers": [{"name": "c"}],
+    "securityContext": {
+        "sysctls": [{"name": "kernel.msgmax", "value": "1"}],
+        "supplementalGroupsPolicy": "Strict",
+        "appArmorProfile": {"type": "RuntimeDefault"},
+    },
+    "nodeSelector": {"zone": "a"},
+}
+POD = Candidate(
+    decode_pod(encode({"metadata": {"name": "p"}, "spec": SPEC})),
+    Demand("u", {"cpu": 2}, frozenset({PORT}), "BestEffort"),
+)
+HERE, ELSEWHERE = NodeMetadata("n", {"zone": "a"}), NodeMetadata("n", {"zone": "b"})
+TAINTED = NodeSpec([Taint("gone", "NoExecute")])
+FREE = NodeState(
+    allocatable={"pods": 1, "cpu": 2},
+    allowed_sysctls=["kernel.msg*"],
+    object=NodeObject(HERE),
+    strict_groups=True,
+    apparmor=True,
+)
 IN_ORDER = [
     ("Evicted", {"conditions": frozenset({DISK_PRESSURE})}),
+    ("SysctlForbidden", {"allowed_sysctls": []}),
+    ("SupplementalGroupsPolicyNotSupported", {"strict_groups": False}),
     ("OutOfcpu", {"usage": Usage(requests={"cpu": 1}, ports=frozenset({PORT}))}),
+    ("NodeAffinity", {"object": NodeObject(ELSEWHERE, TAINTED)}),
     ("NodePorts", {"usage": Usage(ports=frozenset({PORT}))}),
+    ("TaintToleration", {"object": NodeObject(HERE, TAINTED)}),
+    ("AppArmor", {"apparmor": False}),
     ("NodeShutdown", {"shutting_down": True}),
 ]
 
 
-def reason(state: dict[str, object]) -> str:
+def reason(state: dict[str, object], *, admitted: bool = False) -> str:
     fields = {name: getattr(FREE, name) for name in FREE.__struct_fields__}
-    found = refusal(POD, NodeState(**{**fields, **state}))
+    found = refusal(POD, NodeState(**{**fields, **state}), admitted=admitted)
     return found.reason if found is not None else ""
 
 
@@ -36,6 +64,11 @@ def test_of_several_refusals_the_one_that_the_reference_finds_first_counts() -> 
         assert reason(wrong) == expected
         state |= wrong
         assert reason(state) == expected
+
+
+def test_of_a_pod_that_runs_only_what_it_asks_for_counts_not_what_else_is_on_the_node() -> None:
+    refused = [expected for expected, wrong in IN_ORDER if reason(wrong, admitted=True)]
+    assert refused == ["SysctlForbidden", "SupplementalGroupsPolicyNotSupported", "AppArmor"]
 
 
 @pytest.mark.parametrize(

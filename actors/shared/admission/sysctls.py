@@ -7,6 +7,8 @@ from typing import Final
 
 from actors.shared.kube.pod import Pod
 
+from .request import Candidate, NodeState, Refusal
+
 SAFE: Final = frozenset(
     {
         "kernel.shm_rmid_forced",
@@ -24,6 +26,12 @@ SAFE: Final = frozenset(
     }
 )
 _IPC: Final = ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")
+
+
+def forbidden_sysctl(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """SysctlForbidden."""
+    text = forbidden(candidate.pod, node.allowed_sysctls)
+    return Refusal("SysctlForbidden", text) if text else None
 
 
 def forbidden(pod: Pod, allowed: Iterable[str]) -> str:

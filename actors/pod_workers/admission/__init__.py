@@ -1,1 +1,0 @@
-"""Which pods this node does not run, whatever room it has. Pure."""

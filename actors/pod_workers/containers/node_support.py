@@ -1,0 +1,27 @@
+"""What a pod asks for and this agent does not support yet, and whether the kernel has AppArmor."""
+
+from __future__ import annotations
+
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import all_containers
+
+APPARMOR_FILE = "/sys/module/apparmor/parameters/enabled"
+
+
+def unsupported_by_agent(pod: Pod) -> str:
+    """What this agent does not support yet, and must not ignore in silence; '' for nothing."""
+    if pod.spec.hostUsers is False:
+        return "hostUsers: false: user namespaces are not supported yet"
+    for container in all_containers(pod):
+        if container.volumeDevices:
+            return f"container {container.name}: block volumes (volumeDevices) are not supported yet"
+    return ""
+
+
+def read_apparmor(path: str = APPARMOR_FILE) -> bool:
+    """Whether AppArmor is enabled in the kernel."""
+    try:
+        with open(path) as file:
+            return file.read(1) == "Y"
+    except OSError:
+        return False

@@ -1,0 +1,29 @@
+"""Whether a pod tolerates the node's taints: those with the effect NoExecute, and not for static pods. Pure."""
+
+from __future__ import annotations
+
+from actors.shared.kube.pod import Toleration
+from actors.shared.kube.pods import is_static
+
+from .node_object import Taint
+from .request import Candidate, NodeState, Refusal
+
+
+def untolerated_taint(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """TaintToleration. Without a Node object no taint is known."""
+    if node.object is None or is_static(candidate.pod):
+        return None
+    tolerations = candidate.pod.spec.tolerations
+    for taint in node.object.spec.taints or []:
+        if taint.effect == "NoExecute" and not any(_tolerates(one, taint) for one in tolerations):
+            text = f"node(s) had untolerated taint(s): {{{taint.key}: {taint.value}}}"
+            return Refusal("TaintToleration", f"Predicate TaintToleration failed: {text}")
+    return None
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return toleration.operator in ("", "Equal") and toleration.key == taint.key and toleration.value == taint.value
