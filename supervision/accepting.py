@@ -1,8 +1,8 @@
-"""Servers of asyncio that bear a want of descriptors.
+"""Servers of asyncio that go on while the process has no file descriptors left.
 
-asyncio accepts as often as `backlog` for each wake-up, and goes on to the last when the first finds no descriptor: a
-hundred tracebacks a second in the log, and a busy processor, for as long as one client waits (3.11 to 3.13). One
-connection for each wake-up costs nothing else, and then it is one line a second.
+For each wake-up asyncio accepts up to `backlog` connections, and tries all of them though the first fails: a hundred
+tracebacks a second in the log, and a busy processor, as long as one client waits (CPython 3.11 to 3.13). With one
+connection a wake-up it is one line a second, at no other cost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ONE: Final = 1
 
 
 def listen_for(server: asyncio.Server, most: int) -> None:
-    """So many may wait to be accepted."""
+    """Let so many connections wait to be accepted."""
     for sock in server.sockets:
         with socket.socket(fileno=os.dup(sock.fileno())) as same:
             same.listen(most)

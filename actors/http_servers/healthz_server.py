@@ -1,17 +1,20 @@
-"""`/healthz` on 127.0.0.1:10248, answered whatever the other actors do: this one asks nobody.
+"""`/healthz` on 127.0.0.1:10248: asks no other actor, so that it answers whatever they do.
 
-Its own few lines of HTTP/1.1 rather than the library of the node server: the process must be up first, stay small, and
-serve nothing else (CVE-2019-11248). Node problem detectors restart a node agent that does not answer here within 10 s.
+It has its own HTTP/1.1 rather than the library of the node server: the process starts first, stays small, and serves
+nothing else (CVE-2019-11248). Node problem detectors restart a node agent that does not answer here within 10 s.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from typing import Final, cast
 
 from actors.shared.config.agent import Agent
 from supervision import accepting
 from supervision.actor import Actor
+
+from .serving.listening import listening
 
 MAX_HEAD_BYTES: Final = 8192
 IDLE_SECONDS: Final = 30.0
@@ -57,20 +60,28 @@ def _response(status: str, text: bytes, *, body: bool, keep: bool) -> bytes:
 
 
 class HealthzConnection(asyncio.Protocol):
-    """One client: heads in, responses out; closed when idle, too long, or over the limit of connections."""
+    """One client: heads in, responses out. Closed when it is idle or sends too much, and to make room for another one.
 
-    def __init__(self, clients: set[HealthzConnection]) -> None:
+    `clients`: all connections, those first that have been silent for longest. Whoever takes all of them keeps nobody
+    out: the first one is closed for a new one.
+    """
+
+    def __init__(self, clients: OrderedDict[HealthzConnection, None]) -> None:
         self._clients, self._buffer = clients, b""
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        if len(self._clients) >= MAX_CONNECTIONS:
+        while len(self._clients) >= MAX_CONNECTIONS:
+            self._clients.popitem(last=False)[0].abort()
+        self._clients[self] = None
+        self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.abort)
+
+    def abort(self) -> None:
+        """Close it at once."""
+        if self._transport is not None:
             self._transport.abort()
-            return
-        self._clients.add(self)
-        self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
         transport = self._transport
@@ -84,12 +95,13 @@ class HealthzConnection(asyncio.Protocol):
             if not keep:
                 transport.close()
                 return
+            self._clients.move_to_end(self)
         if len(self._buffer) > MAX_HEAD_BYTES:
             transport.write(_response("431 Request Header Fields Too Large", b"too large\n", body=True, keep=False))
             transport.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._clients.discard(self)
+        self._clients.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
 
@@ -99,8 +111,8 @@ class HealthzServer(Actor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._clients: set[HealthzConnection] = set()
-        self.server: asyncio.Server | None = None
+        self._clients: OrderedDict[HealthzConnection, None] = OrderedDict()
+        self.servers: list[asyncio.Server] = []
 
     async def on_start(self) -> None:
         config = cast(Agent, self.context).config
@@ -110,13 +122,16 @@ class HealthzServer(Actor):
     async def _listen(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
         try:
-            self.server = await loop.create_server(
-                lambda: HealthzConnection(self._clients), host, port, reuse_address=True, backlog=accepting.ONE
-            )
+            sockets = listening(host, port, MOST_WAITING)
         except OSError as error:
             self.log.error(
                 "healthz cannot listen on %s:%d, tried again in %.0f s: %s", host, port, RETRY_SECONDS, error
             )
             self.after(RETRY_SECONDS, lambda: self._listen(host, port))
-        else:
-            accepting.listen_for(self.server, MOST_WAITING)
+            return
+        for sock in sockets:
+            server = await loop.create_server(
+                lambda: HealthzConnection(self._clients), sock=sock, backlog=accepting.ONE
+            )
+            accepting.listen_for(server, MOST_WAITING)
+            self.servers.append(server)

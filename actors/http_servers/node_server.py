@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import Any, cast
-
-from tornado.netutil import bind_sockets
+from typing import Any, Final, cast
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
 from actors.cert_manager.messages import CERT_MANAGER, GetServingCertificate, ServingCertificate
@@ -27,11 +25,14 @@ from .access.reviews import Reviews
 from .endpoints import ENDPOINTS
 from .serving.connections import BoundedServer
 from .serving.endpoint import permissions
+from .serving.listening import listening
 from .serving.routes import application
 from .serving.server_state import ServerState
 from .tls.context import ServerContext, plain_context, server_context
 
-RETRY_SECONDS = 5.0
+RETRY_SECONDS: Final = 5.0
+MOST_WAITING: Final = 256
+"""Connections that are not accepted yet."""
 
 
 def prepare() -> None:
@@ -67,7 +68,7 @@ class _Server(Actor):
         if server is None:
             return
         try:
-            server.add_sockets(bind_sockets(port, config.address or None, backlog=256))
+            server.add_sockets(listening(config.address, port, backlog=MOST_WAITING))
         except OSError as error:
             self.log.error(
                 "cannot listen on %s:%d, tried again in %.0f s: %s", config.address, port, RETRY_SECONDS, error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from actors.http_servers.healthz_server import RETRY_SECONDS, HealthzServer
+from actors.http_servers.healthz_server import MAX_CONNECTIONS, RETRY_SECONDS, HealthzServer
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from supervision.harness import Harness
@@ -57,5 +57,34 @@ def test_an_endless_head_is_refused():
         port = free_port()
         async with harness(port):
             assert "431" in await get(port, "GET /healthz HTTP/1.1\r\nX: " + "a" * 9000)
+
+    asyncio.run(story())
+
+
+def test_whoever_takes_all_connections_and_is_silent_keeps_nobody_out():
+    async def story():
+        port = free_port()
+        async with harness(port):
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MAX_CONNECTIONS + 10)]
+            assert "200 OK" in await get(port)
+            assert await asyncio.wait_for(silent[0][0].read(), 5) == b"", "the oldest one has made room"
+            for _, writer in silent:
+                writer.close()
+
+    asyncio.run(story())
+
+
+def test_a_client_that_asks_stays_connected_longer_than_a_silent_one():
+    async def story():
+        port = free_port()
+        async with harness(port):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(MAX_CONNECTIONS - 1)]
+            for _ in range(2):
+                writer.write(b"GET /healthz HTTP/1.1\r\n\r\n")
+                assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\nok"), 5)).startswith(b"HTTP/1.1 200")
+                assert "200 OK" in await get(port)
+            for one in (writer, *(writer for _, writer in silent)):
+                one.close()
 
     asyncio.run(story())

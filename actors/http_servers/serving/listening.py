@@ -1,0 +1,40 @@
+"""Listening sockets by an address of the configuration. Only the standard library: healthz_server stays small."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import Final
+
+WILDCARDS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - as configured
+"""As in the reference, each of them means every address of both families."""
+_NO_FAMILY: Final = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
+
+
+def listening(address: str, port: int, backlog: int) -> list[socket.socket]:
+    """Non-blocking sockets, one for each family. Raises OSError; a host without IPv6 has the other one only."""
+    if address not in WILDCARDS:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        return [_socket(family, address, port, backlog)]
+    found = [_socket(socket.AF_INET, "0.0.0.0", port, backlog)]  # noqa: S104
+    try:
+        found.append(_socket(socket.AF_INET6, "::", port, backlog))
+    except OSError as error:
+        if error.errno not in _NO_FAMILY:
+            found[0].close()
+            raise
+    return found
+
+
+def _socket(family: socket.AddressFamily, address: str, port: int, backlog: int) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind((address, port))
+        sock.listen(backlog)
+    except OSError:
+        sock.close()
+        raise
+    return sock

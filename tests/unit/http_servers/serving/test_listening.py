@@ -1,0 +1,64 @@
+"""Which sockets an address of the configuration means."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from actors.http_servers.serving import listening as module
+from actors.http_servers.serving.listening import listening
+from tests.support.tcp_ports import free_port
+
+
+def connects(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), 5).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", ""])
+def test_a_wildcard_listens_on_both_families(address):
+    port = free_port()
+    sockets = listening(address, port, 5)
+    assert connects("127.0.0.1", port)
+    assert connects("::1", port) == (len(sockets) == 2)
+    assert {sock.family for sock in sockets} >= {socket.AF_INET}
+    for sock in sockets:
+        sock.close()
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="NOT TESTED: this Python has no IPv6")
+def test_both_sockets_are_made_where_the_host_has_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("NOT TESTED: this host has no IPv6")
+    sockets = listening("0.0.0.0", free_port(), 5)
+    assert [sock.family for sock in sockets] == [socket.AF_INET, socket.AF_INET6]
+    for sock in sockets:
+        sock.close()
+
+
+def test_without_ipv6_a_wildcard_listens_on_ipv4(monkeypatch):
+    made = module._socket
+
+    def without(family, *rest):
+        if family == socket.AF_INET6:
+            raise OSError(97, "Address family not supported by protocol")
+        return made(family, *rest)
+
+    monkeypatch.setattr(module, "_socket", without)
+    (sock,) = listening("::", free_port(), 5)
+    assert sock.family == socket.AF_INET
+    sock.close()
+
+
+def test_one_address_is_one_socket_and_a_taken_port_is_an_error():
+    port = free_port()
+    (sock,) = listening("127.0.0.1", port, 5)
+    with pytest.raises(OSError, match="in use"):
+        listening("0.0.0.0", port, 5)
+    sock.close()
