@@ -1,15 +1,23 @@
-"""The lines of a CRI log file: `<RFC 3339 time, nanoseconds> <stream> <tags> <text>`. Pure.
+"""The lines of a log file, in either of two formats. Pure.
 
-The first tag is F for a whole line or P for a part of one: parts are put together by leaving out the newline between
-them. A line that is not of this form is passed over, as the reference does.
+CRI: `<RFC 3339 time, nanoseconds> <stream> <tags> <text>`; the first tag is F for a whole line or P for a part of one.
+Docker: `{"log": "<text>\\n", "stream": "<stream>", "time": "<RFC 3339 time>"}`; a part has no newline at its end. Parts
+are joined. A line that is of neither format is left out, as the reference does.
 """
 
 from __future__ import annotations
 
 import datetime
 from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from supervision.errors import UNREADABLE
 
 from .query import LogQuery
+
+STREAMS = (b"stdout", b"stderr")
 
 
 @lru_cache(maxsize=256)
@@ -31,11 +39,55 @@ def timestamp_ns(stamp: bytes) -> int:
     return _second_ns(text[:19] + ("+00:00" if zone == "Z" else zone)) + int(fraction.ljust(9, "0")[:9] or "0")
 
 
-class LineFilter:
-    """Turns log lines into what the client is sent, up to its limit of bytes.
+class Line(NamedTuple):
+    """`stamp` as it is written."""
 
-    Holds only how many bytes are still allowed and whether the next part begins a line.
-    """
+    stamp: bytes
+    stream: bytes
+    text: bytes
+    partial: bool
+
+
+class _DockerLine(msgspec.Struct):
+    log: str = ""
+    stream: str = ""
+    time: str = ""
+
+
+_docker = msgspec.json.Decoder(_DockerLine)
+
+
+def parse(line: bytes) -> Line | None:
+    """One line of a file, with or without its newline; None: it is of neither format."""
+    if line.startswith(b"{"):
+        return _parse_docker(line)
+    parts = line.rstrip(b"\n").split(b" ", 3)
+    if len(parts) < 3 or parts[1] not in STREAMS:
+        return None
+    text = parts[3] if len(parts) == 4 else b""
+    return Line(parts[0], parts[1], text, parts[2].split(b":", 1)[0] == b"P")
+
+
+def _parse_docker(line: bytes) -> Line | None:
+    try:
+        found = _docker.decode(line)
+    except UNREADABLE:
+        return None
+    stream = found.stream.encode()
+    if stream not in STREAMS:
+        return None
+    text = found.log.encode(errors="replace")
+    return Line(found.time.encode(), stream, text.removesuffix(b"\n"), not text.endswith(b"\n"))
+
+
+def is_partial(line: bytes) -> bool:
+    """Whether the next line continues this one."""
+    found = parse(line)
+    return found is not None and found.partial
+
+
+class LineFilter:
+    """Makes of log lines what the client gets, up to its limit of bytes."""
 
     def __init__(self, query: LogQuery) -> None:
         self._query = query
@@ -44,27 +96,23 @@ class LineFilter:
 
     @property
     def full(self) -> bool:
-        """The limit of bytes is reached."""
+        """The client has its limit of bytes."""
         return self._left is not None and self._left <= 0
 
     def feed(self, line: bytes) -> bytes:
-        """What goes to the client for one line of the file (with or without its newline)."""
-        parts = line.rstrip(b"\n").split(b" ", 3)
-        if len(parts) < 3 or self.full:
-            return b""
-        stamp, stream, tags = parts[:3]
-        text = parts[3] if len(parts) == 4 else b""
-        if stream not in (b"stdout", b"stderr") or self._query.stream not in ("All", stream.decode().title()):
+        """What the client gets for one line of the file."""
+        found = parse(line)
+        if found is None or self.full or self._query.stream not in ("All", found.stream.decode().title()):
             return b""
         try:
-            if self._query.since_ns and timestamp_ns(stamp) < self._query.since_ns:
+            if self._query.since_ns and timestamp_ns(found.stamp) < self._query.since_ns:
                 return b""
         except ValueError:
             return b""
-        partial = tags.split(b":", 1)[0] == b"P"
-        begins = self._at_start.get(stream, True)
-        self._at_start[stream] = not partial
-        out = (stamp + b" " if self._query.timestamps and begins else b"") + text + (b"" if partial else b"\n")
+        begins = self._at_start.get(found.stream, True)
+        self._at_start[found.stream] = not found.partial
+        stamp = found.stamp + b" " if self._query.timestamps and begins else b""
+        out = stamp + found.text + (b"" if found.partial else b"\n")
         if self._left is not None:
             out = out[: self._left]
             self._left -= len(out)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import BinaryIO
 
-from .lines import LineFilter
+from .lines import LineFilter, is_partial
+from .opening import LogUnavailable
 from .query import LogQuery
 
 BLOCK_BYTES = 64 * 1024
@@ -24,35 +24,6 @@ MAX_LINE_BYTES = 1024 * 1024
 
 Opener = Callable[[], BinaryIO]
 """Opens the log at its path now. Raises OSError."""
-
-
-class LogUnavailable(Exception):
-    """There is no such log, or it is not a regular file of ours."""
-
-
-def open_beneath(directory: str, relative: str) -> BinaryIO:
-    """Open a log below `directory` without following any link in `relative`. Raises LogUnavailable.
-
-    A pod that can write to the log directory must not make this root process read another file (KHV047).
-    """
-    descriptor = -1
-    try:
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        *folders, name = relative.split("/")
-        for folder in folders:
-            inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = inner
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
-    except (OSError, ValueError) as error:
-        raise LogUnavailable(str(error)) from None
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise LogUnavailable(f"{relative}: not a regular file")
-    return os.fdopen(file, "rb", buffering=0)
 
 
 def seek_tail(file: BinaryIO, lines: int) -> None:
@@ -82,11 +53,8 @@ def _line_starts(data: bytes, from_beginning: bool) -> list[int]:
 
 
 def _continues(data: bytes, start: int) -> bool:
-    """Whether the line at `start` goes on from a part (tag P) in the line before it."""
-    if start == 0:
-        return False
-    before = data[data.rfind(b"\n", 0, start - 1) + 1 : start - 1].split(b" ", 3)
-    return len(before) >= 3 and before[2].split(b":", 1)[0] == b"P"
+    """Whether the line at `start` continues a partial line."""
+    return start > 0 and is_partial(data[data.rfind(b"\n", 0, start - 1) + 1 : start - 1])
 
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:

@@ -7,8 +7,9 @@ import time
 from tornado.iostream import StreamClosedError
 
 from actors.http_servers.container_logs.log_file import LogFile, find_log
+from actors.http_servers.container_logs.opening import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery, QueryError, parse_query
-from actors.http_servers.container_logs.reader import LogUnavailable, open_beneath, read_log
+from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.serving.pods import FoundPod, find_pod
@@ -43,7 +44,7 @@ async def _stream(handler: Handler, found: FoundPod, log: LogFile, query: LogQue
         return now is not None and log.runs_in(now.status)
 
     try:
-        async for block in read_log(lambda: open_beneath(directory, log.path), query, running):
+        async for block in read_log(lambda: open_log(directory, log.path, log.container_id), query, running):
             handler.write(block)
             await handler.flush()
         handler.finish()

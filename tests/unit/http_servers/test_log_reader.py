@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.http_servers.container_logs.opening import LogUnavailable, open_log
 from actors.http_servers.container_logs.query import LogQuery
-from actors.http_servers.container_logs.reader import LogUnavailable, open_beneath, read_log, seek_tail
+from actors.http_servers.container_logs.reader import read_log, seek_tail
 
 STAMP = "2026-11-21T04:00:00.000000000Z"
 
@@ -25,7 +26,7 @@ async def gone() -> bool:
 
 def read(tmp_path, **query: object) -> str:
     async def story() -> str:
-        blocks = read_log(lambda: open_beneath(str(tmp_path), "a/0.log"), LogQuery(**query), gone)
+        blocks = read_log(lambda: open_log(str(tmp_path), "a/0.log"), LogQuery(**query), gone)
         return b"".join([block async for block in blocks]).decode()
 
     return asyncio.run(story())
@@ -75,7 +76,7 @@ def test_following_sees_new_lines_goes_through_rotation_and_ends_with_the_contai
 
         log.write_text(line("one"))
         got = b""
-        blocks = read_log(lambda: open_beneath(str(tmp_path), "a/0.log"), LogQuery(follow=True), alive)
+        blocks = read_log(lambda: open_log(str(tmp_path), "a/0.log"), LogQuery(follow=True), alive)
         async for block in blocks:
             got += block
             if block == b"one\n":
@@ -102,11 +103,80 @@ def test_a_planted_link_is_not_followed(tmp_path, plant):
         (root / "a").mkdir()
         (root / "a" / "0.log").symlink_to(tmp_path / "secret" / "0.log")
     with pytest.raises(LogUnavailable):
-        open_beneath(str(root), "a/0.log")
+        open_log(str(root), "a/0.log")
 
 
 def test_what_is_no_regular_file_is_refused(tmp_path):
     (tmp_path / "a").mkdir()
     os.mkfifo(tmp_path / "a" / "0.log")
     with pytest.raises(LogUnavailable, match="not a regular file"):
-        open_beneath(str(tmp_path), "a/0.log")
+        open_log(str(tmp_path), "a/0.log")
+
+
+DOCKER = "".join(
+    f'{{"log":"{text}","stream":"{stream}","time":"{STAMP}"}}\n'
+    for text, stream in (("one\\n", "stdout"), ("t", "stdout"), ("wo\\n", "stdout"), ("three\\n", "stderr"))
+)
+
+
+@pytest.fixture
+def docker(tmp_path):
+    """A log of cri-dockerd: a link to Docker's own of container c0ffee."""
+    (tmp_path / "docker" / "c0ffee").mkdir(parents=True)
+    own = tmp_path / "docker" / "c0ffee" / "c0ffee-json.log"
+    own.write_text(DOCKER)
+    (tmp_path / "pods" / "ns_p_u" / "c").mkdir(parents=True)
+    (tmp_path / "pods" / "ns_p_u" / "c" / "0.log").symlink_to(own)
+    return tmp_path
+
+
+def read_docker(where, container_id: str, **query: object) -> str:
+    def opened():
+        return open_log(str(where / "pods"), "ns_p_u/c/0.log", container_id, str(where / "docker"))
+
+    async def story() -> str:
+        return b"".join([block async for block in read_log(opened, LogQuery(**query), gone)]).decode()
+
+    return asyncio.run(story())
+
+
+def test_a_link_to_dockers_log_of_the_container_is_followed_and_its_lines_are_read(docker):
+    assert read_docker(docker, "docker://c0ffee") == "one\ntwo\nthree\n"
+    assert read_docker(docker, "docker://c0ffee", tail_lines=2) == "two\nthree\n"
+    assert read_docker(docker, "docker://c0ffee", stream="Stderr") == "three\n"
+    assert read_docker(docker, "docker://c0ffee", timestamps=True, tail_lines=1) == f"{STAMP} three\n"
+
+
+@pytest.mark.parametrize("container_id", ["", "docker://decaf", "docker://..", "containerd://"])
+def test_a_link_to_dockers_log_of_another_container_is_not_followed(docker, container_id):
+    with pytest.raises(LogUnavailable, match="not followed"):
+        read_docker(docker, container_id)
+
+
+@pytest.mark.parametrize("target", ["1.log", "../c/1.log", "{pods}/ns_p_u/c/1.log"])
+def test_a_link_within_the_pods_own_directory_is_followed(docker, target):
+    folder = docker / "pods" / "ns_p_u" / "c"
+    (folder / "1.log").write_text(line("here"))
+    (folder / "0.log").unlink()
+    (folder / "0.log").symlink_to(target.format(pods=docker / "pods"))
+    assert read_docker(docker, "") == "here\n"
+
+
+@pytest.mark.parametrize("target", ["../../ns_q_v/c/0.log", "/etc/passwd", "../../../docker/c0ffee/c0ffee-json.log"])
+def test_a_link_to_anything_else_is_not_followed(docker, target):
+    (docker / "pods" / "ns_q_v" / "c").mkdir(parents=True)
+    (docker / "pods" / "ns_q_v" / "c" / "0.log").write_text(line("of another pod"))
+    log = docker / "pods" / "ns_p_u" / "c" / "0.log"
+    log.unlink()
+    log.symlink_to(target)
+    with pytest.raises(LogUnavailable, match="not followed"):
+        read_docker(docker, "containerd://decaf")
+
+
+def test_a_link_to_a_link_is_not_followed(docker):
+    folder = docker / "pods" / "ns_p_u" / "c"
+    (folder / "1.log").symlink_to("/etc/passwd")
+    (folder / "0.log").unlink()
+    (folder / "0.log").symlink_to("1.log")
+    with pytest.raises(LogUnavailable):
+        read_docker(docker, "")
