@@ -57,7 +57,7 @@ def changed(harness: Harness) -> list[tuple[str, PodRuntimeChanged]]:
     return [(name, message) for name, message in harness.outbox if isinstance(message, PodRuntimeChanged)]
 
 
-def test_the_first_look_is_told_to_each_worker_of_its_own_pods(fake):
+def test_each_worker_gets_its_own_pods_after_the_first_relist(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         told = [(name, message) for name, message in harness.outbox if isinstance(message, RuntimePods)]
@@ -74,7 +74,7 @@ def test_the_first_look_is_told_to_each_worker_of_its_own_pods(fake):
     tell(story, fake)
 
 
-def test_a_new_pod_and_its_end_are_told_to_its_worker_with_the_whole_of_it(fake):
+def test_a_new_pod_and_its_end_reach_its_worker_with_all_that_the_runtime_has(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         uid, _, container = await pod(fake)
@@ -89,7 +89,7 @@ def test_a_new_pod_and_its_end_are_told_to_its_worker_with_the_whole_of_it(fake)
     tell(story, fake)
 
 
-def test_nothing_is_said_while_nothing_changes(fake):
+def test_nothing_is_sent_while_nothing_changes(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         await pod(fake)
@@ -101,7 +101,7 @@ def test_nothing_is_said_while_nothing_changes(fake):
     tell(story, fake)
 
 
-def test_a_runtime_that_is_away_is_told_and_nothing_is_called_gone(fake):
+def test_a_runtime_that_is_away_is_reported_and_no_pod_is_called_gone(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         await pod(fake)
@@ -119,7 +119,7 @@ def test_a_runtime_that_is_away_is_told_and_nothing_is_called_gone(fake):
     tell(story, fake)
 
 
-def test_a_runtime_that_is_back_is_told_with_the_next_look(fake):
+def test_a_runtime_that_is_back_is_reported_with_the_next_relist(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         fake.faults.add("*", Fault(error="UNAVAILABLE"))
@@ -132,7 +132,7 @@ def test_a_runtime_that_is_back_is_told_with_the_next_look(fake):
     tell(story, fake)
 
 
-def test_a_runtime_that_is_not_there_at_the_start_is_said_once(fake, caplog):
+def test_a_runtime_that_is_missing_at_the_start_is_logged_once(fake, caplog):
     fake.faults.add("*", Fault(error="UNAVAILABLE"))
 
     async def story(harness: Harness, fake: FakeRuntime) -> None:
@@ -155,7 +155,7 @@ def test_one_pod_whose_status_hangs_holds_up_no_other(fake):
     tell(story, fake)
 
 
-def test_at_the_first_look_a_pod_whose_status_hangs_is_named_and_told_of_later(fake, monkeypatch):
+def test_at_the_first_relist_a_pod_whose_status_call_hangs_is_named_and_follows_later(fake, monkeypatch):
     monkeypatch.setattr(module, "FIRST_LOOK_SECONDS", 0.3)
     monkeypatch.setattr(status_calls, "DEADLINE_SECONDS", 0.6)
 
@@ -179,7 +179,7 @@ def test_at_the_first_look_a_pod_whose_status_hangs_is_named_and_told_of_later(f
     tell(story, fake)
 
 
-def test_a_pod_whose_status_failed_and_that_is_gone_before_the_next_look_is_told_as_gone_once(fake):
+def test_a_pod_whose_status_call_failed_and_that_is_gone_by_the_next_relist_is_reported_gone_once(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         uid, box, container = await pod(fake)
@@ -203,7 +203,7 @@ def test_a_pod_whose_status_failed_and_that_is_gone_before_the_next_look_is_told
     tell(story, fake)
 
 
-def test_a_pod_that_never_told_its_status_and_is_gone_is_told_as_gone(fake):
+def test_a_pod_whose_status_was_never_known_is_reported_gone(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN", times=1))
@@ -220,7 +220,7 @@ def test_a_pod_that_never_told_its_status_and_is_gone_is_told_as_gone(fake):
 
 
 @WITH_EVENTS
-def test_a_pod_that_an_event_finds_gone_before_the_next_look_is_not_named_to_a_worker_that_starts(fake):
+def test_a_worker_that_starts_does_not_hear_of_a_pod_that_an_event_found_gone(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         fake.faults.add("PodSandboxStatus", Fault(error="UNKNOWN"))
@@ -241,7 +241,7 @@ def test_a_pod_that_an_event_finds_gone_before_the_next_look_is_not_named_to_a_w
     tell(story, fake)
 
 
-def test_a_worker_that_starts_is_told_everything_of_its_own(fake):
+def test_a_worker_that_starts_gets_all_its_pods(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         uid, _, _ = await pod(fake)
@@ -273,7 +273,7 @@ def reports(harness: Harness) -> list[RuntimeReport]:
     return harness.sent(RuntimeReport, module.HEARTBEAT_CLIENT)
 
 
-def test_what_the_nodes_readiness_hangs_on_is_told_with_each_look_at_the_runtime_and_on_hello(fake):
+def test_the_heartbeat_client_gets_a_report_with_each_health_check_and_on_hello(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.wait_sent(RuntimePods)
         last = reports(harness)[-1]
@@ -291,7 +291,7 @@ def test_what_the_nodes_readiness_hangs_on_is_told_with_each_look_at_the_runtime
     tell(story, fake, joined=True)
 
 
-def test_the_runtime_is_told_the_pods_network_once_and_again_until_it_takes_it(fake, caplog):
+def test_the_runtime_gets_the_pods_network_once_after_it_has_accepted_it(fake, caplog):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         fake.faults.add("UpdateRuntimeConfig", Fault(error="UNAVAILABLE", times=1))
         await harness.deliver(PodNetwork("10.244.1.0/24"))
@@ -317,7 +317,7 @@ def test_standing_alone_the_pods_network_is_that_of_the_configuration(fake):
     asyncio.run(run())
 
 
-def test_the_network_is_told_apart_from_the_runtime(fake):
+def test_a_network_that_is_not_ready_is_reported_apart_from_the_runtime(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         fake.network_ready = False
         await harness.advance(STATUS_SECONDS)
@@ -347,7 +347,7 @@ def test_a_runtime_that_does_not_answer_leaves_the_times_of_its_last_answers(fak
     tell(story, fake, joined=True)
 
 
-def test_standalone_nobody_is_told_of_the_node(fake):
+def test_a_standalone_agent_sends_no_report_of_the_runtime(fake):
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.advance(2 * STATUS_SECONDS)
         assert reports(harness) == []

@@ -1,4 +1,4 @@
-"""The prober with a faked runtime and workers, and real servers: when it probes, what it says, restarts."""
+"""The prober with a faked runtime and workers, and real servers: when it probes, what it reports, restarts."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def verdicts(harness: Harness) -> list[tuple[str, str, bool]]:
     return [(m.kind, m.container_id, m.success) for m in harness.sent(ProbeVerdict, WORKER)]
 
 
-async def test_it_tells_nobody_anything_before_it_knows_a_pod():
+async def test_it_reports_nothing_before_it_has_a_pod():
     harness, _ = started()
     async with harness:
         assert harness.outbox == []
 
 
-async def test_readiness_follows_the_thresholds_and_is_said_on_change_only():
+async def test_readiness_follows_the_thresholds_and_is_reported_on_change_only():
     harness, runtime = started()
     async with harness:
         runtime.codes["c1"] = [0, 0, 1, 1, 1, 1, 0]
@@ -99,7 +99,7 @@ async def test_a_probe_waits_for_its_initial_delay_from_the_start_of_the_contain
         assert runtime.calls == ["c1"]
 
 
-async def test_failed_liveness_is_said_once_and_not_probed_until_there_is_another_container():
+async def test_failed_liveness_is_reported_once_and_the_probe_stops_until_the_container_is_replaced():
     harness, runtime = started()
     async with harness:
         runtime.codes["c1"] = [0, 1]
@@ -186,7 +186,7 @@ async def test_a_container_that_does_not_run_and_a_pod_that_is_gone_are_not_prob
         assert not any(s.name.startswith("prober_probe_") for s in (await harness.deliver(GetMetrics())).samples)
 
 
-async def test_hello_gets_what_counts_now_again():
+async def test_a_neighbour_that_says_hello_gets_the_current_results():
     harness, runtime = started()
     async with harness:
         runtime.codes["c1"] = [1]
@@ -205,7 +205,7 @@ async def test_hello_gets_what_counts_now_again():
         assert harness.outbox == []
 
 
-async def test_a_verdict_that_came_to_a_new_worker_before_its_pods_is_said_again_once_it_has_them():
+async def test_a_verdict_that_reached_a_new_worker_before_its_pods_is_repeated_with_the_pod():
     harness, runtime = started()
     async with harness:
         runtime.codes["c1"] = [1]
@@ -218,7 +218,7 @@ async def test_a_verdict_that_came_to_a_new_worker_before_its_pods_is_said_again
         assert verdicts(harness) == [("liveness", "c1", False)]
 
 
-async def test_startup_is_said_again_until_the_worker_knows_it():
+async def test_a_startup_result_is_repeated_until_the_worker_knows_it():
     harness, _ = started()
     async with harness:
         await harness.deliver(pod({"startup": {}}))
@@ -265,7 +265,7 @@ async def test_a_list_that_is_older_than_a_pod_takes_nothing_away_from_it():
         assert await probed_on(harness, runtime)
 
 
-async def test_a_pod_that_comes_again_after_it_was_forgotten_is_probed_anew():
+async def test_a_pod_that_returns_after_it_was_forgotten_is_probed_again():
     harness, runtime = started()
     async with harness:
         await harness.deliver(pod({"readiness": {}}))
@@ -304,7 +304,7 @@ async def test_a_started_container_is_not_started_again_after_a_restart():
         assert results(harness) == [("c1", True)]
 
 
-async def test_a_target_that_hangs_delays_nobody_else():
+async def test_a_target_that_hangs_delays_no_other_probe():
     harness, runtime = started()
     async with harness:
         for index in range(10):

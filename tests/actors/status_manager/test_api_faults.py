@@ -55,7 +55,7 @@ async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path, answer)
         assert store.find("p")["status"]["phase"] == "Running"
 
 
-async def test_a_server_that_is_away_for_hours_is_asked_rarely_and_then_told_everything_at_once(tmp_path):
+async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_everything_at_once(tmp_path):
     store = ApiPodStore()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]
     flying, most = [0], [0]
@@ -242,7 +242,7 @@ async def test_the_time_from_change_to_write_is_measured(tmp_path):
 
 
 # -- stuck --------------------------------------------------------------------------------------------------------
-async def test_a_pod_that_stays_terminating_is_told_of_with_what_it_waits_for(tmp_path):
+async def test_a_pod_that_stays_terminating_has_an_event_that_names_what_it_waits_for(tmp_path):
     store = ApiPodStore()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:

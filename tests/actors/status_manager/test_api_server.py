@@ -152,7 +152,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_server_that_refuses_for_a_while_is_told_in_the_end(tmp_path, fault):
+async def test_a_server_that_refuses_for_a_while_gets_the_status_in_the_end(tmp_path, fault):
     async with paired(tmp_path) as pair:
         made = bound(pair.server)
         await pair.until(lambda: pair.manager.actor.table.api.all(), "the watch")

@@ -64,7 +64,7 @@ async def test_the_same_is_never_written_twice(tmp_path):
         assert len(store.calls) == 1
 
 
-async def test_nothing_is_written_before_the_server_has_said_what_it_has(tmp_path):
+async def test_nothing_is_written_before_the_server_has_listed_its_pods(tmp_path):
     store = ApiPodStore()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -128,7 +128,7 @@ async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(
         assert shown["metadata"]["resourceVersion"] == found["metadata"]["resourceVersion"]
 
 
-async def test_a_write_on_an_outdated_version_reads_the_pod_and_is_made_anew(tmp_path):
+async def test_a_write_on_an_outdated_version_reads_the_pod_and_is_repeated(tmp_path):
     store = ApiPodStore()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:

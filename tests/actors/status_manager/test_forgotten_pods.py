@@ -1,4 +1,4 @@
-"""Pods whose worker was killed before it could say that they are gone: the list of its next incarnation says it."""
+"""Pods whose worker was killed before it could report their end: the list of its next incarnation does."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_static_pod_that_was_edited_meanwhile_has_its_own_mirror(tmp_pat
         assert mirror(store)["status"]["phase"] == "Running"
 
 
-async def test_the_mirror_of_a_static_pod_that_left_unsaid_goes(tmp_path: Path) -> None:
+async def test_the_mirror_of_a_static_pod_whose_end_was_never_reported_is_deleted(tmp_path: Path) -> None:
     store = ApiPodStore()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
@@ -51,7 +51,7 @@ async def test_the_mirror_of_a_static_pod_that_left_unsaid_goes(tmp_path: Path) 
         assert store.pods == {}
 
 
-async def test_nobody_waits_for_a_pod_that_left_unsaid(tmp_path: Path) -> None:
+async def test_no_pod_is_live_whose_end_was_never_reported(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiPodStore()) as harness:
         await harness.deliver(begun(pod()))
         await harness.deliver(KnownPods(WORKER, 1, ["u"]))
@@ -60,7 +60,7 @@ async def test_nobody_waits_for_a_pod_that_left_unsaid(tmp_path: Path) -> None:
         assert await told_of(harness) == ([], [])
 
 
-async def test_a_pod_that_was_told_of_before_any_list_is_forgotten_too(tmp_path: Path) -> None:
+async def test_a_pod_that_was_reported_before_any_list_is_forgotten_too(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiPodStore()) as harness:
         await harness.deliver(begun(pod()))
         await harness.deliver(KnownPods(WORKER, 1, []))
@@ -92,7 +92,7 @@ async def test_a_pod_that_only_the_api_server_has_is_left_alone(tmp_path: Path) 
         assert store.find("p")["status"]["phase"] == "Running"
 
 
-async def test_a_forgotten_pod_that_is_told_of_again_is_back_with_its_status(tmp_path: Path) -> None:
+async def test_a_forgotten_pod_that_is_reported_again_is_back_with_its_status(tmp_path: Path) -> None:
     store = ApiPodStore()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
@@ -111,7 +111,7 @@ async def test_a_forgotten_pod_that_is_told_of_again_is_back_with_its_status(tmp
         assert store.find("p")["status"]["startTime"] == started
 
 
-async def test_a_forgotten_static_pod_that_is_told_of_again_has_a_mirror_again(tmp_path: Path) -> None:
+async def test_a_forgotten_static_pod_that_is_reported_again_has_a_mirror_again(tmp_path: Path) -> None:
     store = ApiPodStore()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]

@@ -1,4 +1,4 @@
-"""What the status manager tells who is to end the pods."""
+"""The pods that the shutdown manager has to end, as the status manager reports them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def live(harness: Harness) -> LivePods:
     return answer
 
 
-async def test_a_pod_is_told_once_the_api_server_has_its_last_status(tmp_path: Path) -> None:
+async def test_a_status_counts_as_written_once_the_api_server_has_the_last_one(tmp_path: Path) -> None:
     store = ApiPodStore()
     bound = store.put(pod(priority=7, terminationGracePeriodSeconds=9))
     async with joined(tmp_path, store) as harness:
@@ -48,7 +48,7 @@ async def test_a_pod_is_told_once_the_api_server_has_its_last_status(tmp_path: P
         )
 
 
-async def test_it_is_complete_once_every_worker_has_told_its_pods(tmp_path: Path) -> None:
+async def test_the_list_is_complete_once_every_worker_has_listed_its_pods(tmp_path: Path) -> None:
     async with joined(tmp_path, ApiPodStore()) as harness:
         assert not (await live(harness)).complete
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
@@ -66,7 +66,7 @@ async def test_it_is_complete_once_every_worker_has_told_its_pods(tmp_path: Path
         ({"priorityClassName": "system-node-critical", "priority": 5}, 5),
     ],
 )
-async def test_the_classes_of_every_cluster_are_known_where_nobody_resolves_them(
+async def test_the_system_priority_classes_are_known_without_an_api_server(
     tmp_path: Path, spec: dict[str, Any], priority: int
 ) -> None:
     async with joined(tmp_path, ApiPodStore()) as harness:

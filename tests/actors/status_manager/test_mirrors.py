@@ -1,4 +1,4 @@
-"""Mirror pods: made, made anew, removed; the status of a static pod is theirs."""
+"""Mirror pods: created, created again, removed; they have the status of their static pod."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_it_is_not_made_while_the_node_is_missing_and_soon_after(tmp_path)
         assert mirror(store)["status"]["phase"] == "Running"
 
 
-async def test_one_that_is_deleted_is_made_anew_and_the_pod_goes_on(tmp_path):
+async def test_a_deleted_mirror_is_created_again_and_the_pod_goes_on(tmp_path):
     store = ApiPodStore()
     async with joined(tmp_path, store) as harness:
         uid = (await mirrored(store, harness))["metadata"]["uid"]
@@ -86,7 +86,7 @@ async def test_one_that_is_deleted_is_made_anew_and_the_pod_goes_on(tmp_path):
         assert mirror(store)["status"]["phase"] == "Running"
 
 
-async def test_one_that_is_being_deleted_is_deleted_and_made_anew(tmp_path):
+async def test_a_mirror_that_is_being_deleted_is_deleted_and_created_again(tmp_path):
     store = ApiPodStore()
     async with joined(tmp_path, store) as harness:
         found = await mirrored(store, harness)

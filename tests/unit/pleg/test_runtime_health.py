@@ -1,4 +1,4 @@
-"""What the runtime says of itself, and what the node's readiness is told of it."""
+"""The runtime's health, and the report of it for the node's Ready condition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from actors.shared.cri.model import RuntimeHandler, RuntimeStatus, RuntimeVersio
 WELL = RuntimeStatus(runtime_ready=True, network_ready=True, handlers=[RuntimeHandler(name="runc")])
 
 
-def test_before_it_is_asked_nobody_says_that_it_is_ready():
+def test_a_runtime_that_was_not_asked_is_not_ready():
     assert (RuntimeState().health.ready, report(RuntimeState(), 0.0).ready_at) == (False, 0.0)
 
 

@@ -31,7 +31,7 @@ def test_a_pod_whose_status_call_failed_is_asked_for_with_each_relist():
     assert relisted(failed(known, "u"), running).changed == {"u"}
 
 
-def test_a_pod_whose_status_call_failed_and_that_is_gone_is_told_as_gone_once():
+def test_a_pod_whose_status_call_failed_is_reported_gone_once():
     view = failed(relisted(RuntimeView(), listing({"u": ContainerState.RUNNING})).view, "u")
     relist = relisted(view, {})
     assert (relist.gone, relist.view.uids) == ({"u"}, frozenset())
@@ -43,7 +43,7 @@ steps = st.lists(st.tuples(looks, st.lists(st.tuples(st.sampled_from(UIDS), st.b
 
 
 @given(steps)
-def test_whatever_fails_every_pod_that_is_there_is_known_or_asked_for_and_every_one_that_went_is_told(history):
+def test_whatever_fails_each_present_pod_is_known_or_asked_for_and_each_missing_one_is_reported(history):
     view, told = RuntimeView(), set()
     for number, (pods, outcomes) in enumerate(history):
         relist = relisted(view, listing(pods))

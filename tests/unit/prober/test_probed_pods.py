@@ -42,7 +42,7 @@ def test_a_container_that_does_not_run_is_not_probed():
     assert active(updated(None, message(*KINDS, running=False))) == set()
 
 
-def test_another_container_starts_anew_and_a_changed_probe_too():
+def test_another_container_and_a_changed_probe_start_from_zero():
     failed = updated(None, message("liveness"))
     for _ in range(3):
         failed = probed(failed, key("liveness"), failure("x"))

@@ -324,10 +324,10 @@ async def test_no_number_of_slow_commands_delays_another_containers_probe():
 
 
 @pytest.mark.parametrize(("host", "port"), [("a..b", 80), ("x" * 300, 80), ("a\0b", 80), ("127.0.0.1", 70_000)])
-async def test_a_host_that_is_none_fails_the_probe_and_nothing_worse(host, port):
+async def test_an_impossible_host_fails_the_probe_and_nothing_else(host, port):
     assert (await probe_tcp(host, port, 1.0)).result == "failure"
     assert (await probe_http(f"http://{host}:{port}/", [], 1.0)).result == "failure"
 
 
-async def test_a_name_that_nobody_knows_is_named():
+async def test_a_host_name_that_does_not_resolve_is_named():
     assert (await probe_tcp("nowhere.invalid", 80, 5.0)).text == "dial tcp: lookup nowhere.invalid: no such host"

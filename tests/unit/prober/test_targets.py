@@ -1,4 +1,4 @@
-"""What is asked of whom: requests, ports, commands, and the two messages of gRPC health."""
+"""What is sent where: requests, ports, commands, and the two messages of gRPC health."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_port_is_a_number_or_the_name_of_one():
         (70000, "invalid port number: 70000"),
     ],
 )
-def test_a_port_that_is_none_is_refused_in_the_kubelets_words(wrong, text):
+def test_an_invalid_port_is_refused_in_the_kubelets_words(wrong, text):
     with pytest.raises(TargetError) as refused:
         port_number(wrong, WEB)
     assert str(refused.value) == text

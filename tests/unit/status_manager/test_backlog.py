@@ -24,7 +24,7 @@ def test_what_users_wait_for_comes_first_and_else_who_came_first():
     assert taken(backlog, GATHER_SECONDS) == ["c", "d", "a", "b"]
 
 
-def test_what_nobody_waits_for_waits_for_more_but_not_for_ever():
+def test_a_minor_change_waits_for_others_but_not_for_ever():
     backlog = Backlog()
     backlog.add("a", CHANGE, 1.0)
     backlog.add("a", CHANGE, 1.4)
@@ -61,7 +61,7 @@ def test_only_some_are_in_flight():
     assert len(taken(backlog)) == 1
 
 
-def test_one_that_fails_waits_longer_each_time_and_holds_up_nobody():
+def test_a_pod_that_fails_waits_longer_each_time_and_delays_no_other():
     backlog, now, pauses = Backlog(), 0.0, []
     for _ in range(9):
         backlog.add("a", TRANSITION, 0.0)

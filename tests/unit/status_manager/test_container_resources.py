@@ -1,4 +1,4 @@
-"""What a status says a container may use."""
+"""The resources of a container in its status."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_the_runtime_has_applied_is_shown(applied, changed):
     assert shown(applied) == {**GIVEN, **changed}
 
 
-def test_what_nobody_asked_for_is_not_shown():
+def test_a_resource_that_the_spec_does_not_have_is_not_shown():
     assert shown(AS_GIVEN, {"requests": {"cpu": "100m"}}) == {"requests": {"cpu": "100m"}, "limits": {}}
 
 
@@ -56,7 +56,7 @@ def test_a_container_that_does_not_run_has_what_it_was_given():
     assert shown(Resources(memory_limit_bytes=2 << 30), running=False) == GIVEN
 
 
-def test_during_a_resize_it_has_what_the_runtime_says_before_what_the_worker_says():
+def test_during_a_resize_the_runtimes_value_wins_over_the_workers():
     moving = {"a": ResourceRequirements(limits={"memory": "256Mi"})}
     assert shown(None, actual=moving)["limits"] == {"memory": "256Mi"}
     assert shown(Resources(memory_limit_bytes=64 << 20), actual=moving)["limits"] == {"memory": "64Mi"}

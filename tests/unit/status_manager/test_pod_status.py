@@ -182,7 +182,7 @@ def test_how_a_container_ended_outlives_the_runtimes_memory_of_it():
     assert after.containerStatuses == before.containerStatuses
 
 
-def test_why_a_pod_ends_is_said_with_its_end():
+def test_the_reason_of_an_end_comes_with_the_end():
     before = look(pod_of(), ran())
     ending = look(pod_of(), ran(), before=before, worker_phase="terminating", reason="DeadlineExceeded", message="m")
     assert (ending.phase, ending.reason) == ("Running", "")
@@ -333,7 +333,7 @@ def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over()
     assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
 
 
-def test_a_resize_is_told_by_conditions_and_by_what_each_container_has():
+def test_a_resize_is_shown_by_conditions_and_by_the_containers_resources():
     small, big = {"requests": {"cpu": "100m"}}, {"requests": {"cpu": "200m"}}
     pod = pod_of({"containers": [{"name": "a", "image": "i", "resources": big}]})
     has = {"a": ResourceRequirements(requests=small["requests"])}
@@ -351,7 +351,7 @@ def test_a_resize_is_told_by_conditions_and_by_what_each_container_has():
     assert "PodResizePending" not in {each.type for each in over.conditions}
 
 
-def test_a_mount_is_said_to_be_read_only_with_all_below_it_where_the_runtime_has_it_so():
+def test_a_mount_is_shown_as_recursively_read_only_if_the_runtime_has_mounted_it_so():
     mounts = [{"name": name, "mountPath": f"/{name}", "readOnly": name != "w"} for name in ("r", "all", "w")]
     pod = pod_of({"containers": [{"name": "a", "image": "i", "volumeMounts": mounts}]})
     found = look(pod, ran(recursive_read_only=["/all"])).containerStatuses[0].volumeMounts
@@ -396,7 +396,7 @@ def test_while_all_containers_are_restarted_the_condition_holds_and_each_remembe
     assert [each.state.running is not None for each in again.containerStatuses] == [True, True]
 
 
-def test_a_container_that_waits_for_its_backoff_restarts_nobody_yet():
+def test_a_container_in_backoff_does_not_restart_the_others_yet():
     waiting = {"a": Waiting("CrashLoopBackOff", "back-off 10s")}
     status = look(pod_of(RESTART_ALL), ran("i", code=0), ran(code=42), ran("b"), waiting=waiting)
     assert of(status, "AllContainersRestarting") == ("False", "")

@@ -79,7 +79,7 @@ def test_pods_with_state_are_not_in_the_indicator():
     assert "pod_start_sli_duration_seconds" in started(known(volumes=[{"name": "v", "emptyDir": {}}]))
 
 
-def test_pods_that_were_begun_before_the_agent_was_are_not_measured():
+def test_pods_that_started_before_the_agent_are_not_measured():
     metrics = Metrics()
     latency = StartLatency(metrics)
     latency.watched(api_pod(RUNNING, startTime="2023-11-14T22:13:20Z"), known(), CREATED + 6)
