@@ -11,11 +11,11 @@ from actors.shared.cri.model import Container as Runtime
 from actors.shared.cri.model import ContainerState as RuntimeState
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.container import Container
-from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.node_addresses import one_of_each_family
 from actors.shared.kube.pod import ContainerStatus, Pod, PodIP, PodStatus
 from actors.shared.kube.pods import is_sidecar, is_static, qos_class
 from actors.shared.kube.restart_policy import RESTART_ALL, RESTARTING_ALL, can_restart_all, may_restart, rule_for
+from actors.shared.kube.times import start_time
 
 from .conditions import Facts
 from .container_status import Readiness, View, statuses
@@ -61,7 +61,7 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     phase = _phase(observation, by_name, old, initialized)
     if phase in TERMINAL:
         by_name = {name: _never_ready(status) for name, status in by_name.items()}
-    start = old.startTime or pod.status.startTime or _start_time(pod, observation.now_ns)
+    start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
     facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
     situation = Situation(seen, observation.now_ns, before, start, rejected)
     ips = _ips(observation, node, old)
@@ -200,14 +200,6 @@ def _initialized(pod: Pod, runtime: PodRuntime | None) -> bool:
         each.name in regular and each.state in (RuntimeState.RUNNING, RuntimeState.EXITED)
         for each in (runtime.containers if runtime else ())
     )
-
-
-def _start_time(pod: Pod, now_ns: int) -> str | None:
-    """When the node saw the pod first, by its annotation: a restart of the agent does not change it."""
-    seen = pod.metadata.annotations.get(CONFIG_SEEN, "")
-    if len(seen) >= 20 and seen.endswith("Z"):
-        return f"{seen[:19]}Z"
-    return rfc3339(now_ns)
 
 
 def pod_ips(runtime: PodRuntime | None, node_ips: list[str]) -> list[str]:

@@ -11,10 +11,10 @@ from typing import Final
 
 from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.times import seconds
 from supervision.metrics import Metrics
 
 from .api_pods import ApiPod
-from .times import seconds
 from .tracked_pod import TrackedPod
 
 STATELESS: Final = ("emptyDir", "secret", "configMap", "downwardAPI", "projected")

@@ -6,10 +6,11 @@ from typing import Final
 
 import msgspec
 
+from actors.shared.kube.times import seconds
+
 from .api_pods import ApiPod
 from .phase import TERMINAL
 from .pod_table import PodTable
-from .times import seconds
 from .tracked_pod import TrackedPod
 
 STUCK_SECONDS: Final = 60.0

@@ -30,11 +30,3 @@ def rfc3339(nanoseconds: int) -> str | None:
     if nanoseconds <= 0:
         return None
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def seconds(when: str | None) -> float:
-    """Seconds since 1970; 0 for None, or for what is not a time."""
-    try:
-        return datetime.fromisoformat(when).timestamp() if when else 0.0
-    except ValueError:
-        return 0.0

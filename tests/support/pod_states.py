@@ -62,7 +62,7 @@ def runtime(*containers: Ran, boxes: tuple[Sandbox, ...] = (box(),), at: float =
 def wanted(which: Pod | None = None) -> PodState:
     """New to its pod worker."""
     which = which or pod()
-    return PodWanted(which, encode(which)).apply(PodState(uid="u"))
+    return PodWanted(which, encode(which)).apply(PodState(uid="u", began=NOW))
 
 
 def running(which: Pod | None = None, *containers: Ran, boxes: tuple[Sandbox, ...] = (box(),)) -> PodState:

@@ -84,7 +84,9 @@ class PodWorker:
         self._seen_at: float | None = time.monotonic()
         """None after its first synchronization."""
         wanted = Wanted(removed=runtime is not None)
-        self._run = Execution(services, PodState(uid=uid, wanted=wanted, view=View(runtime=runtime), due=0.0))
+        view = View(runtime=runtime)
+        state = PodState(uid=uid, began=services.clock(), wanted=wanted, view=view, due=0.0)
+        self._run = Execution(services, state)
 
     @property
     def state(self) -> PodState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.table import Event
+from actors.shared.kube.times import seconds, start_time
 
 from .effects import Announce
 from .step import Step
@@ -29,9 +30,14 @@ def leave(state: PodState, now: float) -> Step | None:
 
 
 def active_deadline(state: PodState) -> float | None:
-    """When it has run for activeDeadlineSeconds, in seconds since 1970; None for no limit, or one that does not run
-    yet."""
+    """When activeDeadlineSeconds are over, counted from status.startTime, in seconds since 1970; None for no limit."""
     limit = state.wanted.pod.spec.activeDeadlineSeconds if state.wanted.pod is not None else None
-    if limit is None or state.runtime is None or not state.runtime.sandboxes:
+    if limit is None or state.wanted.pod is None:
         return None
-    return min(sandbox.created_ns for sandbox in state.runtime.sandboxes) / 1e9 + limit
+    return (seconds(start_time(state.wanted.pod)) or _first_seen(state)) + limit
+
+
+def _first_seen(state: PodState) -> float:
+    """As far as it is known on this node, before the API has a startTime."""
+    sandboxes = state.runtime.sandboxes if state.runtime is not None else []
+    return min([state.began, *(sandbox.created_ns / 1e9 for sandbox in sandboxes)])

@@ -185,6 +185,8 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """One pod in the hands of its pod worker."""
 
     uid: str
+    began: float = 0.0
+    """When this pod worker began, seconds since 1970."""
     phase: Phase = Phase.ADMITTING
     wanted: Wanted = Wanted()
     view: View = View()

@@ -11,7 +11,7 @@ from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
 from actors.shared.kube.names import CONFIG_SOURCE
-from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
+from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
 from supervision.harness import VirtualClock
 from tests.support.driven import BEGAN, Driven, container, pod
@@ -244,3 +244,13 @@ async def test_neither_command_nor_output_of_a_hook_stands_in_an_event(tmp_path,
         texts = [text for told, text in node.told() if told == reason]
         assert texts
         assert set(texts) == {f"{kind[0].upper()}{kind[1:]}Hook failed"}
+
+
+async def test_the_active_deadline_counts_while_volumes_hang(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "busy", ["v"]))
+        await node.want(pod(activeDeadlineSeconds=60, volumes=[{"name": "v", "emptyDir": {}}]))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        await node.pass_time(61)
+        await node.until(lambda: node.stage() == "terminated")
+        assert node.observed().reason == "DeadlineExceeded"

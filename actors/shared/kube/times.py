@@ -1,0 +1,25 @@
+"""Times of the API (RFC 3339), and when a pod was started."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from .names import CONFIG_SEEN
+from .pod import Pod
+
+
+def seconds(when: str | None) -> float:
+    """Seconds since 1970; 0 for None, or for what is not a time."""
+    try:
+        return datetime.fromisoformat(when).timestamp() if when else 0.0
+    except ValueError:
+        return 0.0
+
+
+def start_time(pod: Pod) -> str:
+    """When the node saw the pod first: status.startTime, else the annotation of a static pod, which a restart of the
+    agent does not change. '' where neither says so."""
+    if pod.status.startTime:
+        return pod.status.startTime
+    seen = pod.metadata.annotations.get(CONFIG_SEEN, "")
+    return f"{seen[:19]}Z" if len(seen) >= 20 and seen.endswith("Z") else ""
