@@ -5,7 +5,9 @@ no longer shared. The functions that actors run lie among hundreds that they nev
 code of each function that ran in the warm-up is replaced by a copy; the copies are made in one go, in the order of
 their first call, and lie side by side.
 
-Switch: `code_layout` (memory_switches.py).
+Switch: `code_layout` (memory_switches.py). It saves 2 to 4 MiB of the whole tree's 145 (PSS, 22 actors, 10 pods,
+CPython
+3.11).
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ The hooks make locks anew that another thread may have held. Only the fork serve
 child they would write to some fifty pages that it shares with all others. The one hook that matters, the new seed of
 `random`, is in fork.py.
 
-Switch: `fork_hooks` (memory_switches.py).
+Switch: `fork_hooks` (memory_switches.py). It saves 2.5 MiB of the whole tree's 145 (PSS, 22 actors, 10 pods, CPython
+3.11).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Takes every free place among the objects that are there, for good, before the first fork.
+"""Heap fill: takes every free place among the objects that are there, for good, before the first fork.
 
-What a process makes it then puts on pages of its own, one beside the other, and not between objects that it shares with
-the others: each such place would cost it a copy of the page around it. The places are a megabyte or so, once for all
-processes; measured with 22 actors, they save ten times that.
-"""
+New objects of a process then lie on pages of its own, side by side, and not between objects that it shares with the
+others: each such place would cost it a copy of the page around it. The places are a megabyte or so, once for all.
+
+Switch: `heap_fill` (memory_switches.py). It saves 8 MiB of the whole tree's 150 (PSS, 22 actors, 10 pods, CPython
+3.11)."""
 
 from __future__ import annotations
 
-import ctypes
 from bisect import bisect_right
 from typing import Final
 
@@ -16,25 +16,12 @@ _LARGEST: Final = 512
 _STEP: Final = 16
 _EMPTY_BYTES: Final = b"".__sizeof__()
 _ENOUGH: Final = 2
-"""So many of a size on new pages in a row: there was no place left on the old ones."""
+"""Once so many consecutive objects of a size lie on new pages, there was no place left on the old ones."""
 _MOST: Final = 500_000
 
 
-_M_ARENA_MAX: Final = -8
-
-
-def one_heap() -> None:
-    """Have the threads of a process share its heap: a library's eight threads would take pages of eight.
-
-    mallopt(3); other C libraries than GNU's have no such heaps.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_ARENA_MAX, 1)
-
-
 def fill() -> list[bytes]:
-    """What takes the places: keep it."""
+    """The objects that take the places: keep them."""
     pages = _Pages()
     kept: list[bytes] = []
     for size in range(-(-_EMPTY_BYTES // _STEP) * _STEP, _LARGEST + 1, _STEP):

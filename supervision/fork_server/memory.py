@@ -32,8 +32,6 @@ class SharedMemory:
         gc.freeze()  # to go through what was loaded once more takes longer than its garbage is worth
         warm_up(names, status_page, calls, loaded)
         del loaded
-        if is_on("one_heap"):
-            heap_fill.one_heap()
         self._pages = PageRelease() if is_on("page_release") else None
         gc.collect()
         self._fillers = heap_fill.fill() if is_on("heap_fill") else []

