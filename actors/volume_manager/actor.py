@@ -83,7 +83,7 @@ class VolumeManager(Actor):
 
     def _make_tools(self) -> Tools:
         calls, api = DisposableCalls(self), ApiSource(self)
-        fs_group = FsGroup(calls)
+        fs_group = FsGroup(self, calls, self._clock)
         return Tools(
             calls=calls,
             memory=MemoryMounts(self, calls),

@@ -199,7 +199,7 @@ async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
         for function in (
             "host.memory_mounts:mount_memory",
             "host.host_path:check_host_path",
-            "host.ownership:give_to_group",
+            "host.ownership:apply_group",
         ):
             harness.disposables[f"actors.volume_manager.{function}"] = lambda **_: ""
         await told(harness, MountVolumes(UID, data), what=what)

@@ -59,7 +59,7 @@ class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
     source: CsiVolume
     group: int | None = None
     """fsGroup."""
-    when_root_differs: bool = False
+    on_root_mismatch: bool = False
     read_only: bool = False
     claim: str = ""
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 REPUBLISH_SECONDS: Final = 60.0
 _STAGED: Final = "globalmount"
 _MOUNT: Final = "mount"
-ApplyGroup = Callable[[str, int, bool], Awaitable[str]]
+ApplyGroup = Callable[[Pod, str, int, bool], Awaitable[str]]
 """See FsGroup.apply."""
 
 
@@ -128,7 +128,7 @@ class CsiVolumes:
             await connection.publish(driver, step, staged, context, secrets, extra)
         wanted()
         group = given_group(driver, spec, step)
-        if group is not None and (complaint := await self._apply_group(step.path, group, step.when_root_differs)):
+        if group is not None and (complaint := await self._apply_group(pod, step.path, group, step.on_root_mismatch)):
             raise CsiError(f"applyFSGroup failed for vol {step.source.handle}: {complaint}")
         wanted()
         records.write(os.path.dirname(step.path), msgspec.structs.replace(record, ready=True))

@@ -1,26 +1,88 @@
-"""fsGroup: a volume's files are given to a group (API doc, PodSecurityContext). Runs in a disposable process."""
+"""fsGroup: the files of a volume are given to a group (API doc, PodSecurityContext). Runs in disposable processes.
+
+A volume may have millions of files, so one call works for some seconds and says where the next one goes on.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
+import time
+from collections.abc import Iterator
+from typing import Any, Final
 
 _FILE, _DIRECTORY = 0o660, 0o770 | stat.S_ISGID
+_OPEN: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+MOST_ERRORS: Final = 3
+"""Errors of single files of which the text is passed on."""
 
 
-def give_to_group(path: str, group: int, when_root_differs: bool) -> None:
-    """All below `path`, no link followed. `when_root_differs`: nothing is done when the top is right already
-    (fsGroupChangePolicy OnRootMismatch). Raises OSError."""
-    if when_root_differs and _is_right(path, group):
-        return
-    for top, names, files, fd in os.fwalk(path, topdown=False, follow_symlinks=False):
-        for name in files:
-            _give(name, fd, group)
-        for name in names:
-            _give(name, fd, group)
-        if top == path:
-            os.fchown(fd, -1, group)
-            os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) | _DIRECTORY)
+def apply_group(
+    path: str, group: int, on_root_mismatch: bool, after: str = "", seconds: float = 10.0
+) -> dict[str, Any]:
+    """Change all below `path` that comes after the relative path `after`, following no link, the top itself last.
+
+    `on_root_mismatch`: do nothing when the top is right already. Returns `after` of the last file, '' when all is done;
+    the number of `files`; how many of them `failed`, and the texts of the first `errors`. Raises OSError when a
+    directory cannot be listed.
+    """
+    done, errors, failed, end = 0, list[str](), 0, time.monotonic() + seconds
+    if on_root_mismatch and not after and _is_right(path, group):
+        return {"after": "", "files": 0, "failed": 0, "errors": errors}
+    for directory, name, relative in _walk(path, tuple(after.split("/")) if after else ()):
+        try:
+            _change(name, directory, group)
+        except OSError as error:
+            failed += 1
+            if len(errors) < MOST_ERRORS:
+                errors.append(f"{relative}: {error.strerror}")
+        done += 1
+        if time.monotonic() >= end:
+            return {"after": relative, "files": done, "failed": failed, "errors": errors}
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fchown(fd, -1, group)
+        os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) | _DIRECTORY)
+    finally:
+        os.close(fd)
+    return {"after": "", "files": done + 1, "failed": failed, "errors": errors}
+
+
+def _walk(path: str, after: tuple[str, ...]) -> Iterator[tuple[int, str, str]]:
+    """Descriptor of the directory, name and relative path of each file, in the order of names, directories first."""
+    top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    stack = [(top, iter(sorted(os.listdir(top))), "", after)]
+    try:
+        while stack:
+            directory, names, prefix, rest = stack[-1]
+            name = next(names, None)
+            if name is None:
+                os.close(stack.pop()[0])
+                continue
+            if rest and name < rest[0]:
+                continue
+            seen = bool(rest) and name == rest[0]
+            relative = f"{prefix}{name}"
+            if not seen:
+                yield directory, name, relative
+            deeper = _open_directory(name, directory)
+            if deeper is not None:
+                stack.append((deeper, iter(sorted(os.listdir(deeper))), f"{relative}/", rest[1:] if seen else ()))
+    finally:
+        for directory, *_ in stack:
+            os.close(directory)
+
+
+def _open_directory(name: str, directory: int) -> int | None:
+    """None for what is no directory, or gone meanwhile. Raises OSError."""
+    try:
+        return os.open(name, _OPEN, dir_fd=directory)
+    except (NotADirectoryError, FileNotFoundError):
+        return None
+    except OSError:
+        if stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            raise
+        return None
 
 
 def _is_right(path: str, group: int) -> bool:
@@ -28,7 +90,8 @@ def _is_right(path: str, group: int) -> bool:
     return about.st_gid == group and about.st_mode & _DIRECTORY == _DIRECTORY
 
 
-def _give(name: str, directory: int, group: int) -> None:
+def _change(name: str, directory: int, group: int) -> None:
+    """Raises OSError."""
     try:
         about = os.stat(name, dir_fd=directory, follow_symlinks=False)
         os.chown(name, -1, group, dir_fd=directory, follow_symlinks=False)

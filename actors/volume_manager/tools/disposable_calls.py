@@ -12,6 +12,10 @@ HUNG_SECONDS: Final = 60.0
 """A volume that hung one process gets no other for this long."""
 
 
+class CallFailed(Exception):
+    """The text says why."""
+
+
 class DisposableCalls:
     """Of one actor."""
 
@@ -29,15 +33,22 @@ class DisposableCalls:
         deadline: float = MOUNT_SECONDS,
     ) -> str:
         """'' or the error's text. `key`: what hangs if the call does; `error_of` reads the function's result."""
-        if key in self._hung:
-            return f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time"
         try:
-            return error_of(await self._actor.disposable(function, arguments, deadline=deadline))
+            return error_of(await self.call(key, function, arguments, deadline=deadline))
+        except CallFailed as error:
+            return str(error)
+
+    async def call(self, key: str, function: str, arguments: dict[str, Any], *, deadline: float = MOUNT_SECONDS) -> Any:
+        """The function's result. Raises CallFailed."""
+        if key in self._hung:
+            raise CallFailed(f"{key} did not answer: it is tried again {HUNG_SECONDS:g} s after the last time")
+        try:
+            return await self._actor.disposable(function, arguments, deadline=deadline)
         except DisposableTimeout:
             self._mark_hung(key)
-            return f"{key} did not answer within {deadline:g} s"
+            raise CallFailed(f"{key} did not answer within {deadline:g} s") from None
         except DisposableError as error:
-            return error.text
+            raise CallFailed(error.text) from None
 
     def _mark_hung(self, key: str) -> None:
         self._hung.add(key)

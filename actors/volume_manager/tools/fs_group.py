@@ -2,25 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from .disposable_calls import DisposableCalls
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.shared.kube.pod import Pod
+from supervision.actor import Actor
 
-OWNERSHIP_SECONDS: Final = 100.0
-"""For a volume with many files."""
-_APPLY: Final = "actors.volume_manager.host.ownership:give_to_group"
+from .disposable_calls import CallFailed, DisposableCalls
+
+SLICE_SECONDS: Final = 10.0
+"""One disposable process works for this long; the next one goes on where it ended, so that none of them is taken for
+hung and other volumes have their turn."""
+SLICE_DEADLINE: Final = 40.0
+FIRST_REPORT_SECONDS: Final = 30.0
+REPORT_SECONDS: Final = 60.0
+_APPLY: Final = "actors.volume_manager.host.ownership:apply_group"
 
 
 class FsGroup:
-    """Changes the files in a disposable process."""
+    """Changes the files in disposable processes, however long it takes, and says so in events of the pod."""
 
-    def __init__(self, calls: DisposableCalls) -> None:
-        self._calls = calls
+    def __init__(self, actor: Actor, calls: DisposableCalls, clock: Callable[[], float]) -> None:
+        self._actor, self._calls, self._clock = actor, calls, clock
 
-    async def apply(self, path: str, group: int, on_root_mismatch: bool) -> str:
+    async def apply(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
         """Give all files at `path` to the group; `on_root_mismatch`: only when the top is not the group's yet.
 
-        '' or the error's text.
+        Files that cannot be changed are in the log, and no error, as in the reference. '' or the error's text.
         """
-        arguments = {"path": path, "group": group, "when_root_differs": on_root_mismatch}
-        return await self._calls.run(path, _APPLY, arguments, deadline=OWNERSHIP_SECONDS)
+        after, files, report_at = "", 0, self._clock() + FIRST_REPORT_SECONDS
+        while True:
+            arguments = {"path": path, "group": group, "on_root_mismatch": on_root_mismatch, "after": after}
+            try:
+                done = await self._calls.call(
+                    path, _APPLY, {**arguments, "seconds": SLICE_SECONDS}, deadline=SLICE_DEADLINE
+                )
+            except CallFailed as error:
+                return str(error)
+            self._log_failed(path, done)
+            after, files = done["after"], files + done["files"]
+            if not after:
+                return ""
+            if self._clock() >= report_at:
+                self._report(pod, path, files)
+                report_at = self._clock() + REPORT_SECONDS
+
+    def _log_failed(self, path: str, done: dict[str, Any]) -> None:
+        if done["failed"]:
+            self._actor.log.warning(
+                "fsGroup: %d files of %s stay as they are: %s", done["failed"], path, "; ".join(done["errors"])
+            )
+
+    def _report(self, pod: Pod, path: str, files: int) -> None:
+        meta, advice = pod.metadata, "consider fsGroupChangePolicy OnRootMismatch"
+        event = RecordEvent(
+            kind="Pod",
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+            type="Warning",
+            reason="VolumePermissionChangeInProgress",
+            message=f"Setting volume ownership for {path} takes long, processed {files} files: {advice}",
+        )
+        self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

@@ -71,7 +71,7 @@ def _mounter(volume: str, source: CsiVolume, context: PodContext, *, read_only: 
         path=path,
         source=source,
         group=context.fs_group,
-        when_root_differs=context.on_root_mismatch,
+        on_root_mismatch=context.on_root_mismatch,
         read_only=read_only,
         claim=claim,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar, Final
 
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import LocalVolumeSource
-from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_path
+from actors.volume_manager.persistent_volumes import first_mount
+from actors.volume_manager.persistent_volumes.claims import ClaimedVolume, checked_name, checked_path
 from actors.volume_manager.tools.tools import Tools
 
 from .base import Mounter, Plan, PodContext, VolumeType
@@ -17,14 +19,22 @@ class Local(Mounter, frozen=True, kw_only=True):
     plugin: ClassVar[str] = "kubernetes.io/local-volume"
     follows_link: ClassVar[bool] = True
     group: int | None = None
-    """fsGroup; None: owners stay as they are."""
+    """fsGroup, applied at the first mount on this node; None: owners stay as they are."""
     on_root_mismatch: bool = False
+    name: str
+    """Of the PersistentVolume."""
+    pod_dir: str
 
     async def set_up(self, pod: Pod, tools: Tools) -> str:
         error = await tools.calls.run(self.path, CHECK, {"path": self.path, "type": "Directory"}, str)
         if error or self.group is None:
             return error
-        return await tools.fs_group.apply(self.path, self.group, self.on_root_mismatch)
+        if first_mount.is_mounted(os.path.dirname(self.pod_dir), self.name):
+            return ""
+        error = await tools.fs_group.apply(pod, self.path, self.group, self.on_root_mismatch)
+        if not error:
+            first_mount.note_mounted(self.pod_dir, self.name)
+        return error
 
 
 def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
@@ -34,6 +44,8 @@ def _plan_claim(claimed: ClaimedVolume, context: PodContext) -> Plan:
         path=checked_path(claimed, source.path),
         group=None if claimed.read_only else context.fs_group,
         on_root_mismatch=context.on_root_mismatch,
+        name=checked_name(claimed),
+        pod_dir=context.pod_dir,
     )
 
 

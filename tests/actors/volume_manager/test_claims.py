@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall
+from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import propagation
-from actors.volume_manager.host.ownership import give_to_group
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesMounted
 from supervision.harness import Harness
 from tests.support.volumes import user_of
@@ -210,16 +209,35 @@ async def test_what_was_found_is_good_while_the_server_is_away_and_goes_with_the
     assert "connection refused" in answer.message
 
 
-def test_a_volume_that_is_right_at_its_top_is_passed_over_where_the_pod_says_so(tmp_path: Path) -> None:
-    top, group = tmp_path / "v", os.getgid()
-    (top / "below").mkdir(parents=True)
-    (top / "below/link").symlink_to("/etc/passwd")
-    before = os.stat("/etc/passwd")
-    give_to_group(str(top), group, when_root_differs=True)
-    assert (top / "below").stat().st_mode & 0o2770 == 0o2770
-    assert os.stat("/etc/passwd") == before
-    (top / "late").touch(0o600)
-    give_to_group(str(top), group, when_root_differs=True)
-    assert (top / "late").stat().st_mode & 0o777 == 0o600
-    give_to_group(str(top), group, when_root_differs=False)
-    assert (top / "late").stat().st_mode & 0o777 == 0o660
+async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_node_only(
+    node: Node, tmp_path: Path
+) -> None:
+    file = tmp_path / "disk/file"
+    file.touch()
+    async with node.harness:
+        await node.mount(securityContext={"fsGroup": os.getgid()})
+        file.chmod(0o600)
+        assert isinstance(await node.mount(securityContext={"fsGroup": os.getgid()}), VolumesMounted)
+        assert file.stat().st_mode & 0o777 == 0o600
+        await node.harness.deliver(UnmountVolumes(UID))
+        await node.mount(securityContext={"fsGroup": os.getgid()})
+        assert file.stat().st_mode & 0o777 == 0o660
+
+
+async def test_a_volume_with_many_files_is_changed_in_slices_and_that_is_an_event_of_the_pod(node: Node) -> None:
+    calls: list[str] = []
+
+    def in_slices(**given: Any) -> dict[str, Any]:
+        calls.append(given["after"])
+        node.harness.clock.now += 12.0
+        return {"after": f"d{len(calls)}" if len(calls) < 10 else "", "files": 1000, "failed": 1, "errors": ["d/x: no"]}
+
+    node.harness.disposables["actors.volume_manager.host.ownership:apply_group"] = in_slices
+    node.harness.actor._clock = lambda: node.harness.clock.now
+    async with node.harness:
+        answer = await node.mount(securityContext={"fsGroup": 7})
+    assert isinstance(answer, VolumesMounted), "files that cannot be changed are no error"
+    assert calls == ["", *(f"d{number}" for number in range(1, 10))]
+    events = node.harness.sent(RecordEvent, "api_clients/event_client")
+    assert [event.reason for event in events] == ["VolumePermissionChangeInProgress"] * 2
+    assert "processed 3000 files" in events[0].message

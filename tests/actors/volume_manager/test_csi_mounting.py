@@ -12,6 +12,7 @@ import pytest
 from actors.api_clients.messages import VolumesInUse
 from actors.shared.config.agent import Agent
 from actors.shared.kube.codec import decode_pod, encode
+from actors.shared.kube.pod import Pod
 from actors.volume_manager.csi import records
 from actors.volume_manager.csi.api_objects import DriverSpec
 from actors.volume_manager.csi.errors import CsiError
@@ -77,7 +78,7 @@ class Storage:
         self._note("unstage")
         self.mounts.discard(path)
 
-    async def give(self, path: str, group: int, when_root_differs: bool) -> str:
+    async def give(self, pod: Pod, path: str, group: int, on_root_mismatch: bool) -> str:
         self.asked.append("give")
         return self.fails.get("give", "")
 

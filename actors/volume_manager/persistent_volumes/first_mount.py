@@ -1,0 +1,26 @@
+"""Which pods of this node have mounted a PersistentVolume, written in their directories and gone with them.
+
+It is on the agent's own file system: blocking, but quick.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from actors.volume_manager.layout import PLUGINS
+
+_FOLDER = "kubernetes.io~local-volume"
+
+
+def is_mounted(pods_dir: str, name: str) -> bool:
+    """Whether any pod, this one included, has mounted the volume."""
+    with os.scandir(pods_dir) as pods:
+        return any(os.path.lexists(f"{pod.path}/{PLUGINS}/{_FOLDER}/{name}") for pod in pods)
+
+
+def note_mounted(pod_dir: str, name: str) -> None:
+    """Raises OSError."""
+    folder = f"{pod_dir}/{PLUGINS}/{_FOLDER}"
+    os.makedirs(folder, 0o750, exist_ok=True)
+    Path(folder, name).touch(0o600)

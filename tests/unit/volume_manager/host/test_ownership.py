@@ -1,0 +1,80 @@
+"""The files of a volume are given to the pod's fsGroup."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from actors.volume_manager.host import ownership
+from actors.volume_manager.host.ownership import apply_group
+
+GROUP = os.getgid()
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Path:
+    top = tmp_path / "v"
+    for path in ("a/b/c", "a.b", "b"):
+        (top / path).mkdir(parents=True)
+    for path in ("a/b/c/1", "a/b/2", "a.b/3", "b/4", "0", "z"):
+        (top / path).write_text("")
+        (top / path).chmod(0o600)
+    return top
+
+
+def modes(volume: Path) -> set[int]:
+    return {path.lstat().st_mode & 0o777 for path in volume.rglob("*") if path.is_file() and not path.is_symlink()}
+
+
+def test_a_volume_that_is_right_at_its_top_is_passed_over_where_the_pod_says_so(volume: Path) -> None:
+    (volume / "a/link").symlink_to("/etc/passwd")
+    before = os.stat("/etc/passwd")
+    apply_group(str(volume), GROUP, on_root_mismatch=True)
+    assert (volume / "a").stat().st_mode & 0o2770 == 0o2770
+    assert modes(volume) == {0o660}
+    assert os.stat("/etc/passwd") == before
+    (volume / "late").touch(0o600)
+    assert apply_group(str(volume), GROUP, on_root_mismatch=True)["files"] == 0
+    assert (volume / "late").stat().st_mode & 0o777 == 0o600
+    apply_group(str(volume), GROUP, on_root_mismatch=False)
+    assert (volume / "late").stat().st_mode & 0o777 == 0o660
+
+
+def test_slices_change_every_file_once_and_the_top_last(volume: Path) -> None:
+    after, seen, files = "", [], 0
+    while True:
+        done = apply_group(str(volume), GROUP, on_root_mismatch=True, after=after, seconds=0.0)
+        files += done["files"]
+        if not done["after"]:
+            break
+        assert volume.stat().st_mode & 0o2000 == 0, "an agent that ends here must not take the volume for done"
+        seen.append(after := done["after"])
+    paths = [str(path.relative_to(volume)) for path in volume.rglob("*")]
+    assert sorted(seen) == sorted(paths)
+    assert files == len(paths) + 1
+    assert modes(volume) == {0o660}
+    assert volume.stat().st_mode & 0o2770 == 0o2770
+
+
+def test_a_file_that_cannot_be_changed_is_counted_and_holds_up_nothing(
+    volume: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = ownership._change
+
+    def refuse(name: str, directory: int, group: int) -> None:
+        if name in ("1", "2", "3", "4"):
+            raise PermissionError(1, "Operation not permitted")
+        change(name, directory, group)
+
+    monkeypatch.setattr(ownership, "_change", refuse)
+    done = apply_group(str(volume), GROUP, on_root_mismatch=False)
+    assert (done["after"], done["failed"], len(done["errors"])) == ("", 4, 3)
+    assert done["errors"][0] == "a/b/2: Operation not permitted"
+    assert (volume / "z").stat().st_mode & 0o777 == 0o660
+
+
+def test_a_directory_that_cannot_be_listed_is_an_error(volume: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        apply_group(f"{volume}/none", GROUP, on_root_mismatch=False)
