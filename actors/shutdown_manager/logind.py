@@ -1,7 +1,7 @@
-"""The conversation with systemd-logind, over the system bus: org.freedesktop.login1(5), Inhibitor Locks.
+"""The connection to systemd-logind over the system bus: org.freedesktop.login1(5), Inhibitor Locks.
 
-Whether the machine is being shut down is logind's property, not the signal that announces it: anybody on the bus may
-send a signal to anybody.
+Whether the machine shuts down is read from logind's property. The signal only prompts the reading, as anybody on the
+bus may send one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CALL_SECONDS: Final = 5.0
 DROP_IN_DIR: Final = "/etc/systemd/logind.conf.d"
 DROP_IN: Final = "99-kubelet.conf"
-"""The kubelet's name for it, so that there is one whoever runs the node."""
+"""The kubelet's name for it, so that there is one such file, whichever agent runs."""
 WHO: Final = "kubelet"
 WHY: Final = "Kubelet needs time to handle node shutdown"
 _BUS: Final = "org.freedesktop.DBus"
@@ -32,7 +32,7 @@ _MATCH: Final = f"type='signal',sender='{_LOGIN[0]}',path='{_LOGIN[1]}',interfac
 
 
 class LogindError(Exception):
-    """logind, or the bus to it, is not there or refuses."""
+    """logind, or the bus, is not there or refuses."""
 
 
 class Logind:
@@ -42,11 +42,11 @@ class Logind:
         self._drop_in_dir = drop_in_dir
         self._bus: MessageBus | None = None
         self._watching: asyncio.Task[None] | None = None
-        self._news, self._lost = asyncio.Event(), False
+        self._signalled, self._lost = asyncio.Event(), False
         self._inhibiting = False
 
     async def connect(self) -> None:
-        """The address is that of the environment (DBUS_SYSTEM_BUS_ADDRESS), else the usual one."""
+        """By DBUS_SYSTEM_BUS_ADDRESS of the environment, else the usual address."""
         from dbus_fast import BusType
         from dbus_fast.aio import MessageBus
 
@@ -54,7 +54,7 @@ class Logind:
             bus = MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True, auth_timeout=CALL_SECONDS)
             async with asyncio.timeout(CALL_SECONDS):
                 await bus.connect()
-        except Exception as error:  # the library promises no more than that
+        except Exception as error:  # the library documents no narrower exception
             raise LogindError(f"the system bus does not answer: {_text(error)}") from error
         self._bus = bus
         bus.add_message_handler(self._heard)
@@ -69,42 +69,42 @@ class Logind:
             self._bus = None
 
     async def _watch(self, bus: MessageBus) -> None:
-        with suppress(Exception):  # of whatever kind it was lost with
+        with suppress(Exception):  # however the connection was lost
             await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
         self._lost = True
-        self._news.set()
+        self._signalled.set()
 
     def _heard(self, message: Message) -> None:
-        if not (self._inhibiting and message.reply_serial):  # descriptors that nobody has asked for, or not any more
+        if not (self._inhibiting and message.reply_serial):  # descriptors that were not asked for, or too late
             for fd in message.unix_fds:
                 os.close(fd)
         if message.member == _SIGNAL:
-            self._news.set()
+            self._signalled.set()
 
-    async def news(self, seconds: float | None = None) -> None:
-        """Wait until logind may have something to say, so long at most. Raises LogindError when the bus is lost."""
+    async def wait_for_signal(self, seconds: float | None = None) -> None:
+        """Wait for a signal, for so long at most. Raises LogindError when the connection is lost."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._news.wait()
+                await self._signalled.wait()
         if self._lost:
             raise LogindError("the connection to the system bus was lost")
-        self._news.clear()
+        self._signalled.clear()
 
     async def preparing(self) -> bool:
-        """Whether the machine is being shut down."""
+        """Whether the machine shuts down."""
         return bool(await self._property("PreparingForShutdown"))
 
     async def delay(self) -> float:
-        """Seconds that logind lets itself be delayed for (InhibitDelayMaxSec)."""
+        """The longest delay in seconds that logind allows (InhibitDelayMaxSec)."""
         return int(await self._property("InhibitDelayMaxUSec")) / 1e6
 
     async def raise_delay(self, seconds: float) -> None:
-        """Have it wait for that long; it reads its configuration anew some time later."""
+        """Configure logind to allow this delay. It reads the configuration some time later."""
         _write_drop_in(self._drop_in_dir, seconds)
         await self._call(_SYSTEMD, "KillUnit", "ssi", ["systemd-logind.service", "all", int(signal.SIGHUP)])
 
     async def inhibit(self) -> int:
-        """Take a lock that delays a shutdown: a descriptor, the lock is held until it is closed."""
+        """Take a lock that delays a shutdown. Returns its descriptor; closing it releases the lock."""
         self._inhibiting = True
         try:
             reply = await self._call(_LOGIN, "Inhibit", "ssss", ["shutdown", WHO, WHY, "delay"])

@@ -1,4 +1,4 @@
-"""What the shutdown manager tells."""
+"""Messages of the shutdown manager."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SHUTDOWN_MANAGER: Final = ActorName("shutdown_manager")
 
 
 class NodeShutdown(Message, frozen=True):
-    """To container_manager, on change and on Hello: who may not come because the node is shut down."""
+    """To container_manager, on change and on Hello: which pods may not run because the node shuts down."""
 
     active: bool
-    """It is being shut down now: nobody may come."""
+    """The node is shutting down: no new pod may run."""
     ended: list[str] = []
-    """UIDs of pods of the API server that a shutdown has ended, and whose last status it does not have yet: they do not
-    begin anew, and their workers are told to end them once more."""
+    """UIDs of pods of the API server that a shutdown has ended, and whose last status the API server does not have yet:
+    they are not started, and their workers are ordered again to end them."""
     coalesce: ClassVar[tuple[str, ...]] = ()

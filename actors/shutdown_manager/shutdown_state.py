@@ -1,6 +1,6 @@
-"""What is to be known of the last shutdown once the machine is up again.
+"""The state file of the last shutdown, read after the boot.
 
-The file has the kubelet's name and fields, and one of our own. It is synced: the machine is about to go down.
+It has the kubelet's name and fields, and two of our own. It is synced: the machine is about to go down.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 class Last(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Of the last shutdown. Times are RFC 3339, empty: not known."""
+    """The last shutdown. Times are RFC 3339; empty when not known."""
 
     start: str = msgspec.field(default="", name="startTime")
     end: str = msgspec.field(default="", name="endTime")
     boot: str = ""
-    """ID of the boot that it began in."""
+    """ID of the boot in which it began."""
     pods: tuple[str, ...] = ()
-    """UIDs of the API server's pods that it ended, and whose last status the API server does not have yet."""
+    """UIDs of pods of the API server that it has ended, and whose last status the API server does not have yet."""
 
 
-class Journal:
-    """`problem`: why it could not be read or written; the shutdown goes on without it."""
+class StateFile:
+    """`last`: its content; `problem`: why it cannot be read or written. A shutdown goes on without it."""
 
     def __init__(self, root_dir: str) -> None:
         self.path = f"{root_dir}/{FILE}"
@@ -44,10 +44,10 @@ class Journal:
         except FileNotFoundError:
             pass
         except (OSError, *UNREADABLE) as error:
-            self.problem = f"{self.path} is not read: {error}"
+            self.problem = f"{self.path} cannot be read: {error}"
 
     def put(self, last: Last) -> None:
-        """Write it, if it is another."""
+        """Write what has changed."""
         if last == self.last:
             return
         self.last = last
@@ -55,7 +55,7 @@ class Journal:
             write_private(Path(self.path), msgspec.json.encode(last))
             self.problem = ""
         except OSError as error:
-            self.problem = f"{self.path} is not written: {error}"
+            self.problem = f"{self.path} cannot be written: {error}"
 
 
 def boot_id() -> str:
@@ -72,7 +72,7 @@ def stamp(seconds: float) -> str:
 
 
 def seconds(text: str) -> float:
-    """Seconds since 1970; 0.0 for what is no time, or Go's time that is none."""
+    """Seconds since 1970; 0.0 for a text that is no time, and for Go's zero time."""
     try:
         found = datetime.fromisoformat(text).timestamp()
     except ValueError:

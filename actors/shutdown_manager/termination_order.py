@@ -1,7 +1,7 @@
-"""Whose turn it is to end while the node is shut down. Pure.
+"""In which order pods end when the node shuts down. Pure.
 
-Groups of pods end one after the other, low priorities first. A group has its window; it may be over sooner, and what
-has not ended by then is waited for no more. Orders are repeated: who was to perform them may have been replaced.
+Groups of pods end one after the other, low priorities first. Each group has a window. The next group follows when all
+pods of a group have ended, or when its window is over. Orders are repeated, as a worker may have been restarted.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ class Order(msgspec.Struct, frozen=True):
     pod: LivePod
     grace_seconds: int
     first: bool
-    """It was not told before."""
+    """The pod was not ordered to end before."""
 
 
-class Ending:
-    """The end of all pods. Times are seconds of a clock that nobody sets."""
+class TerminationOrder:
+    """The termination of all pods. Times are seconds of a monotonic clock."""
 
     def __init__(self, windows: Sequence[Window], now: float) -> None:
         self._windows, self._at, self._since = windows, 0, now
-        self._given: dict[str, tuple[int, float]] = {}
-        """Seconds of grace by UID, and when that was said last."""
+        self._ordered: dict[str, tuple[int, float]] = {}
+        """By UID: seconds of grace, and when the pod was ordered last."""
         self.late: list[LivePod] = []
-        """Those that had not ended when their window had passed."""
+        """The pods that had not ended when their window was over."""
 
     @property
     def over(self) -> bool:
         return self._at >= len(self._windows)
 
     def step(self, pods: Iterable[LivePod], now: float, *, complete: bool = True) -> list[Order]:
-        """What is to be ordered now. Not `complete`: there may be others, so nobody's turn is over before its time."""
+        """The orders that are due. Not `complete`: there may be other pods, so no window is over before its time."""
         there = [pod for pod in pods if not pod.finished]
         orders = self._orders(there, now)
-        while not self.over and self._turn_is_over(there, now, complete):
+        while not self.over and self._window_over(there, now, complete):
             orders += self._orders(there, now)
         return orders
 
     def _orders(self, pods: list[LivePod], now: float) -> list[Order]:
-        """Also to those whose turn has passed: they were too slow, or came only now."""
+        """Also to pods of earlier groups: they were too slow, or are seen only now."""
         due = [pod for pod in pods if group(pod.priority, self._windows) <= self._at]
         return [order for pod in due if (order := self._order(pod, now)) is not None]
 
-    def _turn_is_over(self, pods: list[LivePod], now: float, complete: bool) -> bool:
-        """Then it is the next group's."""
+    def _window_over(self, pods: list[LivePod], now: float, complete: bool) -> bool:
+        """Whether the next group's window has begun."""
         left = [pod for pod in pods if group(pod.priority, self._windows) == self._at]
         end = self._since + self._windows[self._at].seconds
         if now < end and (left or not complete):
@@ -65,16 +65,16 @@ class Ending:
         return True
 
     def _order(self, pod: LivePod, now: float) -> Order | None:
-        """The grace is the same each time: it is what is left of the window when the pod is told first."""
+        """The grace stays what was left of the window at the pod's first order."""
         left = 0.0 if self.over else self._since + self._windows[self._at].seconds - now
-        grace, said = self._given.get(pod.uid, (min(max(0, ceil(left)), pod.grace_seconds), now - REPEAT_SECONDS))
-        if now < said + REPEAT_SECONDS:
+        grace, ordered = self._ordered.get(pod.uid, (min(max(0, ceil(left)), pod.grace_seconds), now - REPEAT_SECONDS))
+        if now < ordered + REPEAT_SECONDS:
             return None
-        first = pod.uid not in self._given
-        self._given[pod.uid] = grace, now
+        first = pod.uid not in self._ordered
+        self._ordered[pod.uid] = grace, now
         return Order(pod, grace, first)
 
 
 def group(priority: int, windows: Sequence[Window]) -> int:
-    """Which window is that of pods of this priority: the highest that is not above it, else the lowest."""
+    """The window of pods of this priority: the highest that is not above it, else the lowest."""
     return max((at for at, window in enumerate(windows) if window.priority <= priority), default=0)

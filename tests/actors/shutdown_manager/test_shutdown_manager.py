@@ -16,11 +16,11 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shutdown_manager.actor import (
-    LOOK_SECONDS,
     MESSAGE,
     NOT_READY,
+    POLL_SECONDS,
     PRESUMED_SECONDS,
-    SAY_SECONDS,
+    STATUS_SECONDS,
     ShutdownManager,
 )
 from actors.shutdown_manager.logind import DROP_IN
@@ -134,11 +134,11 @@ async def test_groups_end_in_order_then_the_machine_goes_down(node: Node, bus: S
         assert set(node.killed()) == {"web"}
 
         node.change("web", finished=True)
-        await node.harness.advance(LOOK_SECONDS)
+        await node.harness.advance(POLL_SECONDS)
         assert node.killed() == {"web": 3, "dns": 2}
         assert bus.locks == 1
         node.change("dns", finished=True)
-        await node.harness.advance(LOOK_SECONDS)
+        await node.harness.advance(POLL_SECONDS)
         await node.seen(bus, "down")
         assert not bus.seen("overdue")
         samples = node.harness.actor.metrics.snapshot("", 1).samples
@@ -158,7 +158,7 @@ async def test_it_waits_for_the_last_statuses_but_not_for_long(tmp_path: Path, b
         bus.tell("begin")
         await node.turned(active=True)
         node.change("web", finished=True, status_written=False)
-        await node.harness.advance(SAY_SECONDS - 0.5)
+        await node.harness.advance(STATUS_SECONDS - 0.5)
         assert bus.locks == 1
         await node.harness.advance(1.0)
         await node.seen(bus, "down")
@@ -171,7 +171,7 @@ async def test_a_static_pod_may_be_the_api_server_so_nobody_waits_for_its_status
         await node.begun(bus)
         assert set(node.killed()) == {"apiserver"}
         node.change("apiserver", finished=True, status_written=False)
-        await node.harness.advance(2 * LOOK_SECONDS)
+        await node.harness.advance(2 * POLL_SECONDS)
         await node.seen(bus, "down")
         assert node.owed() == []
 
@@ -249,7 +249,7 @@ async def test_a_shutdown_that_is_cancelled_leaves_the_other_pods_alone(node: No
         assert node.harness.sent(NodeProblem)[-1] == NodeProblem("shutdown", "")
         await node.harness.wait(lambda: bus.locks == 1, "the first lock let go")
         texts = [event.message for event in node.harness.sent(RecordEvent)]
-        assert texts == ["Shutdown manager detected shutdown event", "Shutdown manager detected cancelled event"]
+        assert texts == ["Shutdown manager detected shutdown event", "Shutdown manager detected shutdown cancellation"]
 
 
 async def test_a_shutdown_is_cancelled_also_where_no_lock_can_be_had_again(node: Node, bus: SystemBus) -> None:
@@ -340,7 +340,7 @@ async def test_where_logind_waits_no_longer_the_critical_pods_have_their_time(
         assert node.killed() == {"web": 3}
         await node.harness.advance(3.2)
         assert node.killed() == {"web": 3, "dns": 2}
-        assert "logind waits 5 s for the end of pods, not 20 s" in caplog.text
+        assert "logind waits 5 s for pods to end, not 20 s" in caplog.text
 
 
 async def test_a_bus_that_is_away_is_tried_each_second_and_said_once(
@@ -355,7 +355,7 @@ async def test_a_bus_that_is_away_is_tried_each_second_and_said_once(
         bus.start()
         await node.locked(bus)
         bus.stop()
-        await node.harness.wait(lambda: caplog.text.count("will not wait") == 2, "it is said again")
+        await node.harness.wait(lambda: caplog.text.count("will not wait") == 2, "the warning again")
         bus.start()
         await node.locked(bus, 2)
 
@@ -367,7 +367,7 @@ async def test_the_bus_may_go_in_the_middle_of_a_shutdown(node: Node, bus: Syste
         await node.begun(bus)
         bus.stop()
         node.change("web", finished=True)
-        await node.harness.advance(LOOK_SECONDS)
+        await node.harness.advance(POLL_SECONDS)
         assert set(node.killed()) == {"web", "dns"}
 
 
@@ -449,7 +449,7 @@ async def test_while_nobody_says_which_pods_there_are_their_time_is_kept(node: N
         await node.harness.advance(1.0)
         assert bus.locks == 1
         node.harness.answer(GetLivePods, lambda _: LivePods(list(node.pods.values()), complete=True))
-        await node.harness.advance(LOOK_SECONDS)
+        await node.harness.advance(POLL_SECONDS)
         assert node.killed() == {"web": 2}
 
 

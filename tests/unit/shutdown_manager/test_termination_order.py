@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.shared.config.fields.shutdown_windows import Window
-from actors.shutdown_manager.termination_order import REPEAT_SECONDS, Ending, Order, group
+from actors.shutdown_manager.termination_order import REPEAT_SECONDS, Order, TerminationOrder, group
 from actors.status_manager.messages import LivePod
 
 CRITICAL = 2_000_000_000
@@ -31,7 +31,7 @@ def told(orders: list[Order]) -> dict[str, int]:
 
 def test_the_group_of_low_priority_is_told_first_and_the_critical_one_waits_for_it() -> None:
     low, high = pod("low"), pod("high", CRITICAL)
-    ending = Ending(TWO, 100.0)
+    ending = TerminationOrder(TWO, 100.0)
     assert told(ending.step([low, high], 100.0)) == {"low": 20}
     assert told(ending.step([low, high], 105.0)) == {"low": 20}  # again, and no less
     assert told(ending.step([ended(low), high], 106.0)) == {"high": 10}
@@ -42,12 +42,12 @@ def test_the_group_of_low_priority_is_told_first_and_the_critical_one_waits_for_
 
 
 def test_a_pod_has_no_more_time_than_it_asks_for() -> None:
-    assert told(Ending(TWO, 0.0).step([pod("quick", grace=3)], 0.0)) == {"quick": 3}
+    assert told(TerminationOrder(TWO, 0.0).step([pod("quick", grace=3)], 0.0)) == {"quick": 3}
 
 
 def test_when_its_window_has_passed_a_group_is_waited_for_no_more() -> None:
     low, high = pod("low"), pod("high", CRITICAL)
-    ending = Ending(TWO, 0.0)
+    ending = TerminationOrder(TWO, 0.0)
     ending.step([low, high], 0.0)
     assert told(ending.step([low, high], 20.0)) == {"low": 20, "high": 10}
     assert [one.uid for one in ending.late] == ["low"]
@@ -57,17 +57,17 @@ def test_when_its_window_has_passed_a_group_is_waited_for_no_more() -> None:
 
 
 def test_windows_of_no_length_cost_no_time_and_still_have_their_pods_told() -> None:
-    ending = Ending((Window(0, 0), Window(5, 0), Window(10, 5)), 0.0)
+    ending = TerminationOrder((Window(0, 0), Window(5, 0), Window(10, 5)), 0.0)
     pods = [pod("low"), pod("middle", 5), pod("high", 10)]
     assert told(ending.step(pods, 0.0)) == {"low": 0, "middle": 0, "high": 5}
     assert [one.uid for one in ending.late] == ["low", "middle"]
-    ending = Ending((Window(0, 0), Window(5, 0)), 0.0)
+    ending = TerminationOrder((Window(0, 0), Window(5, 0)), 0.0)
     assert told(ending.step(pods[:2], 0.0)) == {"low": 0, "middle": 0}
     assert ending.over
 
 
 def test_a_late_look_makes_the_whole_no_longer() -> None:
-    ending = Ending(TWO, 0.0)
+    ending = TerminationOrder(TWO, 0.0)
     low, high = pod("low"), pod("high", CRITICAL)
     ending.step([low, high], 0.0)
     assert told(ending.step([low, high], 20.9))["high"] == 10
@@ -76,20 +76,20 @@ def test_a_late_look_makes_the_whole_no_longer() -> None:
 
 
 def test_orders_are_repeated_but_not_at_each_look() -> None:
-    ending = Ending(TWO, 0.0)
+    ending = TerminationOrder(TWO, 0.0)
     assert ending.step([pod("a")], 0.0)
     assert not ending.step([pod("a")], REPEAT_SECONDS / 2)
     assert ending.step([pod("a")], REPEAT_SECONDS)
 
 
 def test_a_pod_that_comes_when_its_turn_has_passed_is_told_too() -> None:
-    ending = Ending(TWO, 0.0)
+    ending = TerminationOrder(TWO, 0.0)
     assert told(ending.step([pod("high", CRITICAL)], 0.0)) == {"high": 10}
     assert told(ending.step([pod("high", CRITICAL), pod("late")], 4.5)) == {"high": 10, "late": 6}
 
 
 def test_nobodys_turn_is_over_sooner_while_others_may_be_there_but_who_is_known_is_told() -> None:
-    ending = Ending(TWO, 0.0)
+    ending = TerminationOrder(TWO, 0.0)
     assert told(ending.step([pod("low")], 0.0, complete=False)) == {"low": 20}
     assert ending.step([ended(pod("low"))], 19.9, complete=False) == []
     assert told(ending.step([pod("low"), pod("more")], 19.9, complete=False)) == {"low": 20, "more": 1}
@@ -119,7 +119,7 @@ _WINDOWS = st.lists(
 def test_however_pods_end_all_are_told_in_order_and_in_time(
     windows: tuple[Window, ...], pods: list[LivePod], data: st.DataObject
 ) -> None:
-    ending, now, first = Ending(windows, 0.0), 0.0, {}
+    ending, now, first = TerminationOrder(windows, 0.0), 0.0, {}
     looks = 0
     while not ending.over:
         for order in ending.step(pods, now):
