@@ -41,17 +41,19 @@ def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime
 
 
 def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) -> PodRuntime:
-    """The same with the termination messages of the containers that have ended, read from their files."""
+    """A look with the termination messages of the containers that have ended, read from their files. Each
+    follows what the runtime says of the end."""
     policies = {container.name: container.terminationMessagePolicy for container in all_containers(pod)}
     containers = []
     for ran in runtime.containers:
-        if ran.state is ContainerState.EXITED and not ran.message and ran.name in policies:
+        if ran.state is ContainerState.EXITED and ran.name in policies:
             text = termination_message(
                 termination_log(pod_dir, ran.name, ran.restart_count),
                 f"{pod_log_directory(logs_dir, pod)}/{ran.name}/{ran.restart_count}.log",
                 fallback=policies[ran.name] == "FallbackToLogsOnError" and ran.exit_code != 0,
             )
-            containers.append(msgspec.structs.replace(ran, message=text) if text else ran)
+            message = ": ".join(part for part in (ran.message, text) if part)
+            containers.append(msgspec.structs.replace(ran, message=message))
         else:
             containers.append(ran)
     return msgspec.structs.replace(runtime, containers=containers)
