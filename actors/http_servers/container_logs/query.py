@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from actors.http_servers.serving.refused import Refused
+
 _NUMBER = re.compile("-?[0-9]{1,18}")
 _TRUE, _FALSE = {"1", "t", "T", "true", "TRUE", "True"}, {"0", "f", "F", "false", "FALSE", "False", ""}
 
@@ -27,13 +29,29 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
     stream: str = "All"
 
 
-class QueryError(ValueError):
-    """The parameters are wrong; the text names each of them."""
+class QueryError(Refused):
+    """The parameters are wrong; the text names each of them. 400: they cannot be read; 422: they are not allowed."""
 
 
-def parse_query(values: Mapping[str, str], now: float) -> LogQuery:
-    """The query of these parameters; `now` in seconds since 1970. Raises QueryError."""
-    wrong: list[str] = []
+class _Problems:
+    """What is wrong with the parameters."""
+
+    def __init__(self) -> None:
+        self.unreadable: list[str] = []
+        self.refused: list[str] = []
+
+    def check(self) -> None:
+        """Raises QueryError."""
+        if self.unreadable:
+            raise QueryError(400, "; ".join([*self.unreadable, *self.refused]))
+        if self.refused:
+            raise QueryError(422, "; ".join(self.refused))
+
+
+def parse_query(values: Mapping[str, str], now: float, *, split_streams: bool = True) -> LogQuery:
+    """The query of these parameters; `now` in seconds since 1970. `split_streams`: one stream may be chosen (gate
+    PodLogsQuerySplitStreams). Raises QueryError."""
+    wrong = _Problems()
     query = LogQuery(
         follow=_flag(values, "follow", wrong),
         previous=_flag(values, "previous", wrong),
@@ -43,43 +61,46 @@ def parse_query(values: Mapping[str, str], now: float) -> LogQuery:
         since_ns=_since(values, now, wrong),
         stream=values.get("stream") or "All",
     )
-    if query.stream not in ("All", "Stdout", "Stderr"):
-        wrong.append(f'stream: Unsupported value: "{query.stream}": supported values: "All", "Stdout", "Stderr"')
-    if query.stream != "All" and query.tail_lines is not None:
-        wrong.append("tailLines: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now")
-    if wrong:
-        raise QueryError("; ".join(wrong))
+    if not split_streams and "stream" in values:
+        wrong.refused.append("stream: Forbidden: may not be specified")
+    elif query.stream not in ("All", "Stdout", "Stderr"):
+        wrong.refused.append(
+            f'stream: Unsupported value: "{query.stream}": supported values: "All", "Stdout", "Stderr"'
+        )
+    elif query.stream != "All" and query.tail_lines is not None:
+        wrong.refused.append("tailLines: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now")
+    wrong.check()
     return query
 
 
-def _flag(values: Mapping[str, str], name: str, wrong: list[str]) -> bool:
+def _flag(values: Mapping[str, str], name: str, wrong: _Problems) -> bool:
     if name not in values:
         return False
     text = values[name]
     if text not in _TRUE | _FALSE:
-        wrong.append(f'{name}: Invalid value: "{text}": must be true or false')
+        wrong.unreadable.append(f'{name}: Invalid value: "{text}": must be true or false')
     return text in _TRUE
 
 
-def _number(values: Mapping[str, str], name: str, least: int, wrong: list[str]) -> int | None:
+def _number(values: Mapping[str, str], name: str, least: int, wrong: _Problems) -> int | None:
     text = values.get(name, "")
     if not text:
         return None
     if not _NUMBER.fullmatch(text):
-        wrong.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
+        wrong.unreadable.append(f'{name}: Invalid value: "{text[:40]}": must be a number')
         return None
     number = int(text)
     if number < least:
-        wrong.append(f"{name}: Invalid value: {number}: must be greater than or equal to {least}")
+        wrong.refused.append(f"{name}: Invalid value: {number}: must be greater than or equal to {least}")
         return None
     return number
 
 
-def _since(values: Mapping[str, str], now: float, wrong: list[str]) -> int:
+def _since(values: Mapping[str, str], now: float, wrong: _Problems) -> int:
     seconds = _number(values, "sinceSeconds", 1, wrong)
     text = values.get("sinceTime", "")
     if seconds is not None and text:
-        wrong.append("sinceSeconds, sinceTime: at most one of them may be given")
+        wrong.refused.append("sinceSeconds, sinceTime: at most one of them may be given")
         return 0
     if seconds is not None:
         return max(0, int((now - seconds) * 1e9))
@@ -90,6 +111,6 @@ def _since(values: Mapping[str, str], now: float, wrong: list[str]) -> int:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        wrong.append(f'sinceTime: Invalid value: "{text[:40]}": must be an RFC 3339 time')
+        wrong.unreadable.append(f'sinceTime: Invalid value: "{text[:40]}": must be an RFC 3339 time')
         return 0
     return max(0, int(moment.timestamp() * 1e9))

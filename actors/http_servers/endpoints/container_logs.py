@@ -8,7 +8,7 @@ from tornado.iostream import StreamClosedError
 
 from actors.http_servers.container_logs.log_file import LogFile, find_log
 from actors.http_servers.container_logs.opening import LogUnavailable, open_log
-from actors.http_servers.container_logs.query import LogQuery, QueryError, parse_query
+from actors.http_servers.container_logs.query import LogQuery, parse_query
 from actors.http_servers.container_logs.reader import read_log
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
@@ -20,10 +20,7 @@ async def get(handler: Handler, namespace: str, pod: str, container: str) -> Non
     values = {key: handler.get_query_argument(key) for key in handler.request.query_arguments}
     if "tail" in values and values["tail"] != "all":
         values.setdefault("tailLines", values["tail"])
-    try:
-        query = parse_query(values, time.time())
-    except QueryError as error:
-        raise Refused(422, str(error)) from None
+    query = parse_query(values, time.time(), split_streams=handler.state.agent.gate("PodLogsQuerySplitStreams"))
     found = await find_pod(handler, namespace, pod)
     if found is None:
         raise Refused(404, f'pod "{pod}" does not exist')

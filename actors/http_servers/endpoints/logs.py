@@ -7,16 +7,18 @@ import mimetypes
 import shutil
 from typing import BinaryIO, Final, cast
 
+import msgspec
 from tornado.iostream import StreamClosedError
 
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.serving.refused import Refused
 from actors.http_servers.system_logs.files import Directory, Opened, listing, look
-from actors.http_servers.system_logs.query import LogQuery, command, parse
+from actors.http_servers.system_logs.query import LogQuery, command, parse, probe
 from actors.shared.config.feature_gates import enabled
 
 ROOT: Final = "/var/log"
+JOURNALCTL: Final = "journalctl"
 BLOCK_BYTES: Final = 64 << 10
 JOURNAL_SECONDS: Final = 30.0
 """Without a byte of it."""
@@ -63,60 +65,93 @@ async def _file(handler: Handler, found: Opened, path: str) -> None:
     handler.set_header("Content-Length", str(found.size))
     handler.set_header("Last-Modified", found.modified)
     with found.file as file:
-        await _send(handler, file, found.size)
+        try:
+            if await _send(handler, file, found.size):
+                handler.finish()
+        except StreamClosedError:
+            return
 
 
-async def _send(handler: Handler, file: BinaryIO, left: int) -> None:
-    """What was there when it was opened; a file that was cut meanwhile ends the connection."""
-    try:
-        while left > 0:
-            block = file.read(min(BLOCK_BYTES, left))
-            if not block:
-                handler.detach().close()
-                return
-            left -= len(block)
-            handler.write(block)
-            await handler.flush()
-        handler.finish()
-    except StreamClosedError:
-        return
+async def _send(handler: Handler, file: BinaryIO, left: int) -> bool:
+    """What was in the file when it was opened. A file that was truncated meanwhile ends the connection: False."""
+    while left > 0:
+        block = file.read(min(BLOCK_BYTES, left))
+        if not block:
+            handler.detach().close()
+            return False
+        left -= len(block)
+        handler.write(block)
+        await handler.flush()
+    return True
 
 
 async def _services(handler: Handler, query: LogQuery) -> None:
-    if shutil.which("journalctl") is None:
-        await _service_files(handler, query)
-        return
+    """The journal of those services that have one, then the files of the others."""
+    with_journal = [name for name in query.services if await _has_journal(name)]
+    files = [found for name in query.services if name not in with_journal if (found := _service_file(name)) is not None]
+    if not with_journal and not files:
+        raise Refused(404, f"there are no logs of {', '.join(query.services)}")
+    try:
+        if with_journal:
+            await _journal(handler, msgspec.structs.replace(query, services=with_journal))
+        for opened in files:
+            if not await _send(handler, opened.file, opened.size):
+                return
+        await handler.finish()
+    except StreamClosedError:
+        pass
+    finally:
+        for opened in files:
+            opened.file.close()
+
+
+async def _has_journal(service: str) -> bool:
+    if shutil.which(JOURNALCTL) is None:
+        return False
     process = await asyncio.create_subprocess_exec(
-        "journalctl", *command(query), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        JOURNALCTL, *probe(service), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), JOURNAL_SECONDS)
+    except TimeoutError:
+        return False
+    finally:
+        await _end(process)
+    return bool(output.strip())
+
+
+async def _journal(handler: Handler, query: LogQuery) -> None:
+    """Raises StreamClosedError when the client has gone."""
+    process = await asyncio.create_subprocess_exec(
+        JOURNALCTL, *command(query), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
     output = cast(asyncio.StreamReader, process.stdout)
     try:
         while block := await asyncio.wait_for(output.read(BLOCK_BYTES), JOURNAL_SECONDS):
             handler.write(block)
             await handler.flush()
-        await handler.finish()
     except TimeoutError:
-        await handler.finish("\njournalctl does not answer\n")
-    except StreamClosedError:
-        pass
+        handler.write("\njournalctl does not answer\n")
     finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        await _end(process)
 
 
-async def _service_files(handler: Handler, query: LogQuery) -> None:
-    """Where there is no journal: the file that a service of that name is likely to have."""
-    for name in query.services:
-        for path in (name, f"{name}.log", f"{name}/{name}.log"):
-            try:
-                found = look(ROOT, path)
-            except Refused:
-                continue
-            if isinstance(found, Opened):
-                await _file(handler, found, path)
-                return
-    raise Refused(404, f"there are no logs of {', '.join(query.services)}")
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
+
+
+def _service_file(name: str) -> Opened | None:
+    """The file that a service of this name is likely to log to, open."""
+    for path in (name, f"{name}.log", f"{name}/{name}.log"):
+        try:
+            found = look(ROOT, path)
+        except Refused:
+            continue
+        if isinstance(found, Opened):
+            return found
+    return None
 
 
 ENDPOINT = Endpoint(

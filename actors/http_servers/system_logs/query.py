@@ -78,8 +78,6 @@ def _check(found: LogQuery, files: list[str]) -> None:
         raise QueryError(406, f"tailLines: must be from 0 to {MOST_LINES}")
     if found.boot is not None and found.boot > 0:
         raise QueryError(406, "boot: must be 0 or less")
-    if found.boot is not None and (found.since or found.until):
-        raise QueryError(406, "boot: cannot be specified with sinceTime or untilTime")
     if found.since and found.until and found.until < found.since:
         raise QueryError(406, "untilTime: must be after sinceTime")
     try:
@@ -103,6 +101,11 @@ def command(query: LogQuery) -> list[str]:
     if query.boot is not None:
         found.append(f"--boot={query.boot}")
     return found
+
+
+def probe(service: str) -> list[str]:
+    """journalctl's arguments that show whether a service has a journal: its last line, if there is one."""
+    return ["--quiet", "--no-pager", "--output=cat", "--lines=1", f"--unit={service}"]
 
 
 def _stamp(time: datetime) -> str:

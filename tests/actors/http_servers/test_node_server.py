@@ -16,6 +16,7 @@ import pytest
 from actors.cert_manager import self_signed
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
 from actors.config_controller.messages import Configz, GetConfigz
+from actors.http_servers.endpoints import logs
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing, X509Authentication
@@ -245,7 +246,10 @@ def test_the_log_of_a_running_container_is_streamed(tmp_path):
     async def story(node: Node) -> None:
         assert await node.fetch("/containerLogs/d/p/c") == (200, "hello\nworld\n")
         assert await node.fetch("/containerLogs/d/p/c?tailLines=1&timestamps=true") == (200, f"{STAMP} world\n")
-        assert (await node.fetch("/containerLogs/d/p/c?tailLines=x"))[0] == 422
+        assert (await node.fetch("/containerLogs/d/p/c?tailLines=x"))[0] == 400
+        assert (await node.fetch("/containerLogs/d/p/c?tailLines=-1"))[0] == 422
+        forbidden = (422, "stream: Forbidden: may not be specified\n")
+        assert await node.fetch("/containerLogs/d/p/c?stream=Stdout") == forbidden
         assert (await node.fetch("/containerLogs/d/p/c?previous=true"))[0] == 400
         last = {"terminated": {"exitCode": 1, "containerID": "containerd://w"}}
         node.pod_is(status(running={"startedAt": STAMP}, last=last))
@@ -356,6 +360,7 @@ def test_stats_without_a_runtime_are_an_error_and_say_so_in_the_metrics(tmp_path
         assert (code, "runtime" in text) == (500, True)
         code, text = await node.fetch("/metrics/resource")
         assert (code, "\nresource_scrape_error 1\n" in text) == (200, True)
+        assert "\nscrape_error" not in text
 
     serve(Node(tmp_path, runtimeRequestTimeout=1), story)
 
@@ -374,3 +379,33 @@ def test_its_requests_are_spans_at_the_collector_where_tracing_is_configured(tmp
     assert (span.name, span.scope, span.attributes["url.scheme"], span.attributes["http.response.status_code"]) == (
         "/pods", "http_servers/node_server", "https", 200,
     )  # fmt: skip
+
+
+JOURNALCTL = """#!/bin/sh
+case "$*" in
+*--unit=broken*) exit 1;;
+*--unit=kubelet*) echo "journal of $*";;
+esac
+"""
+
+
+def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "journalctl").write_text(JOURNALCTL)
+    (tmp_path / "bin" / "journalctl").chmod(0o755)
+    (tmp_path / "var").mkdir()
+    (tmp_path / "var" / "nginx.log").write_text("of nginx\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(logs, "ROOT", str(tmp_path / "var"))
+
+    async def story(node: Node) -> None:
+        code, text = await node.fetch("/logs/?query=nginx&query=kubelet")
+        assert (code, text.splitlines()[1:]) == (200, ["of nginx"])
+        assert text.startswith("journal of --utc")
+        assert "nginx" not in text.splitlines()[0]
+        assert await node.fetch("/logs/?query=nginx") == (200, "of nginx\n")
+        assert await node.fetch("/logs/?query=broken") == (404, "there are no logs of broken\n")
+        boot = await node.fetch("/logs/?query=kubelet&boot=0&sinceTime=2026-11-21T08:00:00Z")
+        assert (boot[0], "--boot=0" in boot[1]) == (200, True)
+
+    serve(Node(tmp_path, enableSystemLogQuery=True), story)

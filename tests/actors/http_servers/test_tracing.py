@@ -20,6 +20,7 @@ from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.serving.routes import application
 from actors.http_servers.serving.server_state import ServerState
+from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
@@ -35,6 +36,7 @@ class Asked:
     """All that a page needs of its actor here."""
 
     name, incarnation, log = "http_servers/node_server", 1, logging.getLogger("test")
+    context = Agent()
 
     def __init__(self) -> None:
         self.metrics = Metrics()
