@@ -144,6 +144,11 @@ class PodConfig(Actor):
         if changes.relist or self._watch.directory != os.path.abspath(path):
             self._elsewhere(changes.look | changes.created | changes.doubtful, changes.relist)
             return
+        if changes.deleted:
+            # a pod whose file was deleted ends, and starts again if the file is there again
+            for name in changes.deleted:
+                self._files.drop(os.path.join(path, name))
+            self._update()
         for name in sorted(changes.look):
             self._files.look(os.path.join(path, name))
         for name in sorted(changes.created):

@@ -43,6 +43,9 @@ class Handover:
             elif uid in self._held or self._blocked(now[uid]):
                 self._held[uid] = now[uid]
                 continue
+            else:
+                # the same pod again: its worker ends it first
+                self._ending.pop(uid, None)
             passed.append(operation)
         return passed
 
@@ -64,7 +67,7 @@ class Handover:
         return found
 
     def _blocked(self, pod: Candidate) -> bool:
-        return any(other.full_name == pod.full_name for other in self._ending.values())
+        return any(other.full_name == pod.full_name and other.uid != pod.uid for other in self._ending.values())
 
     def _released(self) -> list[PodOperation]:
         free = [uid for uid, pod in self._held.items() if not self._blocked(pod)]

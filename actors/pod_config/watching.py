@@ -38,6 +38,8 @@ class Changes(msgspec.Struct):
     """Names to look at now; those that are gone are dropped."""
     created: set[str] = msgspec.field(default_factory=set)
     """New names: a link is whole when it appears, but a new file is still to be written and closed."""
+    deleted: set[str] = msgspec.field(default_factory=set)
+    """Of those to look at, the names that were deleted: a file that is there all the same is another one."""
     doubtful: set[str] = msgspec.field(default_factory=set)
     """Names that were moved away, perhaps to be written anew: look in a moment."""
     relist: bool = False
@@ -60,6 +62,8 @@ def changes_of(events: Iterable[Event]) -> Changes:
             changes.created.add(event.name)
         else:
             changes.look.add(event.name)
+            if event.mask & flags.DELETE:
+                changes.deleted.add(event.name)
     changes.doubtful -= changes.look
     changes.created -= changes.look
     return changes

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.runtime import remains
 from actors.pod_workers.pod.state import Part, PodState
+from actors.pod_workers.pod.table import Event
 
 from .effects import Look, RemoveTraces, StopPod
 from .garbage import collect
@@ -12,6 +13,8 @@ from .step import Facts, Step
 
 
 def next_step(state: PodState, facts: Facts) -> Step:
+    if state.wanted.again:
+        return Step(state.after(Event.FORGOTTEN))
     if state.wanted.removed:
         if Part.REMOVAL in state.done:
             return Step(state)

@@ -23,7 +23,8 @@ from .table import Phase
 class PodWanted(PodEvent, frozen=True):
     """This is what the pod is to be.
 
-    One that is removed and comes again under its UID (a manifest that is put back) ends first, then starts anew.
+    One that is removed and comes again under its UID (a manifest that is put back) ends first, then starts again: its
+    dead containers stay, and count as restarts.
     """
 
     pod: Pod
@@ -38,7 +39,7 @@ class PodWanted(PodEvent, frozen=True):
             return state
         if wanted.deleted and self.pod.metadata.deletionTimestamp is None and not wanted.removed:
             return state  # older than what is known: nothing takes a deletion back
-        if wanted.removed and state.phase not in (Phase.ADMITTING, Phase.RUNNING):
+        if wanted.removed and state.phase is not Phase.ADMITTING:
             return replace(state, wanted=replace(wanted, again=self.data))
         resizing, pod, data = as_allocated(state.resizing, self.pod, self.data, self.kept)
         wanted = replace(wanted, pod=pod, data=data, source=self.data, removed=False)

@@ -151,6 +151,20 @@ async def test_vim_saving_without_a_change_leaves_the_pod_alone(tmp_path):
         assert harness.sent(PodOperation) == []
 
 
+async def test_a_file_that_is_deleted_and_written_again_restarts_its_pod(tmp_path):
+    file = tmp_path / "web.yaml"
+    file.write_text(manifest(extra=", uid: a"))
+    uid, worker = "a", worker_of("a", 2)
+    async with started(str(tmp_path)) as harness:
+        await harness.deliver(KnownPods(worker, 2, [uid]))
+        harness.clear()
+        file.unlink()
+        file.write_text(manifest(extra=", uid: a"))
+        await asyncio.sleep(0.05)
+        await harness.advance(1.0)
+        assert [(message.op, message.uid) for message in harness.sent(PodOperation)] == [("remove", uid), ("set", uid)]
+
+
 async def test_a_file_that_goes_bad_keeps_its_pod_and_says_what_is_wrong(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest())

@@ -10,6 +10,7 @@ import pytest
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
 from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
+from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.names import CONFIG_SOURCE
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
@@ -160,6 +161,20 @@ async def test_a_pod_put_back_while_it_ends_starts_anew(tmp_path):
         await node.want(pod())
         await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the second life")
         await node.settled()
+        assert node.stage() == "running"
+
+
+async def test_a_pod_removed_and_put_back_at_once_is_restarted(tmp_path):
+    async with Driven(tmp_path) as node:
+        await up(node)
+        node.leave_log("a", 0)
+        worker = node.shard.pods["u"]
+        data = worker.state.wanted.source
+        worker.tell(PodRemoved())
+        worker.want(pod(), data)
+        await node.until(lambda: node.asked("RunPodSandbox") == 2 and node.running("a"), "the restart")
+        await node.settled()
+        assert node.attempts("a")[-1] == 1
         assert node.stage() == "running"
 
 

@@ -84,7 +84,7 @@ class Edits:
     def hear(self, said) -> None:
         for op in said:
             if op.op == "set":
-                assert not self.ending, "the old one is not over"
+                assert self.ending <= {op.uid}, "the old one is not over"
                 self.running.add(op.uid)
             else:
                 self.running.remove(op.uid)
