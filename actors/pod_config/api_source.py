@@ -1,7 +1,7 @@
 """The API server's pods of this node: which count, and which of their changes concern those who run them.
 
-The server has checked them; here they are read leniently. A pod that cannot be read is set aside and said; if it was
-readable before, it goes on as it was.
+The server has checked them; here they are read leniently. A pod that cannot be read, or is too large, is set aside and
+logged; if it was good before, it goes on as it was.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from actors.shared.kube.names import SOURCE_API
 from actors.shared.kube.pods import is_mirror
 from supervision.errors import UNREADABLE
 
+from .errors import FieldError
+from .limits import beyond_limits
 from .merge import Candidate
 
 ENDED = ("Succeeded", "Failed")
@@ -119,7 +121,10 @@ class ApiSource:
         if known is not None and known.mark == mark:
             return False
         try:
-            mirror = is_mirror(codec.decode_pod(data))
+            pod = codec.decode_pod(data)
+            for error in beyond_limits(pod.spec):
+                return self._set_aside(meta, data, error)
+            mirror = is_mirror(pod)
             annotated = b"" if mirror else self._annotate(meta.uid, data)
         except (codec.ObjectError, AttributeError, TypeError) as error:
             return self._set_aside(meta, data, error)
@@ -131,9 +136,9 @@ class ApiSource:
         self._known[meta.uid] = _Known(mark, meta.creationTimestamp or "", candidate)
         return True
 
-    def _set_aside(self, meta: _Meta, data: bytes, error: Exception) -> bool | Unreadable:
+    def _set_aside(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | Unreadable:
         before = self.unreadable.get(meta.uid)
-        text = f"pod {meta.name}_{meta.namespace} of the API server cannot be read, and is left as it was: {error}"
+        text = f"pod {meta.name}_{meta.namespace} of the API server cannot be run, and is left as it was: {error}"
         found = Unreadable(meta.uid, meta.namespace, meta.name, text)
         self.unreadable[meta.uid] = (data, found)
         return found if before is None or before[1] != found else False

@@ -1,11 +1,27 @@
-"""How large a manifest may be."""
+"""How large a manifest and a pod may be. What is larger is refused by name, before it costs a pod worker its life."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from actors.shared.kube.pod import PodSpec
 from supervision.documents.model import Limits
+
+from .errors import FieldError
 
 MAX_BYTES: Final = 10 << 20
 DOCUMENT: Final = Limits(size=MAX_BYTES, depth=64, nodes=2_000_000, lines=False)
 """A pod needs about 12 levels."""
+MOST_CONTAINERS: Final = 500
+"""Init and ephemeral ones included. The API sets no limit; nobody runs as many in one pod."""
+MOST_VOLUMES: Final = 1000
+
+
+def beyond_limits(spec: PodSpec) -> Iterator[FieldError]:
+    """Why no node can run the pod; nothing for one of sane size."""
+    containers = len(spec.initContainers) + len(spec.containers) + len(spec.ephemeralContainers)
+    if containers > MOST_CONTAINERS:
+        yield FieldError("spec.containers", f"{containers} containers in all, at most {MOST_CONTAINERS} are run")
+    if len(spec.volumes) > MOST_VOLUMES:
+        yield FieldError("spec.volumes", f"{len(spec.volumes)} volumes, at most {MOST_VOLUMES} are made")

@@ -18,7 +18,7 @@ from supervision.documents.reading import read
 from .defaults import fill
 from .errors import FieldError, ManifestError, whole
 from .identity import make_static
-from .limits import DOCUMENT, MAX_BYTES
+from .limits import DOCUMENT, MAX_BYTES, beyond_limits
 from .shape import shape_errors
 from .validation import pod_errors, reference_errors
 
@@ -92,6 +92,8 @@ def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
         if errors:
             raise ManifestError(errors) from None  # values of the wrong kind hide what else may be wrong
         raise
+    if too_large := list(beyond_limits(pod.spec)):
+        raise ManifestError(too_large)
     errors += pod_errors(pod)
     if not origin.allow_references:
         errors += reference_errors(pod)

@@ -89,6 +89,15 @@ def test_a_pod_that_cannot_be_read_is_said_once_and_stays_as_it_was() -> None:
     assert api.errors() == []
 
 
+def test_a_pod_beyond_sane_bounds_is_set_aside_by_name() -> None:
+    api = source()
+    many = [{"name": f"c{index}", "image": "i"} for index in range(20_000)]
+    (said,) = api.full([data(pod(spec={"containers": many})), data(pod("b", "y"))])
+    assert "pod web_d of the API server cannot be run" in said.text
+    assert "20000 containers in all" in said.text
+    assert [each.uid for each in api.candidates] == ["b"]
+
+
 def test_one_that_never_could_be_read_is_forgotten_with_its_end() -> None:
     api = source()
     found = api.full([data(pod(spec=7)), b"nonsense", data(pod("b", "y"))])

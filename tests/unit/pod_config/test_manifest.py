@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from actors.pod_config.defaults import default_pull_policy
 from actors.pod_config.errors import ManifestError
 from actors.pod_config.identity import fnv128a
+from actors.pod_config.limits import MOST_CONTAINERS, MOST_VOLUMES
 from actors.pod_config.manifest import Origin, from_process, read_in_process, read_manifest
 from actors.shared.kube import codec
 
@@ -183,6 +184,15 @@ spec:
         "spec.dnsConfig.nameservers: required",
     ):  # fmt: skip
         assert any(text.startswith(start) for text in texts), (start, texts)
+
+
+def test_a_pod_beyond_sane_bounds_is_refused_by_name():
+    containers = ", ".join(f"{{name: c{index}, image: x}}" for index in range(MOST_CONTAINERS + 1))
+    text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers: [{containers}]\n"
+    assert errors_of(text) == [f"spec.containers: {MOST_CONTAINERS + 1} containers in all, at most 500 are run"]
+    volumes = "".join(f"  - {{name: v{index}, emptyDir: {{}}}}\n" for index in range(MOST_VOLUMES + 1))
+    said = errors_of(WEB.replace("  volumes: [{name: data}]\n", f"  volumes:\n{volumes}"))
+    assert said == [f"spec.volumes: {MOST_VOLUMES + 1} volumes, at most 1000 are made"]
 
 
 @pytest.mark.parametrize(
