@@ -33,6 +33,7 @@ from supervision.quarantine import Journal
 
 from .api_source import ApiSource, Unreadable
 from .errors import ManifestError, whole
+from .file_source import READ_SECONDS as HANDLER_SECONDS
 from .file_source import FileSource
 from .handover import Handover
 from .http_source import FetchError, UrlSource, fetch
@@ -44,7 +45,10 @@ from .seen import SeenTimes
 from .watching import DirectoryWatch, changes_of
 
 LARGE_BYTES = 64 << 10
-READ_SECONDS = 60.0
+PARSE_SECONDS = 60.0
+"""How long a large manifest may be read in a process of its own."""
+MOST_READERS = 4
+"""Large manifests that are read at once."""
 DOUBT_SECONDS = 0.1
 """How long a manifest may be away while its editor replaces it."""
 SETTLE_SECONDS = 0.3
@@ -73,6 +77,9 @@ class PodConfig(Actor):
         self._errors: list[str] = []
         self._handover = Handover()
         self._ready = False
+        self._reads_on = False
+        """A handler that reads the files that wait is due."""
+        self._readers = asyncio.Semaphore(MOST_READERS)
 
     @property
     def agent(self) -> Agent:
@@ -92,6 +99,7 @@ class PodConfig(Actor):
                 path: kept for path, kept in self._files.restored.items() if path in self._files.pending
             }
             self.every(config.fileCheckFrequency, self._list, jitter=0.05)
+            self._read_later()
         if config.staticPodURL:
             self._url = UrlSource(config.staticPodURL)
             self.every(config.httpCheckFrequency, self._fetch, immediately=True)
@@ -120,6 +128,20 @@ class PodConfig(Actor):
         self._files.scan(time.time_ns())
         if self._files.unsettled:
             self.after(SETTLE_SECONDS, self._list)
+        self._read_later()
+        self._update()
+
+    def _read_later(self) -> None:
+        """Read on in a moment: many files hold up neither the start nor messages."""
+        if self._files is not None and self._files.waiting and not self._reads_on:
+            self._reads_on = True
+            self.after(0.0, self._read_on)
+
+    def _read_on(self) -> None:
+        assert self._files is not None  # noqa: S101 - who calls it has looked
+        self._reads_on = False
+        self._files.read_waiting()
+        self._read_later()
         self._update()
 
     def _follow(self) -> None:
@@ -144,6 +166,7 @@ class PodConfig(Actor):
         if changes.relist or self._watch.directory != os.path.abspath(path):
             self._elsewhere(changes.look | changes.created | changes.doubtful, changes.relist)
             return
+        self._files.allow(HANDLER_SECONDS)
         if changes.deleted:
             # a pod whose file was deleted ends, and starts again if the file is there again
             for name in changes.deleted:
@@ -157,6 +180,7 @@ class PodConfig(Actor):
             self.after(SETTLE_SECONDS, self._list)
         if changes.doubtful:
             self.after(DOUBT_SECONDS, self._list)
+        self._read_later()
         self._update()
 
     def _elsewhere(self, names: set[str], relist: bool) -> None:
@@ -169,6 +193,7 @@ class PodConfig(Actor):
         if not (relist or on_the_way):
             return
         if os.path.isfile(path) and not relist:
+            self._files.allow(HANDLER_SECONDS)
             self._files.look(self.agent.config.staticPodPath)
             self._update()
         else:
@@ -183,7 +208,8 @@ class PodConfig(Actor):
         assert files is not None  # noqa: S101
         stamp = files.files[path].stamp
         try:
-            pods = await self._parse(path, b"", self._file_origin(path))
+            async with self._readers:
+                pods = await self._parse(path, b"", self._file_origin(path))
         except ManifestError as error:
             if self._still(files, path, stamp):
                 files.failed(path, error)
@@ -204,7 +230,7 @@ class PodConfig(Actor):
         arguments: dict[str, Any] = {"path": path, "data": data, "origin": fields}
         try:
             function = f"{read_in_process.__module__}:{read_in_process.__name__}"
-            return from_process(await self.disposable(function, arguments, deadline=READ_SECONDS))
+            return from_process(await self.disposable(function, arguments, deadline=PARSE_SECONDS))
         except DisposableError as error:
             raise whole(f"cannot be read: {error}") from None
 

@@ -5,9 +5,11 @@ A file that goes bad keeps the pod that it gave before; one that goes away takes
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
+import time
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -21,6 +23,8 @@ from .manifest import Origin, StaticPod, read_manifest
 
 LARGE_BYTES = 64 << 10
 """From here on a manifest takes longer than a handler may: read in a process of its own."""
+READ_SECONDS = 0.03
+"""A handler reads manifests for so long; the others wait for the next one."""
 SETTLE_NS = 250_000_000
 """A file that changed this recently may still be being written, unless its writer is known to have closed it."""
 
@@ -52,7 +56,9 @@ class FileSource:
         self.path = path
         self.files: dict[str, ManifestFile] = {}
         self.pending: set[str] = set()
-        """Being read elsewhere."""
+        """Seen and not read yet: they wait, or are read elsewhere."""
+        self.waiting: dict[str, None] = {}
+        """Of the pending ones, those for which a handler had no time: for `read_waiting`, in order."""
         self.unsettled = False
         """Some file was passed over because it may still be being written: look again soon."""
         self.error = ""
@@ -62,11 +68,13 @@ class FileSource:
         self.restored: dict[str, Kept] = {}
         """What bad files gave before this actor started."""
         self._origin, self._defer = origin, defer
+        self._until = math.inf
 
     # -- looking --------------------------------------------------------------------------------------------------
     def scan(self, now_ns: int = 0) -> None:
         """Look at everything. Files that changed less than SETTLE_NS before `now_ns` wait."""
         self.unsettled = False
+        self.allow(READ_SECONDS)
         try:
             paths = manifest_paths(self.path)
         except OSError as error:
@@ -77,6 +85,20 @@ class FileSource:
             self.drop(gone)
         for path in paths:
             self.look(path, now_ns)
+
+    def allow(self, seconds: float) -> None:
+        """Read for so long from now on; what is found after that waits."""
+        self._until = time.monotonic() + seconds
+
+    def read_waiting(self) -> None:
+        """Read some of those that wait."""
+        self.allow(READ_SECONDS)
+        while self.waiting and time.monotonic() < self._until:
+            path = next(iter(self.waiting))
+            del self.waiting[path]
+            self.pending.discard(path)
+            self.files[path].stamp = ()
+            self.look(path)
 
     def look(self, path: str, now_ns: int = 0) -> None:
         """Read the file if it is another than before; drop it if it is gone."""
@@ -100,6 +122,7 @@ class FileSource:
     def drop(self, path: str) -> None:
         self.files.pop(path, None)
         self.pending.discard(path)
+        self.waiting.pop(path, None)
 
     # -- reading --------------------------------------------------------------------------------------------------
     def _read(self, path: str, found: os.stat_result, stamp: tuple[int, ...]) -> None:
@@ -111,6 +134,10 @@ class FileSource:
             self._entry(path, stamp)
             self.pending.add(path)
             self._defer(path)
+        elif time.monotonic() > self._until:
+            self._entry(path, stamp)
+            self.pending.add(path)
+            self.waiting[path] = None
         elif self.quarantine is None:
             self._read_here(path, stamp)
         elif self.quarantine.is_quarantined(key := f"{path} {'.'.join(map(str, stamp))}"):
@@ -163,9 +190,10 @@ class FileSource:
         return [(path, file) for path, file in sorted(self.files.items()) if file.pod is not None]
 
     def kept(self) -> dict[str, Kept]:
-        """Bad files that count with the pod they gave before."""
+        """Bad files that count with the pod they gave before, and those that are still to be read."""
+        unread = {path: kept for path, kept in self.restored.items() if path in self.pending}
         bad = {path: file for path, file in self.files.items() if file.errors}
-        return {path: Kept(file.pod, file.changed_ns) for path, file in bad.items() if file.pod is not None}
+        return unread | {path: Kept(file.pod, file.changed_ns) for path, file in bad.items() if file.pod is not None}
 
     def errors(self) -> list[str]:
         texts: Iterable[str] = (text for _, file in sorted(self.files.items()) for text in file.errors)

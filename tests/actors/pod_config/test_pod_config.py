@@ -293,6 +293,35 @@ async def test_a_large_manifest_is_read_in_another_process_and_holds_back_readin
         assert World(harness).pods() == {"web-n1": "busybox"}
 
 
+async def test_a_thousand_manifests_are_read_after_the_start_and_large_ones_four_at_a_time(tmp_path, monkeypatch):
+    for number in range(1000):
+        (tmp_path / f"p{number}.yaml").write_text(manifest(f"p{number}"))
+    for number in range(20):
+        (tmp_path / f"large{number}.yaml").write_text(manifest(f"large{number}") + "#" * (70 << 10))
+    under_way, most = 0, 0
+    parse = PodConfig._parse
+
+    async def counted(self, path, data, origin):
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        try:
+            await asyncio.sleep(0)
+            return await parse(self, path, data, origin)
+        finally:
+            under_way -= 1
+
+    monkeypatch.setattr(PodConfig, "_parse", counted)
+    async with started(str(tmp_path)) as harness:
+        first = await harness.deliver(GetSources())
+        assert (first.ready, first.sources[0].pods < 1000) == (False, True)
+        while not (await harness.deliver(GetSources())).ready:
+            await asyncio.sleep(0)
+            await harness.advance(0.01)
+        assert len(World(harness).pods()) == 1020
+        assert most == 4
+
+
 async def test_a_restart_gives_the_same_pods_byte_for_byte(tmp_path):
     (tmp_path / "web.yaml").write_text(manifest())
     told = []
