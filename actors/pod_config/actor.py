@@ -6,11 +6,8 @@ missing is said to be gone. At run time a source that fails, or a file that goes
 
 from __future__ import annotations
 
-import asyncio
-import os
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, cast
 
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
@@ -29,30 +26,20 @@ from actors.shared.kube.names import SOURCE_API, SOURCE_FILE, SOURCE_HTTP
 from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
-from supervision.quarantine import Journal
 
 from .api_source import ApiSource, Unreadable
 from .errors import ManifestError, whole
-from .file_source import READ_SECONDS as HANDLER_SECONDS
-from .file_source import FileSource
-from .handover import Handover
 from .http_source import FetchError, UrlSource, fetch
-from .kept import KeptPods
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
+from .manifest_directory import ManifestDirectory
 from .merge import Candidate, choose, operations
-from .messages import GetSources, PodPoisons, SourcePod, SourcePods, Sources, SourceState
+from .messages import GetSources, PodQuarantined, SourcePod, SourcePods, Sources, SourceState
+from .name_conflict import NameConflicts
 from .seen import SeenTimes
-from .watching import DirectoryWatch, changes_of
 
 LARGE_BYTES = 64 << 10
 PARSE_SECONDS = 60.0
 """How long a large manifest may be read in a process of its own."""
-MOST_READERS = 4
-"""Large manifests that are read at once."""
-DOUBT_SECONDS = 0.1
-"""How long a manifest may be away while its editor replaces it."""
-SETTLE_SECONDS = 0.3
-WATCH_BACKOFF = (1.0, 20.0)
 END_SLACK_SECONDS = 30.0
 """Beyond its grace period, how long the end of an old pod is waited for before the new one of its name starts."""
 QUIET_AFTER = 3
@@ -64,22 +51,16 @@ class PodConfig(Actor):
 
     def __init__(self) -> None:
         super().__init__()
-        self._files: FileSource | None = None
-        self._kept: KeptPods | None = None
+        self._files: ManifestDirectory | None = None
         self._url: UrlSource | None = None
         self._seen = SeenTimes()
         self._api = ApiSource(self._seen.api)
-        self._watch: DirectoryWatch | None = None
-        self._watch_delay = WATCH_BACKOFF[0]
         self._chosen: dict[str, Candidate] = {}
-        self._parked: dict[str, tuple[bytes, str]] = {}
+        self._quarantined: dict[str, tuple[bytes, str]] = {}
         """By UID: the manifest that ended its worker, and what is said of it."""
         self._errors: list[str] = []
-        self._handover = Handover()
+        self._conflicts = NameConflicts()
         self._ready = False
-        self._reads_on = False
-        """A handler that reads the files that wait is due."""
-        self._readers = asyncio.Semaphore(MOST_READERS)
 
     @property
     def agent(self) -> Agent:
@@ -89,29 +70,12 @@ class PodConfig(Actor):
     async def on_start(self) -> None:
         config = self.agent.config
         if config.staticPodPath:
-            self._files = FileSource(config.staticPodPath, self._file_origin, self._read_large)
-            self._kept = KeptPods(f"{self.agent.state_dir}/pod_config/kept.json")
-            self._files.quarantine = self._journal()
-            self._files.restored = self._kept.load()
-            self._follow()
-            self._files.scan()
-            self._files.restored = {
-                path: kept for path, kept in self._files.restored.items() if path in self._files.pending
-            }
-            self.every(config.fileCheckFrequency, self._list, jitter=0.05)
-            self._read_later()
+            self._files = ManifestDirectory(self, self.agent, self._file_origin, self._parse_file, self._update)
+            self._files.start()
         if config.staticPodURL:
             self._url = UrlSource(config.staticPodURL)
             self.every(config.httpCheckFrequency, self._fetch, immediately=True)
         self._update()
-
-    def _journal(self) -> Journal | None:
-        """The quarantine of manifests; without its directory, they are read as they are."""
-        try:
-            return Journal(Path(self.agent.run_dir) / "quarantine" / self.name)
-        except OSError as error:
-            self.log.warning("manifests have no quarantine: %s", error)
-            return None
 
     def _origin(self, source: str, place: str) -> Origin:
         return Origin(source, place, self.agent.node_name, not self.agent.gate("PreventStaticPodAPIReferences"))
@@ -119,110 +83,10 @@ class PodConfig(Actor):
     def _file_origin(self, path: str) -> Origin:
         return self._origin(SOURCE_FILE, path)
 
-    # -- files ----------------------------------------------------------------------------------------------------
-    def _list(self) -> None:
-        """Look at all files: periodically, and when inotify cannot say which."""
-        if self._files is None:
-            return
-        self._follow()
-        self._files.scan(time.time_ns())
-        if self._files.unsettled:
-            self.after(SETTLE_SECONDS, self._list)
-        self._read_later()
-        self._update()
-
-    def _read_later(self) -> None:
-        """Read on in a moment: many files hold up neither the start nor messages."""
-        if self._files is not None and self._files.waiting and not self._reads_on:
-            self._reads_on = True
-            self.after(0.0, self._read_on)
-
-    def _read_on(self) -> None:
-        assert self._files is not None  # noqa: S101 - who calls it has looked
-        self._reads_on = False
-        self._files.read_waiting()
-        self._read_later()
-        self._update()
-
-    def _follow(self) -> None:
-        """Watch where the manifests are. Without inotify there is still the list; tried again later and later."""
-        path = self.agent.config.staticPodPath
-        try:
-            if self._watch is None:
-                self._watch = DirectoryWatch()
-                asyncio.get_running_loop().add_reader(self._watch.fileno(), self._events)
-            self._watch.follow(path)
-            self._watch_delay = WATCH_BACKOFF[0]
-        except OSError as error:
-            self.log.warning("cannot watch %s: %s; it is listed instead", path, error.strerror)
-            self.after(self._watch_delay, self._follow)
-            self._watch_delay = min(2 * self._watch_delay, WATCH_BACKOFF[1])
-
-    def _events(self) -> None:
-        """Something happened in the watched directory."""
-        assert self._watch is not None and self._files is not None  # noqa: S101, PT018 - the reader is theirs
-        changes = changes_of(self._watch.read())
-        path = self.agent.config.staticPodPath
-        if changes.relist or self._watch.directory != os.path.abspath(path):
-            self._elsewhere(changes.look | changes.created | changes.doubtful, changes.relist)
-            return
-        self._files.allow(HANDLER_SECONDS)
-        if changes.deleted:
-            # a pod whose file was deleted ends, and starts again if the file is there again
-            for name in changes.deleted:
-                self._files.drop(os.path.join(path, name))
-            self._update()
-        for name in sorted(changes.look):
-            self._files.look(os.path.join(path, name))
-        for name in sorted(changes.created):
-            self._files.look(os.path.join(path, name), time.time_ns())
-        if changes.created and self._files.unsettled:
-            self.after(SETTLE_SECONDS, self._list)
-        if changes.doubtful:
-            self.after(DOUBT_SECONDS, self._list)
-        self._read_later()
-        self._update()
-
-    def _elsewhere(self, names: set[str], relist: bool) -> None:
-        """The path is a single file, is not there, or was replaced."""
-        assert self._watch is not None and self._files is not None  # noqa: S101, PT018
-        path = os.path.abspath(self.agent.config.staticPodPath)
-        if relist:
-            self._watch.lost()
-        on_the_way = any(f"{path}/".startswith(os.path.join(self._watch.directory, name) + "/") for name in names)
-        if not (relist or on_the_way):
-            return
-        if os.path.isfile(path) and not relist:
-            self._files.allow(HANDLER_SECONDS)
-            self._files.look(self.agent.config.staticPodPath)
-            self._update()
-        else:
-            self.after(DOUBT_SECONDS, self._list)
-
-    def _read_large(self, path: str) -> None:
-        self.start_task(self._read_elsewhere(path), f"read {path}")
-
-    async def _read_elsewhere(self, path: str) -> None:
-        """Read a large manifest in a process of its own."""
-        files = self._files
-        assert files is not None  # noqa: S101
-        stamp = files.files[path].stamp
-        try:
-            async with self._readers:
-                pods = await self._parse(path, b"", self._file_origin(path))
-        except ManifestError as error:
-            if self._still(files, path, stamp):
-                files.failed(path, error)
-        else:
-            if self._still(files, path, stamp):
-                files.loaded(path, pods[0])
-        self._update()
-
-    @staticmethod
-    def _still(files: FileSource, path: str, stamp: tuple[int, ...]) -> bool:
-        """Whether the file is there and has not changed since it was deferred."""
-        known = files.files.get(path)
-        return known is not None and known.stamp == stamp and path in files.pending
+    # -- manifests in other processes --------------------------------------------------------------------------------
+    async def _parse_file(self, path: str) -> list[StaticPod]:
+        """Raises ManifestError."""
+        return await self._parse(path, b"", self._file_origin(path))
 
     async def _parse(self, path: str, data: bytes, origin: Origin) -> list[StaticPod]:
         """Raises ManifestError."""
@@ -289,20 +153,19 @@ class PodConfig(Actor):
             ),
         )
 
-    # -- poison ---------------------------------------------------------------------------------------------------
-    @on(PodPoisons)
-    def on_pod_poisons(self, message: PodPoisons, sender: Address) -> None:
-        """The worker has parked the pod, and leaves it alone until its manifest changes: shown until then."""
+    # -- quarantine -----------------------------------------------------------------------------------------------
+    @on(PodQuarantined)
+    def on_pod_quarantined(self, message: PodQuarantined, sender: Address) -> None:
+        """Its worker leaves the pod alone until its manifest changes: an error is shown until then."""
         pod = self._chosen.get(message.uid)
         if pod is None:
             return
-        text = (
-            f"{pod.place}: pod {pod.full_name} ended its worker {message.crashes} times and is parked until it changes"
-        )
-        if message.uid not in self._parked:
+        ended = f"ended its worker {message.crashes} times and is in quarantine until it changes"
+        text = f"{pod.place}: pod {pod.full_name} {ended}"
+        if message.uid not in self._quarantined:
             self.log.error("%s", text)
-        self._parked[message.uid] = (pod.data, text)
-        self.metrics.gauge("pod_config_parked_pods", len(self._parked))
+        self._quarantined[message.uid] = (pod.data, text)
+        self.metrics.gauge("pod_config_quarantined_pods", len(self._quarantined))
 
     # -- what is told ---------------------------------------------------------------------------------------------
     def _update(self) -> None:
@@ -312,11 +175,11 @@ class PodConfig(Actor):
         before, self._chosen = self._chosen, chosen.pods
         self._report(chosen.errors)
         self._seen.keep(chosen.pods)
-        for uid in [uid for uid, (data, _) in self._parked.items() if self._data_of(uid) != data]:
-            del self._parked[uid]
+        for uid in [uid for uid, (data, _) in self._quarantined.items() if self._data_of(uid) != data]:
+            del self._quarantined[uid]
         was_ready, self._ready = self._ready, all(state.ready for state in self._states())
-        said = self._handover.pass_on(operations(before, chosen.pods), before, chosen.pods)
-        for uid in self._handover.newly_ending():
+        said = self._conflicts.pass_on(operations(before, chosen.pods), before, chosen.pods)
+        for uid in self._conflicts.newly_ending():
             self._wait_for_end(uid, before[uid])
         if self._ready and not was_ready:
             for worker in pod_workers(self.agent.workers):
@@ -333,12 +196,12 @@ class PodConfig(Actor):
     def _wait_for_end(self, uid: str, pod: Candidate) -> None:
         """Its grace period and some more; a worker that never tells must not hold up the new pod for ever."""
         seconds = grace_period(codec.decode_pod(pod.data)) + END_SLACK_SECONDS
-        self.after(seconds, lambda: self._order(self._handover.give_up(uid)))
+        self.after(seconds, lambda: self._order(self._conflicts.give_up(uid)))
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """A worker's pods that may have something on the node: when an old one is off it, its successor starts."""
-        self._order(self._handover.told(message.worker, message.uids))
+        self._order(self._conflicts.told(message.worker, message.uids))
 
     def _data_of(self, uid: str) -> bytes | None:
         pod = self._chosen.get(uid)
@@ -369,7 +232,7 @@ class PodConfig(Actor):
         """All that this worker is to run."""
         workers = self.agent.workers
         mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        pods = [WantedPod(pod.uid, pod.data) for pod in mine if not self._handover.is_held(pod.uid)]
+        pods = [WantedPod(pod.uid, pod.data) for pod in mine if not self._conflicts.is_held(pod.uid)]
         self.tell(worker, DesiredPods(pods, self._ready))
 
     # -- what is asked --------------------------------------------------------------------------------------------
@@ -379,13 +242,11 @@ class PodConfig(Actor):
 
     def _states(self) -> list[SourceState]:
         states = []
-        parked = [text for _, text in self._parked.values()]
+        quarantined = [text for _, text in self._quarantined.values()]
         if self._files is not None:
-            files = self._files
-            ready = not files.pending and not (files.error and not files.files)
-            states.append(
-                SourceState(SOURCE_FILE, files.path, ready or self._ready, len(files.pods()), files.errors() + parked)
-            )
+            files, pods = self._files, len(list(self._files.pods()))
+            ready = files.is_read or self._ready
+            states.append(SourceState(SOURCE_FILE, files.path, ready, pods, files.errors() + quarantined))
         if self._url is not None:
             url = self._url
             states.append(SourceState(SOURCE_HTTP, url.url, url.seen, len(url.pods), url.errors))
@@ -397,9 +258,8 @@ class PodConfig(Actor):
     def _report(self, duplicates: list[str]) -> None:
         """Log what is newly wrong; count what is wrong."""
         errors = (self._files.errors() if self._files else []) + duplicates
-        if self._kept is not None and self._files is not None:
-            self._kept.save(self._files.kept())
-            errors += [self._kept.problem] if self._kept.problem else []
+        if self._files is not None and (problem := self._files.keep()):
+            errors.append(problem)
         for text in errors:
             if text not in self._errors:
                 self.log.error("static pod: %s", text)

@@ -30,7 +30,7 @@ class SourcePod(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ("source", "uid")
 
 
-class PodPoisons(Message, frozen=True):
+class PodQuarantined(Message, frozen=True):
     """From a worker that found, on start, that this pod was in its hands when its last three incarnations died."""
 
     uid: str

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from actors.pod_config.messages import POD_CONFIG, PodPoisons
+from actors.pod_config.messages import POD_CONFIG, PodQuarantined
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.status_manager.messages import STATUS_MANAGER, PodObserved, Waiting
 from supervision.actor import Actor
@@ -48,7 +48,7 @@ class QuarantinedPods:
         if uid not in self._pods:
             text = "pod %s is in quarantine: its last %d handlings ended this shard"
             self._actor.log.error(text, uid, POLICY.crashes)
-            self._actor.tell(POD_CONFIG, PodPoisons(uid, POLICY.crashes))
+            self._actor.tell(POD_CONFIG, PodQuarantined(uid, POLICY.crashes))
         self._pods[uid] = data
         self._report(uid)
         return True

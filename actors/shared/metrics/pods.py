@@ -23,7 +23,7 @@ _PODS: Final = (
     gauge("kubelet_running_containers", "containers by state", "container_state"),
     counter("kubelet_orphaned_runtime_pods_total", "running pods that nobody wants"),
     gauge("kubelet_managed_ephemeral_containers", "ephemeral containers of pods that are to run"),
-    gauge("pod_config_parked_pods", "manifests that are in quarantine"),
+    gauge("pod_config_quarantined_pods", "manifests that are in quarantine"),
     gauge("pod_config_manifest_errors", "manifests that cannot be read"),
     counter("status_manager_status_changes_total", "changes of a pod's status"),
     counter("status_manager_outdated_observations_total", "reports of workers that were older than known ones"),

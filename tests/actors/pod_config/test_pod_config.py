@@ -11,7 +11,7 @@ import pytest
 
 from actors.pod_config.actor import PodConfig
 from actors.pod_config.manifest import read_manifest
-from actors.pod_config.messages import GetSources, PodPoisons, SourcePods
+from actors.pod_config.messages import GetSources, PodQuarantined, SourcePods
 from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
@@ -248,7 +248,7 @@ async def test_one_bad_file_does_not_keep_others_out(tmp_path):
 async def test_what_inotify_missed_is_found_by_the_list(tmp_path):
     file = tmp_path / "web.yaml"
     async with started(str(tmp_path)) as harness:
-        asyncio.get_running_loop().remove_reader(harness.actor._watch.fileno())
+        asyncio.get_running_loop().remove_reader(harness.actor._files._watch.fileno())
         file.write_text(manifest())
         old = time.time() - 60
         os.utime(file, (old, old))
@@ -343,16 +343,16 @@ async def test_hello_of_a_worker_gets_that_workers_pods(tmp_path):
         assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
 
 
-async def test_a_poisonous_pod_is_shown_until_its_file_changes(tmp_path):
+async def test_a_pod_in_quarantine_is_shown_until_its_file_changes(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest(extra=", uid: u1"))
     worker = worker_of("u1", 2)
     async with started(str(tmp_path)) as harness:
         harness.clear()
-        await harness.deliver(PodPoisons("u1", 3))
-        await harness.deliver(PodPoisons("nobody", 3))
+        await harness.deliver(PodQuarantined("u1", 3))
+        await harness.deliver(PodQuarantined("nobody", 3))
         assert await errors_of(harness) == [
-            f"{file}: pod web-n1_default ended its worker 3 times and is parked until it changes"
+            f"{file}: pod web-n1_default ended its worker 3 times and is in quarantine until it changes"
         ]
         # it stays wanted, or its worker would end what runs of it
         await harness.deliver(Hello(worker, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actors.pod_config.messages import PodPoisons
+from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.messages import KnownPods
 from actors.pod_workers.phases import pod_actions
 from actors.pod_workers.quarantine import POLICY
@@ -53,13 +53,13 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_its_mates_run(tmp_path
         await node.sources(BAD, GOOD)
         await node.until(lambda: node.running("g"))
         assert (node.waiting("a", "bad"), node.observed("bad").reason) == ("CrashLoopBackOff", "CrashLoop")
-        assert node.harness.sent(PodPoisons) == [PodPoisons("bad", POLICY.crashes)]
+        assert node.harness.sent(PodQuarantined) == [PodQuarantined("bad", POLICY.crashes)]
         node.harness.clear()
         await node.harness.deliver(Hello("status_manager", 2))
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
 
 
-async def test_what_a_parked_pod_has_on_the_node_stays_known(tmp_path, poison):
+async def test_what_a_pod_in_quarantine_has_on_the_node_stays_known(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.first_look()
@@ -74,7 +74,7 @@ async def test_another_content_is_another_chance(tmp_path, poison):
         await node.until(lambda: node.running("b"))
 
 
-async def test_a_parked_pod_that_is_removed_ends_by_what_the_runtime_knows(tmp_path, poison):
+async def test_a_pod_in_quarantine_that_is_removed_ends_by_what_the_runtime_knows(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.first_look()

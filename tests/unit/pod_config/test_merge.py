@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.pod_config.handover import Handover
 from actors.pod_config.merge import Candidate, choose, operations
+from actors.pod_config.name_conflict import NameConflicts
 
 pods = st.builds(
     Candidate,
@@ -70,14 +70,14 @@ class Edits:
     """One manifest that is edited, and a worker that is told."""
 
     def __init__(self) -> None:
-        self.handover = Handover()
+        self.conflicts = NameConflicts()
         self.pods: dict[str, Candidate] = {}
         self.running: set[str] = set()
         self.ending: set[str] = set()
 
     def edit(self, uid: str | None) -> None:
         now = {} if uid is None else {uid: Candidate(uid, "web_n", "/w", uid.encode())}
-        said = self.handover.pass_on(operations(self.pods, now), self.pods, now)
+        said = self.conflicts.pass_on(operations(self.pods, now), self.pods, now)
         self.pods = now
         self.hear(said)
 
@@ -93,7 +93,7 @@ class Edits:
             self.tell()
 
     def tell(self) -> None:
-        self.hear(self.handover.told(WORKER, self.running | self.ending))
+        self.hear(self.conflicts.told(WORKER, self.running | self.ending))
 
     def end(self) -> None:
         self.ending.clear()
@@ -104,11 +104,11 @@ def test_the_new_pod_of_a_name_starts_when_the_old_one_is_over():
     edits = Edits()
     edits.edit("a")
     edits.edit("b")
-    assert (edits.running, edits.ending, edits.handover.is_held("b")) == (set(), {"a"}, True)
+    assert (edits.running, edits.ending, edits.conflicts.is_held("b")) == (set(), {"a"}, True)
     edits.edit("c")
     edits.end()
     assert edits.running == {"c"}
-    assert not edits.handover.is_held("b")
+    assert not edits.conflicts.is_held("b")
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", None, "end"]), max_size=30))
@@ -125,10 +125,10 @@ def test_however_it_is_edited_the_last_edit_runs_alone_in_the_end(steps):
 
 
 def test_a_worker_that_never_tells_holds_nothing_up():
-    handover = Handover()
+    conflicts = NameConflicts()
     old, new = Candidate("a", "web_n", "/w", b"a"), Candidate("b", "web_n", "/w", b"b")
-    said = handover.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
+    said = conflicts.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
     assert [(op.op, op.uid) for op in said] == [("remove", "a"), ("set", "b")]
-    handover.told(WORKER, ["b"])
-    assert [op.op for op in handover.pass_on(operations({"b": new}, {"a": old}), {"b": new}, {"a": old})] == ["remove"]
-    assert [(op.op, op.uid) for op in handover.give_up("b")] == [("set", "a")]
+    conflicts.told(WORKER, ["b"])
+    assert [op.op for op in conflicts.pass_on(operations({"b": new}, {"a": old}), {"b": new}, {"a": old})] == ["remove"]
+    assert [(op.op, op.uid) for op in conflicts.give_up("b")] == [("set", "a")]

@@ -1,4 +1,4 @@
-"""The old pod of a name is over before the new one of that name starts: both may want the same ports of the host.
+"""Two pods of one name: the new one waits until the old one has ended, as both may want the same ports of the host.
 
 An edited manifest is another pod (its UID is of its content), perhaps at another worker. So the new one is held here
 until the old one's worker no longer lists it among the pods that may have anything on the node.
@@ -13,7 +13,7 @@ from actors.pod_workers.messages import PodOperation
 from .merge import Candidate
 
 
-class Handover:
+class NameConflicts:
     """Pods that are ending, by UID, and those held for them."""
 
     def __init__(self) -> None:
