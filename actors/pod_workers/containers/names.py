@@ -35,8 +35,9 @@ def log_link(links_dir: str, pod: Pod, container: str, container_id: str) -> str
 
 
 def domain(pod: Pod, cluster_domain: str) -> str:
-    """The domain of the pod in the cluster's DNS; '' for none."""
-    if pod.spec.hostnameOverride or not (pod.spec.subdomain and cluster_domain):
+    """The domain of the pod in the cluster's DNS; '' for none. Without a cluster domain it ends in `.svc.`, as in the
+    kubelet (GeneratePodHostNameAndDomain)."""
+    if pod.spec.hostnameOverride or not pod.spec.subdomain:
         return ""
     return f"{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{cluster_domain}"
 

@@ -17,7 +17,7 @@ from actors.pod_workers.containers.mounts import (
     relabelled_volumes,
     volume_mounts,
 )
-from actors.pod_workers.containers.names import kernel_hostname
+from actors.pod_workers.containers.names import domain, kernel_hostname
 from actors.pod_workers.containers.resources import Limits, Machine, limits, oom_score, quota, shares
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.spec_hash import container_hash
@@ -241,6 +241,12 @@ def test_the_kernel_is_told_the_whole_name_where_the_pod_wants_it(spec, name):
     assert kernel_hostname(pod(**spec), "cluster.local") == name
     around = msgspec.structs.replace(AROUND, cluster_domain="cluster.local")
     assert sandbox_config(pod(**spec), 0, around).hostname == name
+
+
+def test_a_pod_with_a_subdomain_has_a_whole_name_also_where_the_cluster_has_no_domain():
+    wanted = pod(hostname="h", subdomain="s", setHostnameAsFQDN=True)
+    assert domain(wanted, "") == "s.default.svc."
+    assert kernel_hostname(wanted, "") == "h.s.default.svc."
 
 
 def test_a_whole_name_that_no_kernel_takes_is_refused():
