@@ -56,8 +56,8 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     try:
         made = effective(layers, parsed.values, context, lenient=alone["lenient-config"])
     except ConfigErrors as error:
-        # without the files, only what is wrong with the flags is certain
-        problems += [one for one in error.problems if not unreadable or one.source.startswith("--")]
+        # where no layer can be read, only what is wrong with the flags is certain
+        problems += [one for one in error.problems if layers or not unreadable or one.source.startswith("--")]
     name = (alone["hostname-override"] or host.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
         problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))

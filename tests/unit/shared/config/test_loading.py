@@ -175,6 +175,13 @@ def test_problems_of_flags_files_and_fields_come_together(host, write):
     assert len(said) == 5
 
 
+def test_what_is_wrong_with_the_file_is_said_also_when_the_policy_cannot_be_read(host, tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: -1\n")
+    said = problems_of([f"--config={path}", f"--policy={tmp_path}/gone.yaml"], host)
+    assert [line.split(" ")[0] for line in said] == ["--policy", "maxPods"]
+
+
 def test_what_is_wrong_with_flags_is_said_also_when_the_file_cannot_be_read(host):
     said = problems_of(["--config=/nowhere", "--max-pods=-1"], host)
     assert ["cannot be read" in said[0], "--max-pods" in said[1], len(said)] == [True, True, 2]
