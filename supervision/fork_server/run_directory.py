@@ -26,11 +26,11 @@ class RunDirectory:
 
         `lock_dir`: where the lock is; `path` when there is none. It is made, 0700, when it is missing.
         """
-        for directory in filter(None, (path, lock_dir)):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.chmod(path, 0o700)
-        # before the names are opened: the janitor of an agent that was killed may be removing them
+        (lock_dir or path).mkdir(mode=0o700, parents=True, exist_ok=True)
+        # before anything is made: whoever removes what an agent left, as the janitor of one that was killed, holds it
         self._lock = Lock(lock_dir or path)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chmod(path, 0o700)
         self.names = Names(path / "names")
         self.names.clear()
         self._janitor: Janitor | None = None

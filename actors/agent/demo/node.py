@@ -148,7 +148,7 @@ class Node:
             left += cleanup.purge(instance, (f"{self.layout.cgroup}/kubepods", self.layout.cgroup))
         left += cleanup.unmount_below(self.layout.root)
         _unlink_links(agent.container_logs_dir, self.layout.root)
-        left += _remove_run_dir(Path(agent.run_dir))
+        left += _remove_run_dir(Path(agent.run_dir), Path(agent.state_dir))
         if any(_mounts_below(self.layout.root)):
             return [*left, self.layout.root]  # never delete what lies on the other side of a mount
         shutil.rmtree(self.layout.root, ignore_errors=True)
@@ -197,12 +197,13 @@ def supervise(*words: str) -> list[str]:
     return [str(script) if script.exists() else "supervise", *words]
 
 
-def _remove_run_dir(directory: Path) -> list[str]:
-    """Under its lock: a fork server that was killed has a janitor, who is at work there for a moment yet."""
+def _remove_run_dir(directory: Path, lock_dir: Path) -> list[str]:
+    """Under the agent's lock: a fork server that was killed has a janitor, who is at work there for a moment yet."""
     if not directory.exists():
         return []
+    lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        lock = Lock(directory)
+        lock = Lock(lock_dir)
     except AlreadyRunning as error:
         return [f"{directory} ({error})"]
     shutil.rmtree(directory, ignore_errors=True)
