@@ -127,12 +127,16 @@ def _recursive(mount: VolumeMount, sources: Sources) -> bool:
     if wanted == "IfPossible":
         return sources.recursive_read_only and mount.readOnly and alone
     if wanted != "Enabled":
-        raise ConfigError(f'volumeMount "{mount.name}": unknown recursiveReadOnly {wanted!r}')
-    if not (mount.readOnly and alone):
-        text = "recursiveReadOnly Enabled needs readOnly, and no mountPropagation"
-        raise ConfigError(f'volumeMount "{mount.name}": {text}')
-    if not sources.recursive_read_only:
-        raise ConfigError(
-            f'volume "{mount.name}" requested recursive read-only mode, but it is not supported by the runtime'
-        )
+        raise _unresolved(f"unknown recursive read-only mode {wanted!r}")
+    for holds, but in (
+        (mount.readOnly, "it is not read-only"),
+        (alone, f"it is not compatible with propagation {mount.mountPropagation!r}"),
+        (sources.recursive_read_only, "it is not supported by the runtime"),
+    ):
+        if not holds:
+            raise _unresolved(f'volume "{mount.name}" requested recursive read-only mode, but {but}')
     return True
+
+
+def _unresolved(text: str) -> ConfigError:
+    return ConfigError(f"failed to resolve recursive read-only mode: {text}")

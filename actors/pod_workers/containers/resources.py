@@ -7,7 +7,7 @@ import msgspec
 from actors.shared.kube.container import Container
 from actors.shared.kube.names import NODE_CRITICAL_CLASS
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_limits, container_requests, is_sidecar, qos_class
+from actors.shared.kube.pods import amount, container_limits, container_requests, container_sum, is_sidecar, qos_class
 
 MIN_SHARES, MAX_SHARES = 2, 262_144
 MIN_QUOTA_US = 1000
@@ -53,16 +53,22 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:
-    """The limits of one container on this node."""
-    wanted, most = container_requests(container), container_limits(container)
+    """The limits of one container on this node. Of a resource that it does not limit, the pod's limit counts
+    (KEP-2837)."""
+    wanted, most = container_requests(container), _pod_limits(pod) | container_limits(container)
     return Limits(
-        cpu_shares=shares(wanted.get("cpu", 0)),
+        cpu_shares=shares(wanted.get("cpu", most.get("cpu", 0))),
         cpu_quota=quota(most.get("cpu", 0), period_us) if enforce_quota else 0,
         cpu_period=period_us,
         memory_bytes=most.get("memory", 0),
         oom_score_adj=oom_score(pod, container, machine.memory),
         huge_pages=dict.fromkeys(machine.page_sizes, 0) | _huge_pages(most),
     )
+
+
+def _pod_limits(pod: Pod) -> dict[str, int]:
+    given = pod.spec.resources.limits if pod.spec.resources is not None else {}
+    return {name: amount(name, quantity) for name, quantity in given.items()}
 
 
 def _huge_pages(most: dict[str, int]) -> dict[str, int]:
@@ -81,13 +87,23 @@ def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
         return GUARANTEED_SCORE
     if quality == "BestEffort":
         return BEST_EFFORT_SCORE
-    own = _burstable(container, node_memory)
+    share = _share_of_rest(pod)
+    own = _burstable(container, share, node_memory)
     if is_sidecar(container) and any(container.name == one.name for one in pod.spec.initContainers):
-        return min([own, *(_burstable(one, node_memory) for one in pod.spec.containers)])
+        return min([own, *(_burstable(one, share, node_memory) for one in pod.spec.containers)])
     return own
 
 
-def _burstable(container: Container, node_memory: int) -> int:
-    asked = container_requests(container).get("memory", 0)
+def _share_of_rest(pod: Pod) -> int:
+    """Bytes that the pod asks for and its containers do not, divided by the containers (KEP-2837)."""
+    requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
+    if "memory" not in requests:
+        return 0
+    rest = amount("memory", requests["memory"]) - container_sum(pod).get("memory", 0)
+    return rest // (len(pod.spec.initContainers) + len(pod.spec.containers))
+
+
+def _burstable(container: Container, share: int, node_memory: int) -> int:
+    asked = container_requests(container).get("memory", 0) + share
     score = 1000 - 1000 * asked // max(1, node_memory)
     return min(999, max(3, score))

@@ -135,6 +135,8 @@ async def _update(run: Execution, container: Container, ran: Ran, names: list[st
         memory = (await client.container_stats(ran.id)).memory
         used = memory.working_set_bytes if memory is not None else None
         if used is not None and used > limit:
-            raise _NoRoom(f"container {container.name}: memory limit {limit} is below its current usage {used}")
+            raise _NoRoom(
+                f'attempting to set container "{container.name}" memory limit ({limit}) below current usage ({used})'
+            )
     await client.update_container_resources(ran.id, run.services.starter.resources(run.pod, container))
     run.report(ContainerResized(ran.id, container.resources))

@@ -94,8 +94,19 @@ def _largest(into: dict[str, int], more: dict[str, int]) -> None:
 
 
 def pod_requests(pod: Pod) -> dict[str, int]:
-    """What the pod takes of the node: sidecars count with the init containers after them and with the regular ones
-    (KEP-753); pod-level requests win (KEP-2837); overhead is added."""
+    """What the pod takes of the node: what its containers do, but pod-level requests win (KEP-2837); overhead is
+    added."""
+    needs = container_sum(pod)
+    if pod.spec.resources is not None:
+        merged = {**pod.spec.resources.limits, **pod.spec.resources.requests}
+        needs.update({resource: amount(resource, quantity) for resource, quantity in merged.items()})
+    _sum(needs, {resource: amount(resource, quantity) for resource, quantity in pod.spec.overhead.items()})
+    return needs
+
+
+def container_sum(pod: Pod) -> dict[str, int]:
+    """What the containers take together: sidecars count with the init containers after them and with the regular ones
+    (KEP-753)."""
     running: dict[str, int] = {}
     peak: dict[str, int] = {}
     for container in pod.spec.initContainers:
@@ -110,10 +121,6 @@ def pod_requests(pod: Pod) -> dict[str, int]:
     for container in pod.spec.containers:
         _sum(running, container_requests(container))
     _largest(running, peak)
-    if pod.spec.resources is not None:
-        merged = {**pod.spec.resources.limits, **pod.spec.resources.requests}
-        running.update({resource: amount(resource, quantity) for resource, quantity in merged.items()})
-    _sum(running, {resource: amount(resource, quantity) for resource, quantity in pod.spec.overhead.items()})
     return running
 
 

@@ -255,6 +255,23 @@ def test_a_whole_name_that_no_kernel_takes_is_refused():
         kernel_hostname(wanted, "cluster.local")
 
 
+def test_what_a_container_does_not_limit_the_pod_does():
+    whole = {"limits": {"cpu": "2", "memory": "1Gi", "hugepages-2Mi": "4Mi"}, "requests": {"memory": "512Mi"}}
+    wanted = pod(containers=[sized(), container("b", resources={"limits": {"memory": "256Mi"}})], resources=whole)
+    machine = Machine(memory=GIB, page_sizes=("2MB",))
+    a, b = (limits(wanted, one, machine, enforce_quota=True, period_us=100_000) for one in wanted.spec.containers)
+    assert (a.memory_bytes, a.cpu_quota, a.cpu_shares, a.huge_pages) == (GIB, 200_000, 2048, {"2MB": 4 << 20})
+    assert (b.memory_bytes, b.cpu_quota) == (256 << 20, 200_000)
+
+
+def test_memory_that_only_the_pod_asks_for_is_shared_by_its_containers_in_the_order_of_the_oom_killer():
+    containers = [sized(), container("b", resources={"requests": {"memory": "256Mi"}})]
+    alone = pod(containers=containers)
+    whole = pod(containers=containers, resources={"requests": {"memory": "768Mi"}})
+    assert [oom_score(alone, one, GIB) for one in alone.spec.containers] == [999, 750]
+    assert [oom_score(whole, one, GIB) for one in whole.spec.containers] == [750, 500]
+
+
 # -- huge pages, overhead, signals ------------------------------------------------------------------------------------
 def test_every_size_of_huge_pages_has_a_limit():
     wanted = pod(containers=[sized(limits={"hugepages-2Mi": "4Mi", "memory": "1Gi", "cpu": "1"})])
@@ -312,9 +329,13 @@ def test_what_lies_below_is_read_only_too_where_it_can_be(mount, supported, recu
     ("mount", "supported", "text"),
     [
         ({"readOnly": True, "recursiveReadOnly": "Enabled"}, False, "not supported by the runtime"),
-        ({"recursiveReadOnly": "Enabled"}, True, "needs readOnly"),
-        ({"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"}, True, "needs"),
-        ({"recursiveReadOnly": "Maybe"}, True, "unknown recursiveReadOnly"),
+        ({"recursiveReadOnly": "Enabled"}, True, "it is not read-only"),
+        (
+            {"readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"},
+            True,
+            "propagation",
+        ),
+        ({"recursiveReadOnly": "Maybe"}, True, "failed to resolve recursive read-only mode: unknown"),
     ],
 )
 def test_what_is_insisted_on_and_cannot_be_is_refused(mount, supported, text):
