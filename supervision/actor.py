@@ -29,7 +29,7 @@ from .addresses import ActorName
 from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
 from .message import Message, Question, reply_of
 from .metrics import Metrics
-from .protocol import Done, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
+from .protocol import Done, Exited, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
 
 __all__ = [
     "Actor",
@@ -75,6 +75,14 @@ class Address(ActorAddress):
         return self.name
 
     __repr__ = __str__
+
+
+class ChildExited(ChildActorExited):
+    """Thespian's word that a child has ended, with what the fork server knows of the end."""
+
+    def __init__(self, exited: Exited) -> None:
+        super().__init__(Address(exited.name))
+        self.exited = exited
 
 
 class Timer(Protocol):

@@ -13,7 +13,7 @@ import msgspec
 
 from .backoff import Rng
 from .children import Child, Ending, Event, Family, Phase, ended_orderly
-from .protocol import EXIT_ESCALATED, Cause, Exited, Spawn, Started, Stop
+from .protocol import EXIT_ESCALATED, Cause, Exited, Started, Stop
 from .strategy import group
 
 REPEAT_SECONDS = 2.0
@@ -29,6 +29,12 @@ class End(msgspec.Struct, frozen=True):
     """The supervisor is asked to stop."""
 
 
+class Create(msgspec.Struct, frozen=True):
+    """Create the child of that name."""
+
+    name: str
+
+
 class Finish(msgspec.Struct, frozen=True):
     """All children have ended: end with this exit code."""
 
@@ -36,7 +42,7 @@ class Finish(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-Order = Spawn | Stop | Finish
+Order = Create | Stop | Finish
 Rule = Callable[[Family, Child, float, Rng], tuple[Family, list[Order]]]
 _change = msgspec.structs.replace
 
@@ -199,7 +205,7 @@ def _settle(family: Family, now: float) -> tuple[Family, list[Order]]:
             # the fork server keeps to start_seconds; ours is for an order, or an answer, that was lost
             due = now + child.policy.start_seconds + REPEAT_SECONDS
             family = family.replace(_change(child, phase=Phase.STARTING, due=due, in_service_since=None))
-            orders.append(Spawn(child.name))
+            orders.append(Create(child.name))
     return family, orders
 
 

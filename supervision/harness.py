@@ -26,6 +26,7 @@ import msgspec
 from thespian.actors import ActorAddress, WakeupMessage
 
 from .actor import Actor, Address, AskError, AskTimeout, DisposableError, Timer
+from .class_names import class_name
 from .message import Message, registered, type_name
 from .timers import Timers
 
@@ -97,6 +98,13 @@ class HarnessPort:
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         return self._harness._dispose(function, arguments)
 
+    def createActor(
+        self, actor_class: type | str, requirements: Any, global_name: str | None, source_hash: str | None = None
+    ) -> Address:
+        name = global_name or class_name(actor_class)
+        self._harness.created.append((name, class_name(actor_class)))
+        return Address(name)
+
     def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
         message = WakeupMessage(period, payload)
         self.after(period.total_seconds(), lambda: self._harness.actor.receiveMessage(message, self.address))
@@ -128,6 +136,8 @@ class Harness:
         """(receiver, message) of every tell, oldest first; answers to `deliver` are not in it."""
         self.asks: list[tuple[str, Message]] = []
         """(receiver, question) of every ask."""
+        self.created: list[tuple[str, str]] = []
+        """(name, `module:Class`) of every actor that it created."""
         self.disposed: list[tuple[str, dict[str, Any]]] = []
         """(function, arguments) of every disposable."""
         self.disposables: dict[str, Callable[..., Any] | BaseException] = {}
@@ -272,6 +282,7 @@ class Harness:
         """Forget what was sent, asked and disposed so far."""
         self.outbox.clear()
         self.asks.clear()
+        self.created.clear()
         self.disposed.clear()
 
     # -- the port's side ------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
 
 from .actor import Actor, Address, AskError, AskTimeout, DisposableError, DisposableTimeout, Timer
 from .addresses import ActorName
+from .class_names import class_name
 from .inbox import Asker, Inbox
 from .link import Link
 from .mailbox import Entry
@@ -184,11 +185,3 @@ class ActorPort:
 
     def actorSystemShutdown(self) -> None:
         self.uplink.send(Shutdown())
-
-
-def class_name(actor_class: type | str) -> str:
-    """`module:Class`, of a class or of Thespian's `module.Class`."""
-    if isinstance(actor_class, str):
-        module, _, name = actor_class.rpartition(".")
-        return f"{module}:{name}"
-    return f"{actor_class.__module__}:{actor_class.__qualname__}"

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
-from thespian.actors import ActorExitRequest, ChildActorExited
+from thespian.actors import ActorExitRequest
 
 from . import logs
-from .actor import Actor, Address
+from .actor import Actor, Address, ChildExited
 from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
@@ -227,13 +227,10 @@ class Process:
             self.dispatch(ActorExitRequest(), Address(FORK_SERVER))
         elif isinstance(message, Inject):
             self._runner.call(lambda: self._inject(message), type_name(Inject))
-        elif isinstance(message, Exited) and not self._handles(Exited):
-            self._inbox.put(ChildActorExited(Address(message.name)), Address(FORK_SERVER))
+        elif isinstance(message, Exited):
+            self._inbox.put(ChildExited(message), Address(FORK_SERVER))
         else:
             self._inbox.put(message, Address(FORK_SERVER))
-
-    def _handles(self, kind: type) -> bool:
-        return isinstance(self.actor, Actor) and kind in self.actor._handlers
 
     def _inject(self, order: Inject) -> Any:
         if self._faults is None:

@@ -69,12 +69,6 @@ class MetricsSnapshot(Message, frozen=True):
 
 
 # -- supervisor to fork server ----------------------------------------------------------------------------------------
-class Spawn(Message, frozen=True):
-    """Fork the child `name` of the tree (its spec was known before the first fork). The sender becomes its parent."""
-
-    name: str
-
-
 class Stop(Message, frozen=True):
     """End the process of `name`: ask with ActorExitRequest, SIGKILL after `budget` seconds (0: at once). Its subtree,
     if it is a supervisor that is killed, is ended with it."""
@@ -281,7 +275,8 @@ class DisposableResult(Message, frozen=True):
 
 
 class CreateActor(Message, frozen=True):
-    """Thespian's createActor, where the application allows it (`system_base.py`): a child that is in no spec."""
+    """Thespian's createActor: start the child of that name, whose spec was known before the first fork, or, where there
+    is none, an actor that lives until its parent ends. The sender is its parent."""
 
     name: str
     actor: str

@@ -78,6 +78,10 @@ class ProgramProbe(msgspec.Struct, frozen=True, kw_only=True):
     """The time that the function takes at most."""
 
 
+SUPERVISOR = "supervision.supervisor.Supervisor"
+"""The class of a supervisor that has none of its own."""
+
+
 class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One box of the tree."""
 
@@ -100,6 +104,11 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Passed to the actor class as keyword arguments."""
     feeders: tuple[ActorName, ...] = ()
     """Actors that are told Hello when this one starts, so that they send their current state again."""
+
+    @property
+    def class_name(self) -> str:
+        """What Thespian's createActor is given: `module.Class`; the path of a program."""
+        return self.actor.replace(":", ".") or (self.program[0] if self.program else SUPERVISOR)
 
     @property
     def is_supervisor(self) -> bool:

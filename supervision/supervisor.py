@@ -1,4 +1,7 @@
-"""The supervisor: an actor that starts, watches, restarts and stops its children by giving orders to the fork server.
+"""The supervisor: an actor that creates, watches, restarts and stops its children.
+
+It creates them with Thespian's `createActor` and is told of their ends with `ChildActorExited`. The fork server stops
+them by its order: it asks with `ActorExitRequest`, and kills after the budget.
 
 All it decides is in `decide.py`; this performs the orders. It never waits for a child: one that hangs while it starts
 has a deadline of its own, and its siblings are looked after meanwhile. Nothing is persisted: when it is itself
@@ -12,11 +15,11 @@ import random
 import time
 from collections.abc import Callable, Mapping
 
-from .actor import Actor, Address, AskError, Timer, on
+from .actor import Actor, Address, AskError, ChildExited, Timer, on
 from .children import Ending, Family, family_of, wake_at, with_policies
-from .decide import End, Finish, Order, Tick, decide
-from .protocol import FORK_SERVER, Escalated, Exited, Started
-from .spec import ChildSpec, Policy, SetPolicies
+from .decide import Create, End, Finish, Order, Tick, decide
+from .protocol import FORK_SERVER, Escalated, Exited, Started, Stop
+from .spec import ChildSpec, Policy, SetPolicies, full_name
 
 
 class Supervisor(Actor):
@@ -38,6 +41,7 @@ class Supervisor(Actor):
 
     async def on_start(self) -> None:
         self._finished = asyncio.Event()
+        self._classes = {full_name(self.name, child): child.class_name for child in self._spec.children}
         self._family = family_of(self._spec, self.name, self._policies)
         # after on_start: the fork server's answers go to this name, which then means this incarnation
         self.after(0.0, lambda: self._step(Tick()))
@@ -51,9 +55,9 @@ class Supervisor(Actor):
         self.log.info("in service: %s, incarnation %d, pid %d", message.name, message.incarnation, message.pid)
         self._step(message)
 
-    @on(Exited)
-    def on_exited(self, message: Exited, sender: Address) -> None:
-        self._step(message)
+    @on(ChildExited)
+    def on_exited(self, message: ChildExited, sender: Address) -> None:
+        self._step(message.exited)
 
     @on(SetPolicies)
     def on_set_policies(self, message: SetPolicies, sender: Address) -> None:
@@ -68,7 +72,9 @@ class Supervisor(Actor):
         self._arm()
 
     def _perform(self, order: Order) -> None:
-        if not isinstance(order, Finish):
+        if isinstance(order, Create):
+            self.createActor(self._classes[order.name], globalName=order.name)
+        elif isinstance(order, Stop):
             self.tell(FORK_SERVER, order)
         elif not self._finished.is_set():
             self._finished.set()

@@ -27,6 +27,7 @@ from thespian.actors import ActorAddress, DeadEnvelope
 from .actor import Actor, Address, on
 from .application import Application
 from .channel import Flusher
+from .class_names import class_name
 from .errors import AskError
 from .fork_server.fork import tie_to_parent
 from .fork_server.main import run
@@ -36,7 +37,7 @@ from .mailbox import Entry
 from .message import Message, Question
 from .names import Names
 from .payload import unwrap, wrap
-from .port import DEAD_LETTERS, class_name
+from .port import DEAD_LETTERS
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
 from .wire import Frame, encode

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 
+from thespian.actors import ActorSystem
+
 from .. import time_scale
 from ..application import Application
 from ..metrics import Catalogue, install
 from ..names import PeerRefused
-from ..protocol import FORK_SERVER
+from ..protocol import FORK_SERVER, ROOT
 from .lock import AlreadyRunning
 from .run_directory import RunDirectory
 from .server import ForkServer, preload
+from .thespian_base import TreeBase
 
 log = logging.getLogger(FORK_SERVER)
 
@@ -32,4 +35,7 @@ def run(application: Application) -> int:
     except (AlreadyRunning, PeerRefused, OSError, ImportError) as error:
         log.error("%s cannot start: %s", application.name, error)
         return 1
-    return ForkServer(application, directory).run()
+    fork_server = ForkServer(application, directory)
+    system = ActorSystem(systemBase=TreeBase(fork_server), transientUnique=True)
+    system.createActor(application.tree.class_name, globalName=ROOT)
+    return fork_server.run()

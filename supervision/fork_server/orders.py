@@ -14,7 +14,6 @@ from ..protocol import (
     Exited,
     Ready,
     RunDisposable,
-    Spawn,
     Stop,
 )
 from ..spec import ChildSpec, Policy
@@ -39,12 +38,9 @@ class Orders:
         disposables: Disposables,
         lifecycle: Lifecycle,
         control: Control,
-        *,
-        dynamic: bool,
     ) -> None:
-        """`dynamic`: whether actors may create others that are in no spec."""
         self._table, self._processes, self._disposables = table, processes, disposables
-        self._lifecycle, self._control, self._dynamic = lifecycle, control, dynamic
+        self._lifecycle, self._control = lifecycle, control
 
     def received(self, child: Child, connection: Connection, frame: Frame) -> None:
         """A frame came on the uplink of a child."""
@@ -60,8 +56,8 @@ class Orders:
     def _obey(self, child: Child, connection: Connection, ask: int, message: Message) -> Message | None:
         if isinstance(message, Ready):
             self._processes.in_service(child)
-        elif isinstance(message, Spawn):
-            self._spawn(child, message)
+        elif isinstance(message, CreateActor):
+            self._create(child, message)
         elif isinstance(message, Stop):
             self._stop(child, message)
         elif isinstance(message, RunDisposable):
@@ -69,8 +65,6 @@ class Orders:
         elif isinstance(message, Escalated):
             child.detail = message.reason
             return Done()
-        elif isinstance(message, CreateActor) and self._dynamic:
-            self._create(child, message)
         else:
             return self._control.answer(message) or Done(f"{type(message).__name__} is not for the fork server")
         return None
@@ -82,11 +76,6 @@ class Orders:
             return None
         return child
 
-    def _spawn(self, parent: Child, order: Spawn) -> None:
-        child = self._child_of(parent, order.name)
-        if child is not None and not self._lifecycle.stopping:
-            self._processes.start(child)
-
     def _stop(self, parent: Child, order: Stop) -> None:
         child = self._child_of(parent, order.name)
         if child is None:
@@ -97,10 +86,16 @@ class Orders:
             parent.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
 
     def _create(self, parent: Child, order: CreateActor) -> None:
-        if self._table.get(order.name) is None and not self._lifecycle.stopping:
+        """A child that a spec names, or a new one, which is not restarted."""
+        if self._lifecycle.stopping:
+            return
+        child = self._table.get(order.name)
+        if child is None:
             spec = ChildSpec(name=order.name, actor=order.actor)
             child = Child(order.name, parent.name, spec, Policy(restart="temporary"), is_dynamic=True)
             self._table.add(child)
+            self._processes.start(child)
+        elif not child.is_dynamic and self._child_of(parent, order.name) is not None:
             self._processes.start(child)
 
 

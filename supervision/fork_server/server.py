@@ -71,9 +71,7 @@ class ForkServer:
             application, loop, table, processes, self._disposables, self._lifecycle, self._set_policies
         )
         self._listener = Listener(loop, directory.names, control.received)
-        self._orders = Orders(
-            table, processes, self._disposables, self._lifecycle, control, dynamic=application.dynamic
-        )
+        self._orders = Orders(table, processes, self._disposables, self._lifecycle, control)
         self._reports = Reports(loop, table, application.incidents)
         self._root = RootSupervision()
         self._watch = Watch(loop, table, processes.kill)
@@ -83,10 +81,17 @@ class ForkServer:
         """Serve until stopped; the exit code."""
         signals.handle(self._loop, stop=self._on_stop_signal, dump=self._dump, reap=self._reap)
         self._directory.watch(self._loop, self._run_directory_removed)
-        self._start_root()
         self._loop.run()
         self._directory.remove()
         return self._lifecycle.code
+
+    def create_root(self) -> None:
+        """Start the root supervisor, and with it the tree, once the loop runs."""
+        self._loop.call_later(0.0, self._start_root)
+
+    def stop(self) -> None:
+        """End the tree in order."""
+        self._lifecycle.begin_stop()
 
     def _run_directory_removed(self) -> None:
         """Ends the agent: whoever started it starts it again, and it makes the directory."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from supervision.actor import ChildExited
 from supervision.harness import Harness
-from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Escalated, Exited, Spawn, Started, Stop
+from supervision.protocol import EXIT_ESCALATED, FORK_SERVER, Done, Escalated, Exited, Started, Stop
 from supervision.spec import ChildSpec, Policy
 from supervision.supervisor import Supervisor
 
@@ -30,9 +31,10 @@ def make(**policy: Any) -> Harness:
 
 
 def orders(harness: Harness) -> list[str]:
-    told = [message for name, message in harness.outbox if name == FORK_SERVER]
+    stopped = [message.name for message in harness.sent(Stop, to=FORK_SERVER)]
+    created = [name for name, _ in harness.created]
     harness.clear()
-    return [f"{'+' if isinstance(message, Spawn) else '-'}{message.name}" for message in told]  # type: ignore[attr-defined]
+    return [*(f"-{name}" for name in stopped), *(f"+{name}" for name in created)]
 
 
 async def start(harness: Harness) -> None:
@@ -52,10 +54,10 @@ async def test_it_waits_out_the_pause_before_the_second_restart() -> None:
     async with make(backoff_seconds=0.5) as harness:
         await start(harness)
         orders(harness)
-        await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/x", 1, 100, 9, "signal")), FORK_SERVER)
         assert orders(harness) == ["+group/x"]
         await harness.deliver(Started("group/x", 2, 102, 0.01), FORK_SERVER)
-        await harness.deliver(Exited("group/x", 2, 102, 9, "signal"), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/x", 2, 102, 9, "signal")), FORK_SERVER)
         await harness.advance(0.49)
         assert orders(harness) == []
         await harness.advance(0.02)
@@ -67,9 +69,9 @@ async def test_it_says_why_it_gives_up_before_it_ends() -> None:
         harness.answer(Escalated, Done(), name=FORK_SERVER)
         await start(harness)
         orders(harness)
-        await harness.deliver(Exited("group/x", 1, 100, 9, "signal"), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/x", 1, 100, 9, "signal")), FORK_SERVER)
         assert harness.sent(Stop) == [Stop("group/y", 5.0, "stopped")]
-        await harness.deliver(Exited("group/y", 1, 101, 0, "stopped"), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/y", 1, 101, 0, "stopped")), FORK_SERVER)
         await harness.settle()
         assert harness.asks == [(FORK_SERVER, Escalated("group/x failed once, more than the 0 restarts allowed"))]
         assert harness.actor.left == EXIT_ESCALATED  # type: ignore[attr-defined]
@@ -82,10 +84,10 @@ async def test_an_orderly_stop_ends_when_the_last_child_has() -> None:
         stopping = asyncio.create_task(harness.stop())
         await harness.settle()
         assert orders(harness) == ["-group/y"]
-        await harness.deliver(Exited("group/y", 1, 101, 0, "stopped"), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/y", 1, 101, 0, "stopped")), FORK_SERVER)
         assert orders(harness) == ["-group/x"]
         assert not stopping.done()
-        await harness.deliver(Exited("group/x", 1, 100, 0, "stopped"), FORK_SERVER)
+        await harness.deliver(ChildExited(Exited("group/x", 1, 100, 0, "stopped")), FORK_SERVER)
         await asyncio.wait_for(stopping, 5)
         assert harness.actor.left is None  # type: ignore[attr-defined]
         await harness.advance(600)

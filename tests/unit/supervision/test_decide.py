@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from supervision.children import Child, Ending, Event, Family, Phase, wake_at
-from supervision.decide import TRANSITIONS, End, Finish, Tick, decide
-from supervision.protocol import EXIT_ESCALATED, Exited, Spawn, Started, Stop
+from supervision.decide import TRANSITIONS, Create, End, Finish, Tick, decide
+from supervision.protocol import EXIT_ESCALATED, Exited, Started, Stop
 from supervision.spec import Policy
 
 EXIT_1 = 1 << 8
@@ -35,7 +35,7 @@ class World:
 
     def __init__(self, family: Family, start: float = 100.0) -> None:
         self.family, self.now = family, start
-        self.orders: list[Spawn | Stop | Finish] = []
+        self.orders: list[Create | Stop | Finish] = []
         self.incarnations: dict[str, int] = {}
         self.living: dict[str, int] = {}
         self.hung_in_start: set[str] = set()
@@ -53,8 +53,8 @@ class World:
             for order in orders:
                 self.carry_out(order)
 
-    def carry_out(self, order: Spawn | Stop | Finish) -> None:
-        if isinstance(order, Spawn):
+    def carry_out(self, order: Create | Stop | Finish) -> None:
+        if isinstance(order, Create):
             assert order.name not in self.living, f"{order.name} started twice"
             incarnation = self.incarnations[order.name] = self.incarnations.get(order.name, 0) + 1
             self.living[order.name] = incarnation
@@ -84,7 +84,7 @@ class World:
             if isinstance(order, Finish):
                 signs.append(f"finish {order.status}")
             else:
-                signs.append(("+" if isinstance(order, Spawn) else "-") + order.name)
+                signs.append(("+" if isinstance(order, Create) else "-") + order.name)
         self.orders = []
         return signs
 

@@ -1,0 +1,49 @@
+"""The tree on Thespian's interface: `ActorSystem(systemBase=TreeBase(fork_server))`, in the fork server's own process.
+
+That process runs no actor code and waits for no message. Who wants to talk to the actors does so from another process:
+with `client.py`, or with `system_base.NativeBase`, which starts a fork server for a program of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Protocol
+
+from thespian.actors import ActorAddress, ActorSystemFailure, InvalidActorSpecification
+
+from ..actor import Address
+from ..protocol import ROOT
+
+
+class Tree(Protocol):
+    """The fork server."""
+
+    def create_root(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class TreeBase:
+    """What Thespian's ActorSystem delegates to. Its one primary actor is the root supervisor."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+
+    def newPrimaryActor(
+        self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any = None
+    ) -> Address:
+        """Raises InvalidActorSpecification for another actor than the root: those have a supervisor."""
+        if globalName != ROOT:
+            raise InvalidActorSpecification(actorClass, f"{globalName or 'an actor'} without a supervisor")
+        self._tree.create_root()
+        return Address(ROOT)
+
+    def shutdown(self) -> None:
+        self._tree.stop()
+
+    def tell(self, address: ActorAddress, message: Any) -> NoReturn:
+        raise ActorSystemFailure("the fork server sends no messages to actors: use supervision.client")
+
+    def ask(self, address: ActorAddress, message: Any, timeout: Any = None) -> NoReturn:
+        self.tell(address, message)
+
+    def listen(self, timeout: Any = None) -> NoReturn:
+        raise ActorSystemFailure("no actor sends to the fork server: use supervision.client")
