@@ -1,4 +1,4 @@
-"""A worker with pods that need objects of the API: environments, pull secrets, runtime classes, and their absence."""
+"""A shard with pods that need objects of the API: environments, pull secrets, runtime classes, and their absence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker with pods of an API server: ended when it says so, not begun again; how far their end has come shows."""
+"""A shard with pods of an API server: they end when it says so, start no second time, and show how far their end is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def said(node: Driven) -> list[PodObserved]:
     return node.harness.sent(PodObserved, "status_manager")
 
 
-async def test_a_pod_that_is_over_at_the_api_server_is_not_begun_again(tmp_path):
+async def test_a_pod_that_is_over_at_the_api_server_is_not_started_again(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(over())
         await node.until(lambda: said(node) != [] and node.observed().finished)

@@ -1,4 +1,4 @@
-"""Which dead containers a worker removes, by the kubelet's flags."""
+"""Which dead containers a shard removes, by the kubelet's flags."""
 
 from __future__ import annotations
 

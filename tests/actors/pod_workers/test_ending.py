@@ -1,4 +1,4 @@
-"""A worker on a fake runtime: pods end with their grace, leave nothing, and nobody is ended too early."""
+"""A shard on a fake runtime: pods end with their grace, leave nothing, and nobody is ended too early."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ async def test_a_pod_removed_and_put_back_at_once_is_restarted(tmp_path):
 
 # -- orphans ----------------------------------------------------------------------------------------------------------
 async def left_behind(tmp_path) -> tuple[FakeRuntime, VirtualClock]:
-    """A runtime with a pod that runs, whose worker is gone."""
+    """A runtime with a pod that runs, whose shard is gone."""
     clock = VirtualClock(BEGAN)
     fake = FakeRuntime(clock_ns=lambda: round(clock() * 1e9))
     async with Driven(tmp_path, fake, clock) as node:

@@ -1,5 +1,5 @@
-"""Answers that are lost or come late, calls that hang, news that cross what a worker does: nothing is done twice, to
-the wrong instance, or never."""
+"""Lost and late answers, calls that hang, news that cross what a pod worker does: nothing is done twice, to the wrong
+instance, or never."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def hooked(when: str, *command: str) -> list[dict[str, Any]]:
     return [container("a", lifecycle={when: {"exec": {"command": list(command)}}})]
 
 
-# -- begun twice ------------------------------------------------------------------------------------------------------
+# -- started twice -----------------------------------------------------------------------------------------------------
 async def test_what_was_started_before_the_runtime_went_away_is_not_started_once_more(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("ContainerStatus", Fault(error="UNAVAILABLE", times=1))
@@ -105,7 +105,7 @@ async def test_what_was_started_before_the_pod_was_withdrawn_and_put_back_is_res
         assert node.attempts("a") == [0, 1]
 
 
-async def test_a_double_that_the_runtime_had_lost_sight_of_is_ended_once_it_shows_up(tmp_path):
+async def test_a_duplicate_that_the_runtime_had_lost_sight_of_is_ended_once_it_shows_up(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))
@@ -123,7 +123,7 @@ async def test_a_double_that_the_runtime_had_lost_sight_of_is_ended_once_it_show
         assert node.asked("CreateContainer") == 2
 
 
-async def test_what_the_last_worker_started_after_the_last_relist_is_not_started_once_more(tmp_path):
+async def test_what_the_last_shard_started_after_the_last_relist_is_not_started_once_more(tmp_path):
     async with Driven(tmp_path) as first:
         relisted = await started_after_a_relist(first)
         first.leave_log("a", 0)
@@ -303,8 +303,8 @@ async def test_what_a_pod_that_is_refused_still_runs_is_ended(tmp_path):
         assert second.observed().reason == "SysctlForbidden"
 
 
-# -- ended in order to be begun anew ----------------------------------------------------------------------------------
-async def test_an_unhealthy_container_is_begun_anew_though_it_ends_well(tmp_path):
+# -- stopped in order to be restarted ----------------------------------------------------------------------------------
+async def test_an_unhealthy_container_is_restarted_though_it_exits_with_0(tmp_path):
     async with Driven(tmp_path) as node:
         ran = await up(node, **ENDED_WELL)
         ends_well(node)
@@ -314,7 +314,7 @@ async def test_an_unhealthy_container_is_begun_anew_though_it_ends_well(tmp_path
         assert (node.attempts("a"), node.stage(), node.running("a")) == ([0, 1], "running", True)
 
 
-async def test_a_container_with_a_new_image_is_begun_anew_whatever_the_policy(tmp_path):
+async def test_a_container_with_a_new_image_is_restarted_whatever_the_policy(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, restartPolicy="Never")
         node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
@@ -327,7 +327,7 @@ async def test_a_container_with_a_new_image_is_begun_anew_whatever_the_policy(tm
         assert node.stage() == "terminated"
 
 
-async def test_a_resize_by_restart_begins_a_container_anew_though_it_ends_well(tmp_path):
+async def test_a_resize_by_restart_restarts_a_container_though_it_exits_with_0(tmp_path):
     def wanting(cpu: str) -> list[dict[str, Any]]:
         by_restart = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
         return [container("a", resources={"requests": {"cpu": cpu}}, resizePolicy=by_restart)]
@@ -358,7 +358,7 @@ async def test_an_init_container_whose_making_was_not_answered_waits_no_longer_o
             assert node.waiting("i") == ""
 
 
-async def test_what_a_new_pleg_does_not_see_any_more_is_made_anew(tmp_path):
+async def test_what_a_new_pleg_does_not_see_any_more_is_started_again(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         node.leave_log("a", 0)
@@ -370,7 +370,7 @@ async def test_what_a_new_pleg_does_not_see_any_more_is_made_anew(tmp_path):
         assert node.attempts("a") == [1]
 
 
-async def test_news_of_before_the_sandbox_during_a_start_end_no_worker(tmp_path):
+async def test_news_of_before_the_sandbox_during_a_start_end_no_shard(tmp_path):
     async with Driven(tmp_path) as node:
         node.fake.faults.add("StartContainer", Fault(delay=0.05, times=1))
         await node.want(pod())
@@ -393,7 +393,7 @@ def shown(node: Driven) -> PodStatus:
     return status
 
 
-async def test_a_container_that_was_begun_anew_is_shown_as_running(tmp_path):
+async def test_a_container_that_was_restarted_is_shown_as_running(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, restartPolicy="Never")
         node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))
@@ -407,7 +407,7 @@ async def test_a_container_that_was_begun_anew_is_shown_as_running(tmp_path):
         assert (node.stage(), shown(node).phase) == ("terminated", "Succeeded")
 
 
-async def test_containers_that_are_all_begun_anew_are_shown_as_running_though_that_takes_two_tries(tmp_path):
+async def test_containers_that_are_all_restarted_are_shown_as_running_though_that_takes_two_tries(tmp_path):
     rules = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}]
     first = container("a", restartPolicyRules=rules, restartPolicy="Never")
     async with Driven(tmp_path) as node:
@@ -427,7 +427,7 @@ async def test_containers_that_are_all_begun_anew_are_shown_as_running_though_th
         assert [one.state.running is not None for one in shown(node).containerStatuses] == [True, True]
 
 
-async def test_a_new_worker_tells_nothing_that_is_older_than_what_the_last_one_did(tmp_path):
+async def test_a_new_shard_tells_nothing_that_is_older_than_what_the_last_one_did(tmp_path):
     async with Driven(tmp_path) as first:
         relisted = await started_after_a_relist(first)
     for pods in ([relisted], []):
@@ -465,7 +465,7 @@ async def test_an_order_that_comes_during_a_look_counts(tmp_path):
         assert [one.timeout for one in node.fake.asked("StopContainer")] == [MIN_GRACE_SECONDS]
 
 
-async def test_what_was_to_be_begun_anew_and_is_not_any_more_ends_for_good_by_itself(tmp_path):
+async def test_a_container_whose_restart_was_withdrawn_ends_for_good_by_itself(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, **ENDED_WELL)
         node.answer(EnsureImage, lambda asked: ImageReady(asked.image, "busybox"))

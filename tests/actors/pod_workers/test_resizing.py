@@ -1,4 +1,4 @@
-"""A worker on a fake runtime: resizes in place, as the container manager and the runtime let them."""
+"""A shard on a fake runtime: resizes in place, as the container manager and the runtime let them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker on a fake runtime: pods come up, stay up, and are adopted as they are."""
+"""A shard on a fake runtime: pods come up, stay up, and are adopted as they are."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_a_container_that_a_dead_incarnation_made_is_started_not_made_agai
         assert second.asked("CreateContainer") == 1
 
 
-async def test_a_lost_sandbox_is_made_anew_with_everything_in_it(tmp_path):
+async def test_a_lost_sandbox_is_replaced_with_everything_in_it(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))
@@ -288,7 +288,7 @@ async def test_a_complete_pod_is_not_run_again_by_another_incarnation(tmp_path):
         assert (second.asked("RunPodSandbox"), second.asked("CreateContainer")) == (1, 1)
 
 
-async def test_an_exit_that_restarts_all_has_everything_run_anew_and_counts_on(tmp_path):
+async def test_an_exit_that_restarts_all_has_everything_started_again_and_counts_on(tmp_path):
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
     first = container("a", restartPolicy="Never", restartPolicyRules=[rule])
     init = container("i")
@@ -310,7 +310,7 @@ async def test_an_exit_that_restarts_all_has_everything_run_anew_and_counts_on(t
         assert node.asked("RunPodSandbox") == 1
 
 
-async def test_a_clock_that_is_set_back_makes_no_worker_deaf(tmp_path):
+async def test_a_clock_that_is_set_back_leaves_no_container_waiting(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod())
         await node.until(lambda: node.running("a"))

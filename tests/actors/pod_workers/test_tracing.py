@@ -1,4 +1,4 @@
-"""Spans of a pod's life in its worker."""
+"""Spans of a pod's life in its pod worker."""
 
 from __future__ import annotations
 

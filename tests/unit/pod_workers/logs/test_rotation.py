@@ -111,7 +111,7 @@ def test_a_runtime_that_does_not_reopen_keeps_its_log(tmp_path):
 def test_a_rotation_that_was_cut_short_is_finished(tmp_path):
     logs = Logs(tmp_path)
     logs.writer.write(20)
-    os.rename(logs.path, f"{logs.path}.20260101-000000")  # and then the worker died
+    os.rename(logs.path, f"{logs.path}.20260101-000000")  # and then the shard died
     logs.writer.write(5)
     assert logs.round() == []
     logs.writer.write(5)

@@ -174,7 +174,7 @@ def gone_box(number: int = 0) -> tuple[Sandbox, ...]:
     return (box(number, ready=False),)
 
 
-def test_a_pod_whose_init_container_failed_for_good_is_not_begun_again():
+def test_a_pod_whose_init_container_failed_for_good_is_not_started_again():
     wanted = pod("a", init=(Container(name="i1"),), policy="Never")
     actions = do(wanted, ran("i1", S.EXITED, exit_code=1), boxes=gone_box())
     assert (actions.done, actions.create_sandbox) == (True, False)
@@ -252,13 +252,13 @@ def test_whatever_the_history_what_runs_and_is_well_is_left_alone(history, polic
     assert not (actions.done and actions.start)
 
 
-def anew(name: str, code: int = 88) -> Container:
+def restarts_all(name: str, code: int = 88) -> Container:
     rule = ContainerRestartRule(action="RestartAllContainers", exitCodes=ExitCodes(operator="In", values=[code]))
     return Container(name=name, image="i", restartPolicy="Never", restartPolicyRules=[rule])
 
 
 def test_an_exit_that_restarts_all_goes_before_everything_else():
-    wanted = Pod(spec=PodSpec(containers=[anew("a"), Container(name="b", image="i")], restartPolicy="Never"))
+    wanted = Pod(spec=PodSpec(containers=[restarts_all("a"), Container(name="b", image="i")], restartPolicy="Never"))
     actions = do(wanted, ran("a", S.EXITED, exit_code=88), ran("b", S.EXITED, exit_code=1))
     assert [one.name for one in actions.restart_all] == ["a"]
     assert (starts(actions), actions.done, actions.kill_pod) == ([], False, False)
@@ -267,12 +267,14 @@ def test_an_exit_that_restarts_all_goes_before_everything_else():
 
 
 def test_an_init_container_can_restart_all_too():
-    wanted = Pod(spec=PodSpec(containers=[Container(name="a")], initContainers=[anew("i")], restartPolicy="Never"))
+    wanted = Pod(
+        spec=PodSpec(containers=[Container(name="a")], initContainers=[restarts_all("i")], restartPolicy="Never")
+    )
     assert [one.name for one in do(wanted, ran("i", S.EXITED, exit_code=88)).restart_all] == ["i"]
 
 
 def test_one_that_restarts_all_again_and_again_has_its_pause():
-    wanted = Pod(spec=PodSpec(containers=[anew("a"), Container(name="b", image="i")]))
+    wanted = Pod(spec=PodSpec(containers=[restarts_all("a"), Container(name="b", image="i")]))
     row = {"annotations": {"io.kubernetes.container.restartCount": "2", CONTAINER_RESTARTS_IN_A_ROW: "2"}}
     actions = do(wanted, ran("a", S.EXITED, exit_code=88, **row), ran("b"))
     assert actions.restart_all == []

@@ -1,4 +1,4 @@
-"""A pod that ends its worker again and again is left alone; its mates go on."""
+"""A pod that ends its shard again and again is left alone; the other pods go on."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def poisoned(home) -> Driven:
     return Driven(home, fake, clock)
 
 
-async def test_after_three_deaths_a_pod_is_left_alone_and_its_mates_run(tmp_path, poison):
+async def test_after_three_deaths_a_pod_is_left_alone_and_the_others_run(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.until(lambda: node.running("g"))
@@ -59,7 +59,7 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_its_mates_run(tmp_path
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
 
 
-async def test_what_a_pod_in_quarantine_has_on_the_node_stays_known(tmp_path, poison):
+async def test_a_pod_in_quarantine_stays_in_the_inventory(tmp_path, poison):
     async with await poisoned(tmp_path) as node:
         await node.sources(BAD, GOOD)
         await node.first_look()
