@@ -1,0 +1,16 @@
+"""The executor knows every effect that a phase may ask for."""
+
+from __future__ import annotations
+
+from actors.pod_workers.executor.pod_worker import PERFORMS
+from actors.pod_workers.phases.effects import Effect
+from actors.pod_workers.phases.life import DECIDES
+from actors.pod_workers.pod.table import Phase
+
+
+def test_each_effect_is_performed_by_one_function():
+    assert set(PERFORMS) == set(Effect.__subclasses__())
+
+
+def test_each_phase_but_the_last_has_a_module_that_decides():
+    assert set(DECIDES) == set(Phase) - {Phase.FINISHED}
