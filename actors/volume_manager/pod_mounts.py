@@ -44,7 +44,7 @@ class PodMounts:
 
     def __init__(self, actor: Actor, agent: Agent, tools: Tools, clock: Callable[[], float]) -> None:
         self._actor, self._agent, self._tools, self._clock = actor, agent, tools, clock
-        self._claims = ClaimLookup(actor)
+        self._claims = ClaimLookup(tools.api, agent.node_name, agent.pods_dir)
         self._pods: dict[str, PodVolumes] = {}
         self._metrics = VolumeMetrics(actor.metrics)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from actors.shared.kube.node_selector import NodeSelector, selects
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from supervision.errors import UNREADABLE
@@ -14,23 +15,8 @@ from supervision.errors import UNREADABLE
 from .request import Candidate, NodeState, Refusal
 
 
-class _Requirement(msgspec.Struct, frozen=True):
-    key: str
-    operator: str
-    values: list[str] | None = None
-
-
-class _Term(msgspec.Struct, frozen=True):
-    matchExpressions: list[_Requirement] | None = None
-    matchFields: list[_Requirement] | None = None
-
-
-class _Selector(msgspec.Struct, frozen=True):
-    nodeSelectorTerms: list[_Term] | None = None
-
-
 class _NodeAffinity(msgspec.Struct, frozen=True):
-    requiredDuringSchedulingIgnoredDuringExecution: _Selector | None = None
+    requiredDuringSchedulingIgnoredDuringExecution: NodeSelector | None = None
 
 
 class _Affinity(msgspec.Struct, frozen=True):
@@ -63,40 +49,4 @@ def _selected(pod: Pod, name: str, labels: dict[str, str]) -> bool:
         return False
     wanted = affinity.nodeAffinity if affinity is not None else None
     required = wanted.requiredDuringSchedulingIgnoredDuringExecution if wanted is not None else None
-    if required is None:
-        return True
-    return any(_matches(term, name, labels) for term in required.nodeSelectorTerms or [])
-
-
-def _matches(term: _Term, name: str, labels: dict[str, str]) -> bool:
-    """Whether all requirements of a term hold; an empty term matches nothing."""
-    expressions, fields = term.matchExpressions or [], term.matchFields or []
-    if not expressions and not fields:
-        return False
-    return all(_holds(one, labels) for one in expressions) and all(
-        _holds(one, {"metadata.name": name}) for one in fields
-    )
-
-
-def _holds(requirement: _Requirement, has: dict[str, str]) -> bool:
-    value, values = has.get(requirement.key), requirement.values or []
-    match requirement.operator:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt":
-            return _compares(requirement.operator, value, values)
-    return False
-
-
-def _compares(operator: str, value: str | None, values: list[str]) -> bool:
-    try:
-        mine, other = int(value or ""), int(values[0])
-    except (ValueError, IndexError):
-        return False
-    return mine > other if operator == "Gt" else mine < other
+    return required is None or selects(required, name, labels)

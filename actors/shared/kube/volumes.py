@@ -13,6 +13,7 @@ import msgspec
 
 from . import formats
 from .meta import Api, KeyToPath, ObjectFieldSelector, ObjectMeta, Quantity, ResourceFieldSelector
+from .node_selector import NodeSelector
 from .quantity import QuantityError, parse
 
 Problem = tuple[str, str]
@@ -336,10 +337,15 @@ class CSIPersistentVolumeSource(Api, frozen=True):
     nodePublishSecretRef: SecretReference | None = None
 
 
+class VolumeNodeAffinity(Api, frozen=True):
+    required: NodeSelector | None = None
+
+
 class PersistentVolumeSpec(Api, frozen=True):
     claimRef: ClaimReference | None = None
     accessModes: list[str] = []
     mountOptions: list[str] = []
+    nodeAffinity: VolumeNodeAffinity | None = None
     csi: CSIPersistentVolumeSource | None = None
     hostPath: HostPathVolumeSource | None = None
     local: LocalVolumeSource | None = None

@@ -6,13 +6,16 @@ Texts are the reference's.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
+from actors.shared.kube.node_selector import selects
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 
+ONE_POD: Final = "ReadWriteOncePod"
 BOUND: Final = "Bound"
 PROTECTION: Final = "kubernetes.io/pvc-protection"
 """A claim with this finalizer is still in use by some pod."""
@@ -88,6 +91,14 @@ def check_persistent_volume(claim: PersistentVolumeClaim, volume: PersistentVolu
     if reference.uid != claim.metadata.uid:
         text = f"its pv.Spec.ClaimRef.UID {reference.uid} does not point to claim.UID {claim.metadata.uid}"
         raise ClaimError(f"found PV object {name} but {text}")
+
+
+def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -> None:
+    """Raises ClaimError for a volume that is not to be used on this node, which has this name and these labels."""
+    affinity = volume.spec.nodeAffinity
+    if affinity is not None and affinity.required is not None and not selects(affinity.required, name, labels):
+        what = f'MountVolume.NodeAffinity check failed for volume "{volume.metadata.name}"'
+        raise ClaimError(f"{what} : no matching NodeSelectorTerms")
 
 
 def checked_name(volume: ClaimedVolume) -> str:

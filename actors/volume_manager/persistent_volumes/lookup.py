@@ -11,31 +11,36 @@ from urllib.parse import quote
 
 import msgspec
 
-from actors.api_clients.messages import KUBE_CLIENT, ApiCall
+from actors.api_clients.messages import ApiCall, ObjectRef
 from actors.shared.kube.codec import ObjectError, decode
-from actors.shared.kube.meta import Api
+from actors.shared.kube.meta import Api, ObjectMeta
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import used_volumes
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 from actors.volume_manager.layout import PLUGINS
-from supervision.actor import Actor, AskError
+from actors.volume_manager.tools.api_source import ApiSource
 from supervision.errors import UNREADABLE
 from supervision.state_file import write_private
 
 from .claims import (
+    ONE_POD,
     ClaimedVolume,
     ClaimError,
     check_claim,
+    check_node,
     check_persistent_volume,
     claim_error,
     claim_name,
     claimed_volume,
 )
 
-CALL_SECONDS: Final = 12.0
 _FILE: Final = "persistent_volumes.json"
 
 T = TypeVar("T", bound=Api)
+
+
+class _Node(Api, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
 
 
 class Unanswered(ClaimError):
@@ -43,10 +48,10 @@ class Unanswered(ClaimError):
 
 
 class ClaimLookup:
-    """Asks through `actor`."""
+    """Asks the API server by `api`."""
 
-    def __init__(self, actor: Actor) -> None:
-        self._actor = actor
+    def __init__(self, api: ApiSource, node_name: str, pods_dir: str) -> None:
+        self._api, self._node_name, self._pods_dir = api, node_name, pods_dir
 
     async def find(self, pod: Pod, pod_dir: str) -> dict[str, ClaimedVolume | str]:
         """By name each claim that some container of the pod uses, or the text of the error."""
@@ -78,14 +83,31 @@ class ClaimLookup:
         path = f"/api/v1/persistentvolumes/{quote(name, safe='')}"
         persistent = await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"')
         check_persistent_volume(claim, persistent)
+        if persistent.spec.nodeAffinity is not None:
+            check_node(persistent, self._node_name, await self._node_labels())
+        if ONE_POD in persistent.spec.accessModes and self._used_by_another(pod.metadata.uid, name):
+            raise ClaimError("volume uses the ReadWriteOncePod access mode and is already in use by another pod")
         return persistent
+
+    async def _node_labels(self) -> dict[str, str]:
+        """Raises Unanswered."""
+        state = await self._api.object(ObjectRef("Node", self._node_name))
+        if not state.body:
+            raise Unanswered(f"failed to get labels of node {self._node_name}: {state.reason}: {state.message}")
+        try:
+            return decode(state.body, _Node).metadata.labels
+        except ObjectError as error:
+            raise ClaimError(f"node {self._node_name} cannot be read: {error}") from None
+
+    def _used_by_another(self, uid: str, name: str) -> bool:
+        """Whether another pod of this node has a claim on the PersistentVolume."""
+        with os.scandir(self._pods_dir) as pods:
+            others = [pod.path for pod in pods if pod.name != uid]
+        return any(kept.metadata.name == name for path in others for kept in _read(path).values())
 
     async def _get(self, path: str, kind: type[T], label: str, what: str) -> T:
         failed = f"failed to fetch {label} from API server"
-        try:
-            answer = await self._actor.ask(KUBE_CLIENT, ApiCall(method="GET", path=path), timeout=CALL_SECONDS)
-        except AskError as error:
-            raise Unanswered(f"{failed}: {what}: {error}") from None
+        answer = await self._api.call(ApiCall(method="GET", path=path))
         if answer.reason == "NotFound":
             raise ClaimError(f"{failed}: {what} not found")
         if not answer.ok:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
+from actors.api_clients.messages import ApiAnswer, ApiCall, GetObject, ObjectState, RecordEvent
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.shared.config.agent import Agent
 from actors.volume_manager.actor import VolumeManager
@@ -40,7 +40,7 @@ class Node:
         monkeypatch.setattr(propagation, "make_shared", lambda path: False)
         self.root = root
         self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
-        context = Agent(root_dir=str(root), workers=2, standalone=False)
+        context = Agent(root_dir=str(root), workers=2, standalone=False, node_name="n1")
         self.harness = Harness(VolumeManager, name="volume_manager", context=context)
         self.harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
         self.harness.answer(ApiCall, self._answer)
@@ -52,12 +52,14 @@ class Node:
             return ApiAnswer(status=404, reason="NotFound")
         return ApiAnswer(status=200, body=json.dumps(self.objects[call.path]).encode())
 
-    async def mount(self, volume: dict[str, Any] | None = None, **spec: Any) -> VolumesMounted | VolumesFailed:
-        meta = {"name": "p", "namespace": "ns", "uid": UID}
+    async def mount(
+        self, volume: dict[str, Any] | None = None, uid: str = UID, **spec: Any
+    ) -> VolumesMounted | VolumesFailed:
+        meta = {"name": "p", "namespace": "ns", "uid": uid}
         wanted = volume or {"persistentVolumeClaim": {"claimName": "disk"}}
         volumes = [{"name": "v", **wanted}]
         body = {"metadata": meta, "spec": {"volumes": volumes, "containers": [user_of(volumes)], **spec}}
-        answer = await self.harness.deliver(MountVolumes(UID, json.dumps(body).encode()))
+        answer = await self.harness.deliver(MountVolumes(uid, json.dumps(body).encode()))
         assert isinstance(answer, VolumesMounted | VolumesFailed)
         return answer
 
@@ -207,6 +209,45 @@ async def test_what_was_found_is_good_while_the_server_is_away_and_goes_with_the
         answer = await again.mount()
     assert isinstance(answer, VolumesFailed)
     assert "connection refused" in answer.message
+
+
+LABELS = {"disk": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("terms", "fits"),
+    [
+        ([{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["yes"]}]}], True),
+        ([{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["no"]}]}], False),
+        ([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}], True),
+        ([{"matchExpressions": [{"key": "disk", "operator": "DoesNotExist"}]}, {}], False),
+    ],
+)
+async def test_a_volume_of_another_node_is_not_mounted_here(node: Node, terms: list[Any], fits: bool) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME]["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    node.harness.answer(
+        GetObject, lambda ask: ObjectState(ask.ref, json.dumps({"metadata": {"labels": LABELS}}).encode())
+    )
+    async with node.harness:
+        answer = await node.mount()
+    assert isinstance(answer, VolumesMounted) is fits
+    if isinstance(answer, VolumesFailed):
+        assert 'MountVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms' in answer.message
+
+
+async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_is_gone(node: Node) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME]["spec"]["accessModes"] = ["ReadWriteOncePod"]
+    async with node.harness:
+        assert isinstance(await node.mount(), VolumesMounted)
+        assert isinstance(await node.mount(), VolumesMounted), "the same pod again"
+        refused = await node.mount(uid="other")
+        assert isinstance(refused, VolumesFailed)
+        assert "uses the ReadWriteOncePod access mode and is already in use by another pod" in refused.message
+        assert not refused.permanent
+        await node.harness.deliver(UnmountVolumes(UID))
+        assert isinstance(await node.mount(uid="other"), VolumesMounted)
 
 
 async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_node_only(

@@ -1,0 +1,61 @@
+"""Node selectors, as in a pod's required node affinity and in the nodeAffinity of a PersistentVolume. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Requirement(msgspec.Struct, frozen=True, omit_defaults=True):
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class NodeSelectorTerm(msgspec.Struct, frozen=True, omit_defaults=True):
+    matchExpressions: list[Requirement] | None = None
+    matchFields: list[Requirement] | None = None
+
+
+class NodeSelector(msgspec.Struct, frozen=True, omit_defaults=True):
+    nodeSelectorTerms: list[NodeSelectorTerm] | None = None
+
+
+def selects(selector: NodeSelector, name: str, labels: Mapping[str, str]) -> bool:
+    """Whether one of its terms matches the node."""
+    return any(_matches(term, name, labels) for term in selector.nodeSelectorTerms or [])
+
+
+def _matches(term: NodeSelectorTerm, name: str, labels: Mapping[str, str]) -> bool:
+    """All of a term must hold; an empty one matches nothing."""
+    expressions, fields = term.matchExpressions or [], term.matchFields or []
+    if not expressions and not fields:
+        return False
+    return all(_holds(one, labels) for one in expressions) and all(
+        _holds(one, {"metadata.name": name}) for one in fields
+    )
+
+
+def _holds(requirement: Requirement, has: Mapping[str, str]) -> bool:
+    value, values = has.get(requirement.key), requirement.values or []
+    match requirement.operator:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            return _compares(requirement.operator, value, values)
+    return False
+
+
+def _compares(operator: str, value: str | None, values: list[str]) -> bool:
+    try:
+        mine, other = int(value or ""), int(values[0])
+    except (ValueError, IndexError):
+        return False
+    return mine > other if operator == "Gt" else mine < other
