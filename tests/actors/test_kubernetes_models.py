@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.api_clients.event_client.correlation import Correlated, Happening
+from actors.api_clients.event_client.correlation import CorrelatedEvent, NewEvent
 from actors.api_clients.event_client.event_object import event_object
 from actors.cert_manager import signing_request
 from actors.volume_manager.csi import csi_node
@@ -31,11 +31,11 @@ async def test_the_node_and_its_lease_are_read_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["Pod", "Node"])
 def test_an_event_is_read_whole(kind: str) -> None:
-    happening = Happening(
+    content = NewEvent(
         kind=kind, namespace="n" if kind == "Pod" else "", name="p", uid="u", field="spec.containers{a}",
         type="Warning", reason="BackOff", message="Back-off restarting", annotations={"a": "b"},
     )  # fmt: skip
-    correlated = Correlated(key=("k",), happening=happening, event_name="p.1", count=2, first=1.7e9, last=1.8e9)
+    correlated = CorrelatedEvent(key=("k",), content=content, event_name="p.1", count=2, first=1.7e9, last=1.8e9)
     made = event_object(correlated, "n1")
     assert read("CoreV1Event", made) == plain(made)
 

@@ -24,7 +24,7 @@ from actors.shared.api.exchange import Answer, event_of
 from actors.shared.api.reflector import read_item, read_list
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.node_addresses import host_ips
-from actors.shutdown_manager.shutdown_state import FILE, Journal
+from actors.shutdown_manager.shutdown_state import FILE, StateFile
 from actors.status_manager.readiness_file import ReadinessFile
 from actors.volume_manager.csi import records
 
@@ -65,7 +65,7 @@ def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: byte
 def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
     for name in (FILE, "probes.json", "session", allocation.FILE, records.DATA, "kept.json"):
         (tmp_path / name).write_bytes(data)
-    journal, memory = Journal(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
+    journal, memory = StateFile(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
     journal.load()
     memory.load()
     assert FILE in journal.problem
