@@ -24,6 +24,8 @@ class VolumesMounted(Message, frozen=True):
 
     uid: str
     paths: dict[str, str]
+    groups: list[int] = []
+    """Supplemental groups that the pod's processes need for its PersistentVolumes."""
 
 
 class VolumesFailed(Message, frozen=True):

@@ -18,6 +18,7 @@ from supervision.actor import Actor
 from .failure_texts import event_texts, setup_failed
 from .layout import subpath_path
 from .messages import BindSubPaths, SubPathsBound, VolumesFailed, VolumesMounted
+from .persistent_volumes.claims import ClaimedVolume, supplemental_groups
 from .persistent_volumes.lookup import ClaimLookup
 from .tools.tools import Tools
 from .types.base import ApiInputs, Mounter, Plan, PodContext, Refused, Unready
@@ -82,7 +83,7 @@ class PodMounts:
             pod = decode_pod(data)
         except ObjectError as error:
             return VolumesFailed(uid, f"the pod cannot be read: {error}", permanent=True), []
-        plans = await self._plan(uid, pod)
+        plans, groups = await self._plan(uid, pod)
         mounters = {one.volume: one for one in plans if isinstance(one, Mounter)}
         refused = [one for one in plans if isinstance(one, Refused)]
         if refused:
@@ -104,7 +105,8 @@ class PodMounts:
         if failed:
             texts = event_texts(failed, unready.keys())
             return VolumesFailed(uid, "; ".join(texts), list(failed), texts), kept
-        return VolumesMounted(uid, {name: mounter.path for name, mounter in mounters.items() if mounter.path}), kept
+        paths = {name: mounter.path for name, mounter in mounters.items() if mounter.path}
+        return VolumesMounted(uid, paths, groups), kept
 
     async def refresh(self, uid: str) -> dict[str, str]:
         """Set up again the volumes that are made of objects of the API. Why some of them stay as they are, by name."""
@@ -118,12 +120,15 @@ class PodMounts:
             self._actor.metrics.count("volume_renewals_failed_total")
         return errors
 
-    async def _plan(self, uid: str, pod: Pod) -> list[Plan]:
+    async def _plan(self, uid: str, pod: Pod) -> tuple[list[Plan], list[int]]:
+        """Of each volume, and the groups that the pod's processes need for its PersistentVolumes."""
         joined, pod_dir = not self._agent.standalone, self._agent.pod_dir(uid)
         with_memory = needs_node_memory(pod.spec.volumes, joined=joined)
         memory = await self._tools.allocatable.memory() if with_memory else 0
         claims = await self._claims.find(pod, pod_dir) if joined else {}
-        return plan(PodContext(pod=pod, pod_dir=pod_dir, node_memory=memory), claims, joined=joined)
+        context = PodContext(pod=pod, pod_dir=pod_dir, node_memory=memory)
+        bound = [one.persistent for one in claims.values() if isinstance(one, ClaimedVolume)]
+        return plan(context, claims, joined=joined), supplemental_groups(bound)
 
     async def _set_up(self, pod: Pod, mounters: Iterable[Mounter]) -> dict[str, str]:
         """All at the same time. The errors, by volume."""

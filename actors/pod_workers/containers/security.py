@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 from typing import Any, Final
 
+import msgspec
+
 from actors.pod_workers.errors import ConfigError
 from actors.shared.kube.container import Container, SeccompProfile, SecurityContext
 from actors.shared.kube.pod import Pod
@@ -119,6 +121,16 @@ def refuse_root(user: int | None, image_user: tuple[int | None, str], where: str
 
 def privileged(container: Container) -> bool:
     return bool(container.securityContext and container.securityContext.privileged)
+
+
+def with_groups(pod: Pod, groups: list[int]) -> Pod:
+    """The pod with these supplemental groups besides its own: those that its volumes need."""
+    whole = pod.spec.securityContext
+    more = [group for group in groups if group not in whole.supplementalGroups]
+    if not more:
+        return pod
+    context = msgspec.structs.replace(whole, supplementalGroups=[*whole.supplementalGroups, *more])
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, securityContext=context))
 
 
 def supplemental_groups(pod: Pod) -> list[int]:

@@ -50,17 +50,17 @@ async def admit(run: Execution, effect: Admit) -> None:
         if not isinstance(answer, PodAdmitted):
             raise AskError(f"container_manager answered {type(answer).__name__}")
         run.report(Counted())
-        paths = await run.unless_leaving(volumes)
+        mounted = await run.unless_leaving(volumes)
     finally:
         if not volumes.done():
             volumes.cancel()
-    if paths is None:
+    if mounted is None:
         return
     asked = allocation.of(run.pod)
     if run.state.resizing.allocated is None and asked:
         run.report(FirstAllocated(asked))
         keep_allocation(run)
-    run.report(Admitted(answer.cgroup_parent, paths))
+    run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups))
 
 
 async def ask_for_shutdown(run: Execution, effect: AskForShutdown) -> None:
@@ -108,13 +108,13 @@ def _refuse(run: Execution, reason: str, message: str) -> None:
     run.report(Refused(reason, message))
 
 
-async def _mount(run: Execution, pod: Pod) -> dict[str, str] | None:
-    """Host paths of the volumes; None when they are not there yet. Raises AskError."""
+async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
+    """None when the volumes are not there yet. Raises AskError."""
     if not pod.spec.volumes:
-        return {}
+        return VolumesMounted(run.state.uid, {})
     answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), VOLUME_SECONDS)
     if isinstance(answer, VolumesMounted):
-        return answer.paths
+        return answer
     if not isinstance(answer, VolumesFailed):
         raise AskError(f"volume_manager answered {type(answer).__name__}")
     for text in answer.texts or [answer.message]:

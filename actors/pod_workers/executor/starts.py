@@ -6,6 +6,7 @@ import asyncio
 
 from actors.image_manager.messages import ImageReady
 from actors.pod_workers.containers import files
+from actors.pod_workers.containers.security import with_groups
 from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.kubernetes_events import of_failed_start
 from actors.pod_workers.phases.effects import RunPostStart, StartContainers
@@ -80,7 +81,7 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
     pod, starter = run.pod, run.services.starter
     held = run.state.held
     try:
-        making = starter.sandbox(pod, attempt, held.cgroup_parent)
+        making = starter.sandbox(with_groups(pod, held.groups), attempt, held.cgroup_parent)
         run.report(SandboxStarted(await run.unless_leaving(making)))
     except StartFailed as failure:
         run.announce("Warning", "FailedCreatePodSandBox", failure.message)
@@ -108,7 +109,9 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
         runtime = run.state.runtime
         assert runtime is not None  # noqa: S101 - looked at before
         services.starter.metrics.container_begins(run.pod, name)
-        container_id = await services.starter.container(run.pod, start, found, runtime, run.state.held)
+        container_id = await services.starter.container(
+            with_groups(run.pod, run.state.held.groups), start, found, runtime, run.state.held
+        )
     except StartFailed as failure:
         _fail(run, name, failure)
         return failure.reason in TOUCHING

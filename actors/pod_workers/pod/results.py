@@ -123,9 +123,10 @@ class Admitted(PodEvent, frozen=True):
 
     cgroup_parent: str
     volumes: dict[str, str]
+    groups: list[int] = []
 
     def apply(self, state: PodState) -> PodState:
-        held = replace(state.held, cgroup_parent=self.cgroup_parent, volumes=self.volumes)
+        held = replace(state.held, cgroup_parent=self.cgroup_parent, volumes=self.volumes, groups=self.groups)
         return without_creating(replace(state, held=held)).after(Event.ADMITTED)
 
 

@@ -160,6 +160,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     cgroup_parent: str = ""
     volumes: dict[str, str] = {}
     """Host path of each volume."""
+    groups: list[int] = []
+    """Supplemental groups that the volumes need."""
     counted: bool = False
     """The container manager counts its resources."""
     unmounted: bool = False

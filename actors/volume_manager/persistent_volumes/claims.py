@@ -6,7 +6,7 @@ Texts are the reference's.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -15,6 +15,7 @@ from actors.shared.kube.node_selector import selects
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 
+GID_ANNOTATION: Final = "pv.beta.kubernetes.io/gid"
 ONE_POD: Final = "ReadWriteOncePod"
 BOUND: Final = "Bound"
 PROTECTION: Final = "kubernetes.io/pvc-protection"
@@ -99,6 +100,12 @@ def check_node(volume: PersistentVolume, name: str, labels: Mapping[str, str]) -
     if affinity is not None and affinity.required is not None and not selects(affinity.required, name, labels):
         what = f'MountVolume.NodeAffinity check failed for volume "{volume.metadata.name}"'
         raise ClaimError(f"{what} : no matching NodeSelectorTerms")
+
+
+def supplemental_groups(volumes: Iterable[PersistentVolume]) -> list[int]:
+    """The groups that the volumes' annotations name; what is no number is passed over, as in the reference."""
+    found = (volume.metadata.annotations.get(GID_ANNOTATION, "") for volume in volumes)
+    return sorted({int(text) for text in found if text.isascii() and text.isdigit() and len(text) <= 10})
 
 
 def checked_name(volume: ClaimedVolume) -> str:

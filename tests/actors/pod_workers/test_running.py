@@ -203,6 +203,17 @@ async def test_a_pod_waits_for_its_volumes(tmp_path):
         await node.until(lambda: node.running("a"))
 
 
+async def test_groups_that_its_volumes_need_are_groups_of_the_sandbox_and_the_containers(tmp_path):
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"data": "/x"}, [1234, 7]))
+        claim = {"name": "data", "persistentVolumeClaim": {"claimName": "c"}}
+        await node.want(pod(volumes=[claim], securityContext={"supplementalGroups": [7, 8]}))
+        await node.until(lambda: node.running("a"))
+        (sandbox,) = node.fake.world.sandboxes.values()
+        for made in (sandbox.config, node.containers("a")[0].config):
+            assert list(made.linux.security_context.supplemental_groups) == [7, 8, 1234]
+
+
 async def test_without_a_network_only_pods_of_the_hosts_start(tmp_path):
     async with Driven(tmp_path) as node:
         await node.health(network=False, message="cni plugin not initialized")

@@ -250,6 +250,16 @@ async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_i
         assert isinstance(await node.mount(uid="other"), VolumesMounted)
 
 
+@pytest.mark.parametrize(("gid", "groups"), [("1234", [1234]), ("x", []), ("", [])])
+async def test_the_group_that_a_volumes_annotation_names_is_one_of_the_pods_groups(
+    node: Node, tmp_path: Path, gid: str, groups: list[int]
+) -> None:
+    assert node.objects is not None
+    node.objects[VOLUME]["metadata"]["annotations"] = {"pv.beta.kubernetes.io/gid": gid}
+    async with node.harness:
+        assert await node.mount() == VolumesMounted(UID, {"v": str(tmp_path / "disk")}, groups)
+
+
 async def test_owners_of_a_local_volume_are_changed_at_its_first_mount_on_the_node_only(
     node: Node, tmp_path: Path
 ) -> None:
