@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.usage.sample import KEPT_SECONDS, take_sample
@@ -15,12 +15,11 @@ async def get(handler: Handler) -> None:
     sample = await take_sample(handler, KEPT_SECONDS, disks=True)
     handler.set_header("Content-Type", CONTENT_TYPE)
     if sample is not None:
-        for chunk in cadvisor_metrics.chunks(sample, host.machine()):
+        processes = await handler.state.collector.processes(sample)
+        for chunk in cadvisor_metrics.chunks(sample, host.machine(), processes):
             handler.write(chunk)
             await handler.flush()
-    failed: list[Row] = [({}, int(sample is None))]
-    handler.write(simple("container_scrape_error", "gauge", "1 when the figures could not be had", failed))
-    await handler.finish(simple("machine_scrape_error", "gauge", "1 when they could not be had", [({}, 0)]))
+    await handler.finish(cadvisor_metrics.errors(failed=sample is None))
 
 
 ENDPOINT = Endpoint(

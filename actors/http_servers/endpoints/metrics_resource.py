@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.http_servers.exposition.text_format import CONTENT_TYPE, Row, simple
+from actors.http_servers.exposition.text_format import CONTENT_TYPE
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
 from actors.http_servers.usage.sample import FRESH_SECONDS, take_sample
@@ -13,8 +13,7 @@ async def get(handler: Handler) -> None:
 
     sample = await take_sample(handler, FRESH_SECONDS, disks=False)
     text = resource_metrics.text(sample) if sample is not None else ""
-    failed: list[Row] = [({}, int(sample is None))]
-    text += simple("resource_scrape_error", "gauge", "1 if there was an error while getting figures, else 0", failed)
+    text += resource_metrics.error(failed=sample is None)
     handler.set_header("Content-Type", CONTENT_TYPE)
     await handler.finish(text)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
 
+from supervision.metrics import Kind, Metric
 from supervision.protocol import Sample
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-Kind = Literal["counter", "gauge", "histogram"]
 Row = tuple[Mapping[str, str], float]
 
 
@@ -24,11 +23,12 @@ def family(about: str, samples: Sequence[Sample]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def simple(name: str, kind: Kind, about: str, rows: Iterable[Row], at: float | None = None) -> str:
+def simple(metric: Metric, rows: Iterable[Row], at: float | None = None) -> str:
     """A counter or gauge; '' without a series. `at`: seconds since 1970 that the values are of."""
+    name = metric.name
     stamp = "" if at is None else f" {int(at * 1000)}"
     lines = [f"{name}{labels_of(labels)} {number(value)}{stamp}" for labels, value in rows]
-    return "\n".join([*_head(name, kind, about), *lines]) + "\n" if lines else ""
+    return "\n".join([*_head(name, metric.kind, metric.help), *lines]) + "\n" if lines else ""
 
 
 def _head(name: str, kind: Kind, about: str) -> list[str]:

@@ -5,18 +5,24 @@ Rows are cgroups: the root, kubepods and its tiers, each pod, its sandbox (conta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from actors.http_servers.exposition.text_format import Kind, Row, simple
-from actors.shared.stats.cgroup_usage import Usage
+from actors.http_servers.exposition.text_format import Row, simple
+from actors.shared.metrics.usage import CADVISOR
+from actors.shared.stats.cgroup_usage import DiskIo, Usage
 from actors.shared.stats.host import Interface, Machine
-from actors.shared.stats.sample import Measured, Network, Sample
+from actors.shared.stats.processes import Processes
+from actors.shared.stats.sample import Disk, Measured, Network, Sample
+from supervision.metrics import Catalogue
 
 Labels = dict[str, str]
 Value = Callable[[Usage], float | None]
-SANDBOX = "POD"
+SANDBOX: Final = "POD"
+_DECLARED: Final = Catalogue(CADVISOR)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -26,23 +32,36 @@ class Place(msgspec.Struct, frozen=True):
     measured: Measured
     started: float
     network: Network | None = None
+    written: int | None = None
+    """Bytes that the container wrote into its own file system."""
 
 
-def chunks(sample: Sample, machine: Machine) -> Iterator[str]:
-    """The page, a family at a time, so that whoever writes it can do something else between two."""
+def chunks(sample: Sample, machine: Machine, processes: Mapping[str, Processes]) -> Iterator[str]:
+    """The page, one metric after the other, so that whoever writes it can do something else in between. `processes`: by
+    cgroup."""
     yield from _machine(sample, machine)
     found = places(sample)
     usages = [(place.labels, place.measured.usage) for place in found]
-    for name, kind, about, value in _FAMILIES:
+    for name, value in _FIGURES:
         rows = [(labels, number) for labels, usage in usages if (number := value(usage)) is not None]
-        yield simple(name, kind, about, rows, sample.at)
-    yield from _labelled(usages, sample.at)
-    starts: list[Row] = [(place.labels, place.started) for place in found]
-    yield simple("container_start_time_seconds", "gauge", "start of the container since 1970", starts, sample.at)
+        yield _metric(name, rows, sample.at)
+    yield from _by_kind(usages, sample.at)
+    yield _metric("container_start_time_seconds", [(place.labels, place.started) for place in found], sample.at)
     seen: list[Row] = [(place.labels, int(place.measured.usage.at)) for place in found]
-    yield simple("container_last_seen", "gauge", "when the container was last seen", seen, sample.at)
+    yield _metric("container_last_seen", seen, sample.at)
+    yield from _processes([(place.labels, processes.get(place.measured.path)) for place in found], sample.at)
     yield from _networks(found, sample.at)
     yield from _file_systems(sample)
+    yield from _disks(usages, machine, sample.at)
+
+
+def errors(*, failed: bool) -> str:
+    """The end of the page. `failed`: the figures could not be had."""
+    return _metric("container_scrape_error", [({}, int(failed))]) + _metric("machine_scrape_error", [({}, 0)])
+
+
+def _metric(name: str, rows: Sequence[Row], at: float | None = None) -> str:
+    return simple(_DECLARED[name], rows, at)
 
 
 def places(sample: Sample) -> list[Place]:
@@ -64,7 +83,8 @@ def places(sample: Sample) -> list[Place]:
             image = container.image or container.image_ref
             labels = _labels(inner.measured.path, name=container.id, image=image, container=container.name, **whose)
             begun = (container.started_ns or container.created_ns) / 1e9
-            found.append(Place(labels, inner.measured, begun))
+            written = inner.layer.used_bytes if inner.layer is not None else None
+            found.append(Place(labels, inner.measured, begun, written=written))
     return found
 
 
@@ -86,54 +106,44 @@ def _stalled(controller: str, full: bool) -> Value:
     return value
 
 
-_FAMILIES: tuple[tuple[str, Kind, str, Value], ...] = (
-    ("container_cpu_user_seconds_total", "counter", "CPU time in user mode", lambda u: _seconds(u.user_ns)),
-    ("container_cpu_system_seconds_total", "counter", "CPU time in the kernel", lambda u: _seconds(u.system_ns)),
-    ("container_cpu_cfs_periods_total", "counter", "enforcement periods that have passed", lambda u: u.periods),
-    (
-        "container_cpu_cfs_throttled_periods_total",
-        "counter",
-        "enforcement periods with throttling",
-        lambda u: u.throttled_periods,
-    ),
-    (
-        "container_cpu_cfs_throttled_seconds_total",
-        "counter",
-        "time for which it was throttled",
-        lambda u: _seconds(u.throttled_ns),
-    ),
-    ("container_memory_usage_bytes", "gauge", "memory in use, caches included", lambda u: u.memory_bytes),
-    ("container_memory_working_set_bytes", "gauge", "working set", lambda u: u.working_set_bytes),
-    ("container_memory_rss", "gauge", "anonymous memory", lambda u: u.rss_bytes),
-    ("container_memory_cache", "gauge", "page cache", lambda u: u.cache_bytes),
-    ("container_memory_mapped_file", "gauge", "mapped files", lambda u: u.mapped_bytes),
-    ("container_memory_swap", "gauge", "swap in use", lambda u: u.swap_bytes),
-    ("container_memory_max_usage_bytes", "gauge", "most memory that was in use", lambda u: u.max_bytes),
-    ("container_memory_failcnt", "counter", "times that the memory limit was hit", lambda u: u.failures),
-    ("container_memory_total_active_file_bytes", "gauge", "active page cache", lambda u: u.active_file_bytes),
-    ("container_memory_total_inactive_file_bytes", "gauge", "inactive page cache", lambda u: u.inactive_file_bytes),
-    ("container_oom_events_total", "counter", "processes killed for want of memory", lambda u: u.oom_kills),
-    ("container_threads", "gauge", "tasks", lambda u: u.processes),
-    ("container_threads_max", "gauge", "most tasks that it may have", lambda u: u.tasks_limit),
-    ("container_spec_cpu_shares", "gauge", "its share of the CPU", lambda u: u.cpu_shares),
-    ("container_spec_cpu_period", "gauge", "CPU period in microseconds", lambda u: u.cpu_period_us),
-    ("container_spec_cpu_quota", "gauge", "CPU quota in microseconds", lambda u: u.cpu_quota_us),
-    ("container_spec_memory_limit_bytes", "gauge", "memory limit, 0 without one", lambda u: u.memory_limit_bytes or 0),
-    ("container_spec_memory_swap_limit_bytes", "gauge", "swap limit", lambda u: u.swap_limit_bytes),
+_FIGURES: Final[tuple[tuple[str, Value], ...]] = (
+    ("container_cpu_user_seconds_total", lambda u: _seconds(u.user_ns)),
+    ("container_cpu_system_seconds_total", lambda u: _seconds(u.system_ns)),
+    ("container_cpu_cfs_periods_total", lambda u: u.periods),
+    ("container_cpu_cfs_throttled_periods_total", lambda u: u.throttled_periods),
+    ("container_cpu_cfs_throttled_seconds_total", lambda u: _seconds(u.throttled_ns)),
+    ("container_cpu_cfs_burst_periods_total", lambda u: u.burst_periods),
+    ("container_cpu_cfs_burst_seconds_total", lambda u: _seconds(u.burst_ns)),
+    ("container_memory_usage_bytes", lambda u: u.memory_bytes),
+    ("container_memory_working_set_bytes", lambda u: u.working_set_bytes),
+    ("container_memory_rss", lambda u: u.rss_bytes),
+    ("container_memory_cache", lambda u: u.cache_bytes),
+    ("container_memory_mapped_file", lambda u: u.mapped_bytes),
+    ("container_memory_swap", lambda u: u.swap_bytes),
+    ("container_memory_kernel_usage", lambda u: u.kernel_bytes),
+    ("container_memory_max_usage_bytes", lambda u: u.max_bytes),
+    ("container_memory_failcnt", lambda u: u.failures),
+    ("container_memory_total_active_file_bytes", lambda u: u.active_file_bytes),
+    ("container_memory_total_inactive_file_bytes", lambda u: u.inactive_file_bytes),
+    ("container_oom_events_total", lambda u: u.oom_kills),
+    ("container_threads", lambda u: u.processes),
+    ("container_threads_max", lambda u: u.tasks_limit),
+    ("container_spec_cpu_shares", lambda u: u.cpu_shares),
+    ("container_spec_cpu_period", lambda u: u.cpu_period_us),
+    ("container_spec_cpu_quota", lambda u: u.cpu_quota_us),
+    ("container_spec_memory_limit_bytes", lambda u: u.memory_limit_bytes or 0),
+    ("container_spec_memory_reservation_limit_bytes", lambda u: u.reserved_bytes or 0),
+    ("container_spec_memory_swap_limit_bytes", lambda u: u.swap_limit_bytes),
     *(
-        (
-            f"container_pressure_{controller}_{word}_seconds_total",
-            "counter",
-            f"time for which {who} waited for {controller}",
-            _stalled(controller, full),
-        )
+        (f"container_pressure_{controller}_{word}_seconds_total", _stalled(controller, full))
         for controller in ("cpu", "memory", "io")
-        for word, who, full in (("stalled", "all tasks", True), ("waiting", "some task", False))
+        for word, full in (("stalled", True), ("waiting", False))
     ),
 )
 
 
-def _labelled(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str]:
+def _by_kind(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str]:
+    """Metrics with one label more."""
     cpu: list[Row] = []
     faults: list[Row] = []
     for labels, usage in usages:
@@ -142,8 +152,45 @@ def _labelled(usages: Iterable[tuple[Labels, Usage]], at: float) -> Iterator[str
         for kind, value in (("pgfault", usage.page_faults), ("pgmajfault", usage.major_page_faults)):
             if value is not None:
                 faults.append(({**labels, "failure_type": kind, "scope": "hierarchy"}, value))
-    yield simple("container_cpu_usage_seconds_total", "counter", "CPU time", cpu, at)
-    yield simple("container_memory_failures_total", "counter", "page faults", faults, at)
+    yield _metric("container_cpu_usage_seconds_total", cpu, at)
+    yield _metric("container_memory_failures_total", faults, at)
+
+
+def _processes(found: Sequence[tuple[Labels, Processes | None]], at: float) -> Iterator[str]:
+    known = [(labels, one) for labels, one in found if one is not None]
+    yield _metric("container_processes", [(labels, one.count) for labels, one in known], at)
+    yield _metric("container_file_descriptors", [(labels, one.descriptors) for labels, one in known], at)
+    yield _metric("container_sockets", [(labels, one.sockets) for labels, one in known], at)
+    limits: list[Row] = [
+        ({**labels, "ulimit": "max_open_files"}, one.open_files_limit if one.open_files_limit is not None else -1)
+        for labels, one in known
+        if one.count
+    ]
+    yield _metric("container_ulimits_soft", limits, at)
+
+
+_IO: Final[tuple[tuple[str, Callable[[DiskIo], int]], ...]] = (
+    ("container_fs_reads_bytes_total", lambda io: io.read_bytes),
+    ("container_fs_writes_bytes_total", lambda io: io.write_bytes),
+    ("container_fs_reads_total", lambda io: io.reads),
+    ("container_fs_writes_total", lambda io: io.writes),
+)
+
+
+def _disks(usages: Iterable[tuple[Labels, Usage]], machine: Machine, at: float) -> Iterator[str]:
+    found = [
+        ({**labels, "device": machine.disks.get(disk, disk)}, disk, io)
+        for labels, usage in usages
+        for disk, io in usage.io.items()
+    ]
+    for name, value in _IO:
+        yield _metric(name, [(labels, value(io)) for labels, _, io in found], at)
+    moved: list[Row] = []
+    for labels, disk, io in found:
+        major, _, minor = disk.partition(":")
+        for operation, size in (("Read", io.read_bytes), ("Write", io.write_bytes)):
+            moved.append(({**labels, "major": major, "minor": minor, "operation": operation}, size))
+    yield _metric("container_blkio_device_usage_total", moved, at)
 
 
 _NETWORK: tuple[tuple[str, Callable[[Interface], int]], ...] = (
@@ -167,36 +214,39 @@ def _networks(found: list[Place], at: float) -> Iterator[str]:
     ]
     for name, value in _NETWORK:
         rows = [(labels, value(one)) for labels, one in pairs]
-        yield simple(f"container_network_{name}_total", "counter", f"network: {name.replace('_', ' ')}", rows, at)
+        yield _metric(f"container_network_{name}_total", rows, at)
 
 
 def _file_systems(sample: Sample) -> Iterator[str]:
-    """Of the node: containers' own are in the summary, as the runtime knows them."""
-    disk = sample.node_fs
-    if not disk:
-        return
+    """Of the node; and what each container wrote, which is on the containers' one."""
+    node = {**_labels("/"), "device": _device(sample.node_fs)}
+    used: list[Row] = [(node, sample.node_fs["used_bytes"])] if sample.node_fs else []
+    device = _device(sample.container_fs)
+    used += [
+        ({**place.labels, "device": device}, place.written) for place in places(sample) if place.written is not None
+    ]
+    yield _metric("container_fs_usage_bytes", used, sample.at)
+    for name, key in (("limit_bytes", "capacity_bytes"), ("inodes_free", "inodes_free"), ("inodes_total", "inodes")):
+        rows: list[Row] = [(node, sample.node_fs[key])] if sample.node_fs else []
+        yield _metric(f"container_fs_{name}", rows, sample.at)
+
+
+def _device(disk: Disk) -> str:
+    """`major:minor` of a file system."""
     device = disk.get("device", 0)
-    labels = {**_labels("/"), "device": f"{device >> 8 & 0xFFF}:{device & 0xFF | device >> 12 & 0xFFF00}"}
-    for name, key in (
-        ("usage_bytes", "used_bytes"),
-        ("limit_bytes", "capacity_bytes"),
-        ("inodes_free", "inodes_free"),
-        ("inodes_total", "inodes"),
-    ):
-        about = f"file system: {name.replace('_', ' ')}"
-        yield simple(f"container_fs_{name}", "gauge", about, [(labels, disk[key])], sample.at)
+    return f"{os.major(device)}:{os.minor(device)}"
 
 
 def _machine(sample: Sample, machine: Machine) -> Iterator[str]:
     about = {"cadvisorRevision": "", "cadvisorVersion": "", "dockerVersion": ""}
     versions = {**about, "kernelVersion": machine.kernel, "osVersion": machine.os_image}
-    yield simple("cadvisor_version_info", "gauge", "kernel and system, always 1", [(versions, 1)])
+    yield _metric("cadvisor_version_info", [(versions, 1)])
     labels = {"boot_id": machine.boot_id, "machine_id": machine.machine_id, "system_uuid": machine.system_uuid}
-    for name, what, value in (
-        ("cpu_cores", "logical CPUs", machine.cores),
-        ("cpu_physical_cores", "physical cores", machine.physical_cores),
-        ("cpu_sockets", "CPU sockets", machine.sockets),
-        ("memory_bytes", "memory", sample.host.memory.get("MemTotal", 0)),
-        ("swap_bytes", "swap", sample.host.memory.get("SwapTotal", 0)),
+    for name, value in (
+        ("cpu_cores", machine.cores),
+        ("cpu_physical_cores", machine.physical_cores),
+        ("cpu_sockets", machine.sockets),
+        ("memory_bytes", sample.host.memory.get("MemTotal", 0)),
+        ("swap_bytes", sample.host.memory.get("SwapTotal", 0)),
     ):
-        yield simple(f"machine_{name}", "gauge", what, [(labels, value)])
+        yield _metric(f"machine_{name}", [(labels, value)])

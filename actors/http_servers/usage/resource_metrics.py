@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from actors.http_servers.exposition.text_format import Kind, Row, simple
+from collections.abc import Iterable
+from typing import Final
+
+from actors.http_servers.exposition.text_format import Row, simple
+from actors.shared.metrics.usage import RESOURCE
 from actors.shared.stats.sample import Measured, PodSample, Sample
+from supervision.metrics import Catalogue
 
 from .summary import node_swap_used, node_working_set
+
+_DECLARED: Final = Catalogue(RESOURCE)
 
 
 def text(sample: Sample) -> str:
@@ -14,23 +21,23 @@ def text(sample: Sample) -> str:
     rows = [(labels, value) for labels, value in _containers(sample)]
     pods = [({"namespace": p.sandbox.pod_namespace, "pod": p.sandbox.pod_name}, p.measured) for p in sample.pods]
     parts = [
-        _one("node_cpu_usage_seconds_total", "counter", "CPU time used by the node", _seconds(sample.root), at),
-        _one("node_memory_working_set_bytes", "gauge", "working set of the node", node_working_set(sample), at),
-        _one("node_swap_usage_bytes", "gauge", "swap used by the node", node_swap_used(sample.host), at),
+        _one("node_cpu_usage_seconds_total", _seconds(sample.root), at),
+        _one("node_memory_working_set_bytes", node_working_set(sample), at),
+        _one("node_swap_usage_bytes", node_swap_used(sample.host), at),
     ]
-    for prefix, who, found in (("container", "container", rows), ("pod", "pod", pods)):
+    for prefix, found in (("container", rows), ("pod", pods)):
         known = [(labels, one) for labels, one in found if one is not None]
         cpu: list[Row] = [(labels, value) for labels, one in known if (value := _seconds(one)) is not None]
         memory = [(labels, value) for labels, one in known if (value := one.usage.working_set_bytes) is not None]
         swap = [(labels, value) for labels, one in known if (value := one.usage.swap_bytes) is not None]
         parts += [
-            simple(f"{prefix}_cpu_usage_seconds_total", "counter", f"CPU time used by the {who}", cpu, at),
-            simple(f"{prefix}_memory_working_set_bytes", "gauge", f"working set of the {who}", memory, at),
-            simple(f"{prefix}_swap_usage_bytes", "gauge", f"swap used by the {who}", swap, at),
+            _metric(f"{prefix}_cpu_usage_seconds_total", cpu, at),
+            _metric(f"{prefix}_memory_working_set_bytes", memory, at),
+            _metric(f"{prefix}_swap_usage_bytes", swap, at),
         ]
     limits = [(labels, value) for labels, one in rows if (value := one.usage.swap_limit_bytes) is not None]
-    parts.append(simple("container_swap_limit_bytes", "gauge", "swap that the container may use", limits, at))
-    parts.append(simple("container_start_time_seconds", "gauge", "start of the container since 1970", _starts(sample)))
+    parts.append(_metric("container_swap_limit_bytes", limits, at))
+    parts.append(_metric("container_start_time_seconds", _starts(sample)))
     return "".join(parts)
 
 
@@ -55,5 +62,14 @@ def _seconds(measured: Measured) -> float | None:
     return None if measured.usage.cpu_ns is None else measured.usage.cpu_ns / 1e9
 
 
-def _one(name: str, kind: Kind, about: str, value: float | None, at: float) -> str:
-    return simple(name, kind, about, [({}, value)] if value is not None else [], at)
+def _one(name: str, value: float | None, at: float) -> str:
+    return _metric(name, [({}, value)] if value is not None else [], at)
+
+
+def error(*, failed: bool) -> str:
+    """The end of the page. `failed`: the figures could not be had."""
+    return _metric("resource_scrape_error", [({}, int(failed))])
+
+
+def _metric(name: str, rows: Iterable[Row], at: float | None = None) -> str:
+    return simple(_DECLARED[name], rows, at)

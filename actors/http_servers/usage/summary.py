@@ -32,10 +32,11 @@ def _node(sample: Sample, node_name: str, small: bool) -> Json:
     host = sample.host
     found = {
         "nodeName": node_name,
-        "systemContainers": _system(sample),
+        "systemContainers": _system(sample, small),
         "startTime": rfc3339(host.boot),
         "cpu": _cpu(sample.root, host.psi),
         "memory": _node_memory(sample),
+        "swap": _node_swap(host, sample.at),
     }
     if small:
         return _known(found)
@@ -52,17 +53,25 @@ def _node(sample: Sample, node_name: str, small: bool) -> Json:
                 }
             ),
             "rlimit": _known({"time": rfc3339(sample.at), "maxpid": host.max_pid, "curproc": host.processes}),
-            "swap": _node_swap(host, sample.at),
         }
     )
 
 
-def _system(sample: Sample) -> list[Json]:
+def _system(sample: Sample, small: bool) -> list[Json]:
     measured = dict(sample.system)
     if sample.tiers:
         measured["pods"] = sample.tiers[0]
     return [
-        _known({"name": name, "startTime": rfc3339(sample.host.boot), "cpu": _cpu(one), "memory": _memory(one.usage)})
+        _known(
+            {
+                "name": name,
+                "startTime": rfc3339(sample.host.boot),
+                "cpu": _cpu(one),
+                "memory": _memory(one.usage),
+                "io": None if small else _io(one.usage.at, one.usage.psi),
+                "swap": _swap(one.usage),
+            }
+        )
         for name, one in measured.items()
     ]
 
@@ -121,6 +130,7 @@ def _pod(sample: Sample, pod: PodSample, small: bool) -> Json:
         "containers": [_container(sample, pod, one, small) for one in pod.containers],
         "cpu": _cpu(pod.measured) if pod.measured else None,
         "memory": _memory(pod.measured.usage) if pod.measured else None,
+        "swap": _swap(pod.measured.usage) if pod.measured else None,
     }
     if small:
         return _known(found)
@@ -134,7 +144,6 @@ def _pod(sample: Sample, pod: PodSample, small: bool) -> Json:
             "volume": [_volume(sample, box.pod_namespace, name, one) for name, one in disk.get("volumes", {}).items()],
             "ephemeral-storage": _ephemeral(sample, pod, disk),
             "process_stats": _known({"process_count": usage.processes if usage else None}),
-            "swap": _swap(usage) if usage else None,
         }
     )
 
@@ -146,6 +155,7 @@ def _container(sample: Sample, pod: PodSample, one: ContainerSample, small: bool
         "startTime": rfc3339((one.container.started_ns or one.container.created_ns) / 1e9),
         "cpu": _cpu(one.measured),
         "memory": _memory(usage),
+        "swap": _swap(usage),
     }
     if small:
         return _known(found)
@@ -156,7 +166,6 @@ def _container(sample: Sample, pod: PodSample, one: ContainerSample, small: bool
             "io": _io(usage.at, usage.psi),
             "rootfs": _rootfs(sample, one),
             "logs": _fs(sample.disks_at, {**_file_system(sample.node_fs), **logs}) if logs else None,
-            "swap": _swap(usage),
         }
     )
 

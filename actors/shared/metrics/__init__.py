@@ -7,6 +7,7 @@ have its names, labels and buckets; those of our own begin with `troupelet_` or 
 - pods: pods, containers, probes, PLEG
 - resources: calls to the runtime, images, cgroups, managers of CPUs, memory and topology
 - volumes: volumes and plug-ins
+- usage: /metrics/resource and /metrics/cadvisor
 """
 
 from __future__ import annotations

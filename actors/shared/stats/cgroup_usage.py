@@ -36,6 +36,15 @@ class Psi(msgspec.Struct, frozen=True):
     full: Pressure = Pressure()
 
 
+class DiskIo(msgspec.Struct, frozen=True):
+    """Of one disk: bytes and operations since the cgroup was made."""
+
+    read_bytes: int = 0
+    write_bytes: int = 0
+    reads: int = 0
+    writes: int = 0
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes, nanoseconds, counts. Limits: None also when there is none."""
 
@@ -47,6 +56,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     periods: int | None = None
     throttled_periods: int | None = None
     throttled_ns: int | None = None
+    burst_periods: int | None = None
+    burst_ns: int | None = None
     cpu_shares: int | None = None
     cpu_quota_us: int | None = None
     cpu_period_us: int | None = None
@@ -59,6 +70,9 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     inactive_file_bytes: int | None = None
     max_bytes: int | None = None
     swap_bytes: int | None = None
+    kernel_bytes: int | None = None
+    reserved_bytes: int | None = None
+    """Of memory: below that much it is not reclaimed."""
     failures: int | None = None
     page_faults: int | None = None
     major_page_faults: int | None = None
@@ -68,6 +82,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     processes: int | None = None
     """Tasks, by the pids controller."""
     tasks_limit: int | None = None
+    io: dict[str, DiskIo] = {}
+    """By `major:minor` of the disk."""
     psi: dict[str, Psi] = {}
 
 
@@ -97,6 +113,8 @@ def _read_v2(file: Read, now: float) -> Usage:
         periods=cpu.get("nr_periods"),
         throttled_periods=cpu.get("nr_throttled"),
         throttled_ns=_times(cpu.get("throttled_usec"), 1000),
+        burst_periods=cpu.get("nr_bursts"),
+        burst_ns=_times(cpu.get("burst_usec"), 1000),
         cpu_shares=None if weight is None else 2 + (weight - 1) * 262142 // 9999,
         cpu_quota_us=quota,
         cpu_period_us=period,
@@ -109,6 +127,8 @@ def _read_v2(file: Read, now: float) -> Usage:
         inactive_file_bytes=inactive,
         max_bytes=_number(file, "memory", "memory.peak"),
         swap_bytes=_number(file, "memory", "memory.swap.current"),
+        kernel_bytes=memory.get("kernel"),
+        reserved_bytes=_number(file, "memory", "memory.low"),
         failures=events.get("max"),
         page_faults=memory.get("pgfault"),
         major_page_faults=memory.get("pgmajfault"),
@@ -117,6 +137,7 @@ def _read_v2(file: Read, now: float) -> Usage:
         swap_limit_bytes=_limit(swap_limit),
         processes=_number(file, "pids", "pids.current"),
         tasks_limit=_number(file, "pids", "pids.max"),
+        io=io_of(_text(file, "io", "io.stat")),
         psi={name: psi for name in _PRESSURE if (psi := psi_of(_text(file, name, f"{name}.pressure"))) is not None},
     )
 
@@ -137,6 +158,8 @@ def _read_v1(file: Read, now: float) -> Usage:
         periods=cpu.get("nr_periods"),
         throttled_periods=cpu.get("nr_throttled"),
         throttled_ns=cpu.get("throttled_time"),
+        burst_periods=cpu.get("nr_bursts"),
+        burst_ns=cpu.get("burst_time"),
         cpu_shares=_number(file, "cpu", "cpu.shares"),
         cpu_quota_us=quota if quota is not None and quota > 0 else None,
         cpu_period_us=_number(file, "cpu", "cpu.cfs_period_us"),
@@ -149,6 +172,8 @@ def _read_v1(file: Read, now: float) -> Usage:
         inactive_file_bytes=inactive,
         max_bytes=_number(file, "memory", "memory.max_usage_in_bytes"),
         swap_bytes=memory.get("total_swap"),
+        kernel_bytes=_number(file, "memory", "memory.kmem.usage_in_bytes"),
+        reserved_bytes=_limit(_number(file, "memory", "memory.soft_limit_in_bytes")),
         failures=_number(file, "memory", "memory.failcnt"),
         page_faults=memory.get("total_pgfault"),
         major_page_faults=memory.get("total_pgmajfault"),
@@ -157,7 +182,38 @@ def _read_v1(file: Read, now: float) -> Usage:
         swap_limit_bytes=None if limit is None or with_swap is None else max(0, with_swap - limit),
         processes=_number(file, "pids", "pids.current"),
         tasks_limit=_number(file, "pids", "pids.max"),
+        io=blkio_of(
+            _text(file, "blkio", "blkio.throttle.io_service_bytes"), _text(file, "blkio", "blkio.throttle.io_serviced")
+        ),
     )
+
+
+def io_of(text: str) -> dict[str, DiskIo]:
+    """io.stat of v2: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. Lines of another form are left out."""
+    found = {}
+    for line in text.splitlines():
+        disk, *pairs = line.split() or [""]
+        values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+        try:
+            figures = [int(values[name]) for name in ("rbytes", "wbytes", "rios", "wios")]
+        except (KeyError, ValueError):
+            continue
+        found[disk] = DiskIo(*figures)
+    return found
+
+
+def blkio_of(sizes: str, counts: str) -> dict[str, DiskIo]:
+    """The two files of v1: lines `8:0 Read 1`."""
+    tables = [_blkio(sizes), _blkio(counts)]
+    return {
+        disk: DiskIo(*(table.get((disk, operation), 0) for table in tables for operation in ("Read", "Write")))
+        for disk in dict.fromkeys(disk for table in tables for disk, _ in table)
+    }
+
+
+def _blkio(text: str) -> dict[tuple[str, str], int]:
+    words = [line.split() for line in text.splitlines()]
+    return {(one[0], one[1]): int(one[2]) for one in words if len(one) == 3 and one[2].isascii() and one[2].isdigit()}
 
 
 def _text(file: Read, controller: str, name: str) -> str:

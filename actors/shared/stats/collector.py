@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 from actors.shared.config.agent import Agent
@@ -23,6 +23,7 @@ from supervision.actor import DisposableError, DisposableTimeout
 
 from . import host, pod_cgroups
 from .cgroup_usage import Usage, read
+from .processes import Processes, processes_of
 from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample, usage_of
 
 KEPT_SECONDS: Final = 10.0
@@ -178,6 +179,15 @@ class Collector:
             self._before.pop(path)
             self._rates.pop(path, None)
 
+    async def processes(self, sample: Sample) -> dict[str, Processes]:
+        """The processes of containers and sandboxes, by cgroup; looked at now."""
+        found: dict[str, Processes] = {}
+        for count, path in enumerate(_cgroups(sample)):
+            if count % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
+            found[path] = processes_of(self.tree, path)
+        return found
+
     # -- disks -----------------------------------------------------------------------------------------------------
     async def _measure(self, sample: Sample) -> None:
         """Measured anew when the last time is long ago; whoever finds old figures gets those, and does not wait."""
@@ -230,6 +240,13 @@ class Collector:
             image_fs=systems.get("images", {}),
             container_fs=systems.get("containers", {}),
         )
+
+
+def _cgroups(sample: Sample) -> Iterator[str]:
+    for pod in sample.pods:
+        if pod.sandbox_measured is not None:
+            yield pod.sandbox_measured.path
+        yield from (one.measured.path for one in pod.containers)
 
 
 def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
+import psutil
 
 from actors.shared.linux.memory import parse_meminfo
 
@@ -50,7 +52,7 @@ def read(at: float, proc: str = "/proc") -> Host:
     """Raises nothing: what is not there is empty."""
     return Host(
         at=at,
-        boot=_boot(_text(f"{proc}/stat")),
+        boot=psutil.boot_time(),
         memory=parse_meminfo(_text(f"{proc}/meminfo")),
         interfaces=interfaces(_text(f"{proc}/self/net/dev")),
         default_interface=default_interface(_text(f"{proc}/self/net/route")),
@@ -115,30 +117,38 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     cores: int
     physical_cores: int
     sockets: int
+    disks: dict[str, str]
+    """Path of each disk, `/dev/sda`, by `major:minor`."""
 
 
+@cache
 def machine(root: str = "") -> Machine:
-    """Raises nothing."""
+    """Read once. Raises nothing."""
     cpuinfo = _text(f"{root}/proc/cpuinfo")
     fields = [(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in cpuinfo.splitlines())]
     packages = {value for key, value in fields if key == "physical id"}
-    pairs, package = set(), ""
-    for key, value in fields:
-        if key == "physical id":
-            package = value
-        elif key == "core id":
-            pairs.add((package, value))
-    cores = os.cpu_count() or 1
     return Machine(
         machine_id=_text(f"{root}/etc/machine-id").strip(),
         system_uuid=_text(f"{root}/sys/class/dmi/id/product_uuid").strip(),
         boot_id=_text(f"{root}/proc/sys/kernel/random/boot_id").strip(),
         kernel=platform.release(),
         os_image=_os_image(_text(f"{root}/etc/os-release")),
-        cores=cores,
-        physical_cores=len(pairs) or cores,
+        cores=psutil.cpu_count() or 1,
+        physical_cores=psutil.cpu_count(logical=False) or psutil.cpu_count() or 1,
         sockets=len(packages) or 1,
+        disks=disks(f"{root}/sys/dev/block"),
     )
+
+
+def disks(directory: str) -> dict[str, str]:
+    """Of sysfs' /sys/dev/block, whose links are named `major:minor`, and end in the disk's name."""
+    found = {}
+    try:
+        for number in os.listdir(directory):
+            found[number] = "/dev/" + os.readlink(f"{directory}/{number}").rpartition("/")[2]
+    except OSError:
+        return found  # none, or one has gone
+    return found
 
 
 def _os_image(text: str) -> str:
@@ -147,13 +157,6 @@ def _os_image(text: str) -> str:
         if key == "PRETTY_NAME":
             return value.strip('"')
     return ""
-
-
-def _boot(text: str) -> float:
-    for line in text.splitlines():
-        if line.startswith("btime "):
-            return float(line.split()[1])
-    return 0.0
 
 
 def _whole(text: str) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import socket
 from pathlib import Path
 
 import pytest
@@ -13,8 +15,9 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_tree import CgroupTree, Hierarchy
 from actors.shared.stats import disk, host, pod_cgroups
-from actors.shared.stats.cgroup_usage import Pressure, psi_of, read
+from actors.shared.stats.cgroup_usage import DiskIo, Pressure, blkio_of, io_of, psi_of, read
 from actors.shared.stats.collector import Collector
+from actors.shared.stats.processes import processes_of
 
 PSI = "some avg10=1.50 avg60=0.25 avg300=0.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=12"
 V2 = {
@@ -201,3 +204,28 @@ def test_the_cgroup_that_gathers_the_rest_is_looked_at_as_misc(tmp_path):
     collector._tree = tree(tmp_path, V2, unified=True)
 
     assert set(collector._system()) == {"kubelet", "misc"}
+
+
+def test_disk_io_is_read_in_both_formats():
+    assert io_of("8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n8:16\nodd\n") == {"8:0": DiskIo(1, 2, 3, 4)}
+    sizes = "8:0 Read 1\n8:0 Write 2\n8:0 Total 3\nTotal 3\n"
+    counts = "8:0 Read 3\n8:0 Write 4\n8:16 Read 5\nTotal 12\n"
+    assert blkio_of(sizes, counts) == {"8:0": DiskIo(1, 2, 3, 4), "8:16": DiskIo(0, 0, 5, 0)}
+
+
+@given(st.text())
+def test_any_text_is_read_as_disk_io_without_an_error(text):
+    io_of(text)
+    blkio_of(text, text)
+
+
+def test_the_processes_of_a_container_are_counted_with_what_they_have_open(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "cgroup.procs").write_text(f"{os.getpid()}\n{2**22 + 1}\n")
+    cgroups = CgroupTree((Hierarchy(str(tmp_path), CONTROLLERS, True),))
+    with socket.socket():
+        found = processes_of(cgroups, "/one")
+    assert (found.count, found.descriptors > found.sockets >= 1) == (2, True)
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert found.open_files_limit == (None if soft == resource.RLIM_INFINITY else soft)
+    assert processes_of(cgroups, "/nowhere").count == 0

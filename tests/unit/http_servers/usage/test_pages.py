@@ -1,0 +1,133 @@
+"""The pages of usage figures, made of one sample: held against Prometheus' own reader, and the kubelet's names."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from actors.http_servers.usage import cadvisor_metrics, resource_metrics
+from actors.http_servers.usage.summary import summary
+from actors.shared.cri.model import Container, ContainerState, Sandbox
+from actors.shared.cri.stats import FileSystem
+from actors.shared.metrics.usage import CADVISOR, RESOURCE
+from actors.shared.stats.cgroup_usage import DiskIo, Psi, Usage
+from actors.shared.stats.host import Host, Interface, Machine
+from actors.shared.stats.processes import Processes
+from actors.shared.stats.sample import ContainerSample, Measured, Network, PodSample, Sample
+
+NOW = 1_800_000_000.0
+ETH = Interface(
+    name="eth0", rx_bytes=1, rx_packets=2, rx_errors=3, rx_drops=4, tx_bytes=5, tx_packets=6, tx_errors=7, tx_drops=8
+)
+USAGE = Usage(
+    at=NOW, cpu_ns=2 * 10**9, user_ns=10**9, system_ns=10**9, periods=1, throttled_periods=1, throttled_ns=10**9,
+    burst_periods=2, burst_ns=3 * 10**9, cpu_shares=2, cpu_quota_us=100, cpu_period_us=1000, memory_bytes=100,
+    working_set_bytes=90, rss_bytes=80, cache_bytes=10, mapped_bytes=5, active_file_bytes=4, inactive_file_bytes=6,
+    max_bytes=120, swap_bytes=7, kernel_bytes=11, reserved_bytes=12, failures=1, page_faults=20, major_page_faults=2,
+    oom_kills=1, memory_limit_bytes=200, swap_limit_bytes=50, processes=3, tasks_limit=100,
+    io={"8:0": DiskIo(1000, 2000, 10, 20)}, psi={name: Psi() for name in ("cpu", "memory", "io")},
+)  # fmt: skip
+CONTAINER = Container(
+    id="c1", name="main", pod_uid="u", state=ContainerState.RUNNING, image="busybox", started_ns=int(NOW * 1e9)
+)
+SAMPLE = Sample(
+    at=NOW,
+    host=Host(
+        at=NOW, boot=NOW - 1000, memory={"MemTotal": 1000, "MemFree": 400, "SwapTotal": 100, "SwapFree": 60},
+        interfaces=[ETH], default_interface="eth0", max_pid=1, processes=1, psi={},
+    ),
+    root=Measured("/", USAGE),
+    tiers=[Measured("/kubepods", USAGE)],
+    system={"kubelet": Measured("/kubelet", USAGE)},
+    pods=[
+        PodSample(
+            sandbox=Sandbox(id="s1", pod_uid="u", pod_name="p", pod_namespace="n", created_ns=int(NOW * 1e9)),
+            measured=Measured("/kubepods/podu", USAGE),
+            sandbox_measured=Measured("/kubepods/podu/s1", USAGE),
+            containers=[
+                ContainerSample(
+                    CONTAINER, Measured("/kubepods/podu/c1", USAGE),
+                    FileSystem(at_ns=1, mountpoint="/", used_bytes=77, inodes_used=1),
+                )
+            ],
+            network=Network([ETH], "eth0"),
+        )
+    ],
+    node_fs={"capacity_bytes": 9, "used_bytes": 8, "available_bytes": 1, "inodes": 5, "inodes_free": 4, "device": 2049},
+    container_fs={"device": 2049},
+)  # fmt: skip
+MACHINE = Machine(
+    machine_id="m", system_uuid="s", boot_id="b", kernel="6", os_image="os", cores=2, physical_cores=1, sockets=1,
+    disks={"8:0": "/dev/sda"},
+)  # fmt: skip
+OF_MAIN = {"namespace": "n", "pod": "p", "container": "main"}
+
+
+def cadvisor() -> str:
+    processes = {"/kubepods/podu/c1": Processes(3, 12, 4, 1024), "/kubepods/podu/s1": Processes(1, 2, 0, None)}
+    chunks = cadvisor_metrics.chunks(SAMPLE, MACHINE, processes)
+    return "".join(chunks) + cadvisor_metrics.errors(failed=False)
+
+
+def resource() -> str:
+    return resource_metrics.text(SAMPLE) + resource_metrics.error(failed=False)
+
+
+@pytest.mark.parametrize(("page", "declared"), [(cadvisor, CADVISOR), (resource, RESOURCE)])
+def test_a_page_has_every_metric_that_is_declared_for_it_as_declared(page, declared):
+    text = f"\n{page()}"
+    samples: dict[str, list[set[str]]] = {}
+    kinds = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            # the reader gives every counter an ending that not all of them have
+            name = sample.name if f"\n{sample.name}" in text else sample.name.removesuffix("_total")
+            kinds[name] = family.type
+            samples.setdefault(name, []).append(set(sample.labels))
+    assert set(samples) == {metric.name for metric in declared}
+    for metric in declared:
+        assert all(labels == metric.labels for labels in samples[metric.name]), metric.name
+        assert kinds[metric.name] == metric.kind
+
+
+def value(name: str, **labels: str) -> float:
+    (found,) = [
+        sample.value
+        for family in text_string_to_metric_families(cadvisor())
+        for sample in family.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("container_fs_reads_bytes_total", {"device": "/dev/sda"}, 1000),
+        ("container_fs_writes_total", {"device": "/dev/sda"}, 20),
+        ("container_blkio_device_usage_total", {"operation": "Write", "major": "8", "minor": "0"}, 2000),
+        ("container_fs_usage_bytes", {"device": "8:1"}, 77),
+        ("container_processes", {}, 3),
+        ("container_file_descriptors", {}, 12),
+        ("container_sockets", {}, 4),
+        ("container_ulimits_soft", {"ulimit": "max_open_files"}, 1024),
+        ("container_memory_kernel_usage", {}, 11),
+        ("container_cpu_cfs_burst_seconds_total", {}, 3),
+    ],
+)
+def test_a_container_has_its_figures(name, labels, expected):
+    assert value(name, **OF_MAIN, **labels) == expected
+
+
+def test_the_summary_has_io_and_swap_of_system_containers():
+    for one in summary(SAMPLE, "node")["node"]["systemContainers"]:
+        assert {"cpu", "memory", "io", "swap"} <= set(one), one["name"]
+
+
+def test_the_short_summary_has_cpu_memory_and_swap_only():
+    found = summary(SAMPLE, "node", only_cpu_and_memory=True)
+    assert set(found["node"]) == {"nodeName", "systemContainers", "startTime", "cpu", "memory", "swap"}
+    (pod,) = found["pods"]
+    assert set(pod) == {"podRef", "startTime", "containers", "cpu", "memory", "swap"}
+    assert set(pod["containers"][0]) == {"name", "startTime", "cpu", "memory", "swap"}
+    assert pod["swap"]["swapUsageBytes"] == 7
