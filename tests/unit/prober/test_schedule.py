@@ -1,0 +1,86 @@
+"""When probes run: each has one timer or one run, never both."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from actors.prober.probe_type import Key
+from actors.prober.schedule import Schedule
+from supervision.actor import Actor
+from supervision.harness import Harness
+
+KEY: Key = ("u", "a", "liveness")
+
+
+class Site:
+    """An actor whose probes run until they are released."""
+
+    def __init__(self) -> None:
+        self.harness = Harness(Actor)
+        self.began: list[Key] = []
+        self.released = asyncio.Event()
+        self.schedule = Schedule(self.harness.actor, self.run)
+
+    async def run(self, key: Key) -> None:
+        self.began.append(key)
+        await self.released.wait()
+        self.schedule.ran(key)
+
+
+@contextlib.asynccontextmanager
+async def on_site() -> AsyncIterator[Site]:
+    site = Site()
+    async with site.harness:
+        yield site
+        site.schedule.end(KEY)
+
+
+async def test_a_probe_runs_once_when_its_time_has_come():
+    async with on_site() as site:
+        site.schedule.set(KEY, 5.0)
+        site.schedule.set(KEY, 1.0)
+        await site.harness.advance(4.9)
+        assert site.began == []
+        await site.harness.advance(0.2)
+        assert site.began == [KEY]
+
+
+async def test_while_it_runs_it_is_not_scheduled_and_afterwards_it_may_be():
+    async with on_site() as site:
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(0.0)
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(10.0)
+        assert site.began == [KEY]
+        site.released.set()
+        await site.harness.settle()
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(0.0)
+        assert site.began == [KEY, KEY]
+
+
+async def test_a_probe_that_is_unset_does_not_run_and_one_that_runs_goes_on():
+    async with on_site() as site:
+        site.schedule.set(KEY, 1.0)
+        site.schedule.unset(KEY)
+        await site.harness.advance(2.0)
+        assert site.began == []
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(0.0)
+        site.schedule.unset(KEY)
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(5.0)
+        assert site.began == [KEY], "it still runs"
+
+
+async def test_a_probe_that_is_ended_is_cancelled_and_may_begin_again():
+    async with on_site() as site:
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(0.0)
+        site.schedule.end(KEY)
+        await site.harness.settle()
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(0.0)
+        assert site.began == [KEY, KEY]

@@ -1,0 +1,64 @@
+"""Whether a container is started and ready, from its probes and from what was known before."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.shared.cri.model import Container as Runtime
+from actors.shared.cri.model import ContainerState
+from actors.shared.kube.container import Container, Probe
+from actors.status_manager.container_status import Readiness
+from actors.status_manager.messages import ProbeResult
+from actors.status_manager.readiness import OLD_NS, Sources, readiness
+
+BEGAN = 10**18
+PROBES = {"readiness": {"readinessProbe": Probe()}, "startup": {"startupProbe": Probe()}}
+BOTH = {**PROBES["readiness"], **PROBES["startup"]}
+
+
+def found(
+    probes: dict[str, Probe],
+    results: dict[str, bool],
+    *,
+    before: Readiness | None = None,
+    age_ns: int = 0,
+    probed: str = "c1",
+) -> tuple[bool, bool]:
+    """(started, ready). `probed`: the id of the container that the results are of."""
+    container = Container(name="a", **probes)
+    ran = Runtime(id="c1", name="a", pod_uid="u", state=ContainerState.RUNNING, started_ns=BEGAN - age_ns)
+    by_kind = {("a", kind): ProbeResult("u", "a", probed, kind, good) for kind, good in results.items()}
+    now = readiness(container, ran, Sources(by_kind, before, BEGAN))
+    return now.started, now.ready
+
+
+@pytest.mark.parametrize(
+    ("probes", "results", "expected"),
+    [
+        ({}, {}, (True, True)),
+        (PROBES["readiness"], {}, (True, False)),
+        (PROBES["readiness"], {"readiness": True}, (True, True)),
+        (PROBES["startup"], {}, (False, False)),
+        (PROBES["startup"], {"startup": True}, (True, True)),
+        (BOTH, {"readiness": True}, (False, False)),
+        (BOTH, {"startup": True, "readiness": False}, (True, False)),
+        (BOTH, {"startup": True, "readiness": True}, (True, True)),
+    ],
+)
+def test_a_container_is_what_its_probes_found(probes, results, expected):
+    assert found(probes, results) == expected
+
+
+def test_a_result_of_the_instance_before_does_not_count():
+    assert found(BOTH, {"startup": True, "readiness": True}, probed="c0") == (False, False)
+
+
+def test_until_it_is_probed_a_container_is_what_was_known_of_it():
+    assert found(BOTH, {}, before=Readiness(started=True, ready=True)) == (True, True)
+    assert found(BOTH, {"readiness": False}, before=Readiness(started=True, ready=True)) == (True, False)
+
+
+def test_a_container_that_is_much_older_than_the_agent_is_taken_for_ready():
+    assert found(BOTH, {}, age_ns=OLD_NS + 1) == (True, True)
+    assert found(BOTH, {}, age_ns=OLD_NS) == (False, False)
+    assert found(BOTH, {}, age_ns=OLD_NS + 1, before=Readiness(started=True, ready=False)) == (True, False)
