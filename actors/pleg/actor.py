@@ -19,7 +19,7 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, Unimplemented
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.shared.tracing.start import begin
-from supervision.actor import Actor, Address, on
+from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
 
 from . import runtime_health, runtime_view
@@ -33,6 +33,8 @@ from .status_calls import Failure, StatusCalls
 RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
+SHIMS_SECONDS: Final = 60.0
+SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
 FIRST_LOOK_SECONDS = 3.0
 """The first relist waits this long for slow status calls; then the workers learn which pods are not known yet."""
 
@@ -47,6 +49,8 @@ class Pleg(Actor):
         self._listed_at = 0.0
         """When the last relist that the runtime answered began, on the monotonic clock."""
         self._health_logged = False
+        self._ids: frozenset[str] = frozenset()
+        """All sandboxes and containers of the last list that the runtime gave."""
 
     @property
     def agent(self) -> Agent:
@@ -66,6 +70,8 @@ class Pleg(Actor):
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)
         self.start_task(self._follow_events(), "runtime events")
+        if self.agent.managed_runtime:
+            self.every(SHIMS_SECONDS, self._sweep_shims, jitter=0.1)
         if self.agent.standalone and config.podCIDR:
             self.every(STATUS_SECONDS, lambda: self._pod_network.apply(config.podCIDR), immediately=True)
 
@@ -106,6 +112,7 @@ class Pleg(Actor):
         if self._listed_at:
             self.metrics.observe("kubelet_pleg_relist_interval_seconds", began - self._listed_at)
         self._listed_at = began
+        self._ids = frozenset([*(one.id for one in sandboxes), *(one.id for one in containers)])
         self._count_running(sandboxes, containers)
         first = self._view.listing is None
         relist = runtime_view.relisted(self._view, listing(sandboxes, containers))
@@ -120,6 +127,20 @@ class Pleg(Actor):
                 self._send_all(worker)
         self.metrics.observe("kubelet_pleg_relist_duration_seconds", time.monotonic() - began)
         self.metrics.gauge("kubelet_pleg_last_seen_seconds", time.time())
+
+    async def _sweep_shims(self) -> None:
+        """End shims of the managed containerd that belong to nothing it knows."""
+        if not self._runtime.health.ready or time.monotonic() - self._listed_at > SHIMS_SECONDS:
+            return
+        socket = self.agent.runtime_endpoint.removeprefix("unix://")
+        arguments = {"socket": socket, "known": sorted(self._ids), "now": time.time()}
+        try:
+            ended = await self.disposable(SWEEP_SHIMS, arguments, deadline=SHIMS_SECONDS)
+        except DisposableError as error:
+            self.log.warning("leaked shims are not looked for: %s", error)
+            return
+        for name in cast("list[str]", ended):
+            self.log.warning("ended a shim that the runtime did not know of: %s", name)
 
     def _count_running(self, sandboxes: list[Sandbox], containers: list[Container]) -> None:
         self.metrics.gauge("kubelet_running_pods", sum(sandbox.ready for sandbox in sandboxes))

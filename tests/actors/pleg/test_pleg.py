@@ -10,7 +10,7 @@ import pytest
 from actors.api_clients.messages import RuntimeReport
 from actors.pleg import actor as module
 from actors.pleg import status_calls
-from actors.pleg.actor import RELIST_SECONDS, STATUS_SECONDS, Pleg
+from actors.pleg.actor import RELIST_SECONDS, SHIMS_SECONDS, STATUS_SECONDS, SWEEP_SHIMS, Pleg
 from actors.pleg.messages import GetRuntimePods, PodNetwork
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
@@ -353,3 +353,21 @@ def test_a_standalone_agent_sends_no_report_of_the_runtime(fake):
         assert reports(harness) == []
 
     tell(story, fake)
+
+
+def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(fake):
+    async def story() -> None:
+        context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
+        async with Harness(Pleg, name="pleg", context=context) as harness:
+            asked: list[dict[str, object]] = []
+            harness.disposables[SWEEP_SHIMS] = lambda **arguments: asked.append(arguments) or []
+            _, box, container = await pod(fake)
+            await harness.advance(1.2 * SHIMS_SECONDS)
+            assert (asked[0]["socket"], asked[0]["known"]) == ("/run/x/containerd.sock", sorted([box, container]))
+            fake.faults.add("ListContainers", Fault(error="UNAVAILABLE"))
+            await harness.advance(3 * SHIMS_SECONDS)
+            count = len(asked)
+            await harness.advance(3 * SHIMS_SECONDS)
+            assert len(asked) == count, "a list that is old is no reason to end anything"
+
+    asyncio.run(story())

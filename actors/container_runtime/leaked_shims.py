@@ -1,0 +1,70 @@
+"""Shims of a managed runtime that belong to nothing: containerd that dies amid RunPodSandbox leaves them (some 10 MB
+each).
+
+A shim is known to be ours by the socket of our containerd on its command line. It has leaked when the runtime, asked,
+has neither a sandbox nor a container of its id, and it is older than any call that may still be making one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+import psutil
+
+_SHIM: Final = "containerd-shim"
+LEAST_AGE_SECONDS: Final = 600.0
+"""RunPodSandbox may take four minutes; the list that it is held against may be a minute old."""
+_END_SECONDS: Final = 5.0
+
+
+class Shim(msgspec.Struct, frozen=True):
+    """A shim that runs."""
+
+    pid: int
+    id: str
+    """Of the sandbox or container that it was started for."""
+    age: float
+    """Seconds."""
+
+
+def leaked(shims: Iterable[Shim], known: Iterable[str]) -> list[Shim]:
+    """Those that belong to none of the sandboxes and containers that the runtime knows. Pure."""
+    there = frozenset(known)
+    return [shim for shim in shims if shim.age >= LEAST_AGE_SECONDS and shim.id not in there]
+
+
+def running(socket: str, now: float) -> Iterator[Shim]:
+    """The shims of the containerd at this socket. `now`: seconds since 1970."""
+    for process in psutil.process_iter(["cmdline", "create_time"]):
+        argv = process.info["cmdline"] or []
+        if argv and _SHIM in argv[0] and _value(argv, "-address") == socket and (found := _value(argv, "-id")):
+            yield Shim(process.pid, found, now - process.info["create_time"])
+
+
+def _value(argv: list[str], flag: str) -> str:
+    at = argv.index(flag) + 1 if flag in argv else len(argv)
+    return argv[at] if at < len(argv) else ""
+
+
+def end(shims: Iterable[Shim]) -> None:
+    """Kill them with what they started."""
+    for shim in shims:
+        try:
+            process = psutil.Process(shim.pid)
+            family = [process, *process.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            continue
+        for one in family:
+            try:
+                one.kill()
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(family, _END_SECONDS)
+
+
+def sweep(socket: str, known: list[str], now: float) -> list[str]:
+    """End the leaked ones; their ids. For a disposable process."""
+    found = leaked(running(socket, now), known)
+    end(found)
+    return [shim.id for shim in found]

@@ -1,0 +1,59 @@
+"""Which shims have leaked, on real processes that look like shims."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from actors.container_runtime.leaked_shims import LEAST_AGE_SECONDS, Shim, leaked, running, sweep
+
+OLD = LEAST_AGE_SECONDS + 1
+SLEEP = "import subprocess, sys, time; subprocess.Popen(['sleep', '100']); print('up', flush=True); time.sleep(100)"
+
+
+def test_a_shim_of_a_sandbox_or_container_that_the_runtime_knows_has_not_leaked():
+    assert leaked([Shim(1, "a", OLD), Shim(2, "b", OLD)], ["a", "b", "c"]) == []
+
+
+def test_a_shim_that_the_runtime_does_not_know_has_leaked_once_no_call_can_be_making_it():
+    young, old = Shim(1, "a", 300.0), Shim(2, "b", OLD)
+    assert leaked([young, old], ["c"]) == [old]
+
+
+@pytest.fixture
+def shim(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process with the command line of a shim, and a child of its own."""
+    program = tmp_path / "containerd-shim-runc-v2"
+    program.symlink_to(sys.executable)
+    argv = [str(program), "-c", SLEEP, "-namespace", "k8s.io", "-id", "box", "-address", f"{tmp_path}/our.sock"]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    (child,) = psutil.Process(shim.pid).children()
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == ["box"]
+    shim.wait(5)
+    child.wait(5)
+
+
+def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    assert list(running("/run/containerd/containerd.sock", time.time() + OLD)) == []
+    assert sweep("/run/containerd/containerd.sock", [], time.time() + OLD) == []
+    assert shim.poll() is None
+
+
+def test_a_shim_that_is_known_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD) == []
+    assert shim.poll() is None

@@ -1,0 +1,50 @@
+"""Each package that the project depends on does work in the product: it is imported there, not only named."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+
+from tests.support.source_files import parsed
+
+ROOT = Path(__file__).parents[3]
+IMPORTED_AS = {"pyyaml": "yaml", "grpcio": "grpc", "protobuf": "google"}
+BACKENDS = {"h11": "httpcore", "anyio": "httpcore"}
+"""Packages that another one imports by itself: they are named so that their versions are pinned."""
+SOURCES = [path for top in ("supervision", "actors", "proto") for path in (ROOT / top).rglob("*.py")]
+
+
+def names() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return [re.split(r"[=<>\[]", entry)[0].lower() for entry in project["dependencies"]]
+
+
+def imported() -> set[str]:
+    """The top of every module that the product imports."""
+    found: set[str] = set()
+    for path in SOURCES:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(set(names()) - BACKENDS.keys()))
+def test_the_product_imports_it(name: str) -> None:
+    assert IMPORTED_AS.get(name, name.replace("-", "_")) in imported()
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_backend_is_named_because_another_package_wants_it(name: str) -> None:
+    assert any(one.startswith(name) for one in requires(BACKENDS[name]) or [])
+
+
+def test_the_packages_that_the_project_was_asked_to_be_built_on_are_there() -> None:
+    assert {"thespian", "grpcio", "protobuf", "kubernetes", "cryptography", "pyyaml", "psutil"} <= set(names())
