@@ -7,72 +7,23 @@ the section `supervisors`, that before `defaults`, and all before the defaults o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from functools import reduce
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from .documents.model import below
 from .policy_file import PolicyError, PolicyFile, Problem, read, read_text
+from .policy_rules import SUPERVISORS_ONLY, shown, wrong_alone, wrong_setting
 from .protocol import ROOT
-from .spec import ChildSpec, Policy, Restart, Significance, Strategy, walk
+from .spec import ChildSpec, Policy, walk
 from .suggestions import did_you_mean
 
 VERSION = 1
 SECTIONS = ("version", "defaults", "supervisors", "actors")
-SUPERVISORS_ONLY = frozenset({"strategy", "total_restarts", "total_period_seconds", "auto_shutdown"})
-Rule = Callable[[Any], str]
-"""What is wrong with a value, '' when nothing is."""
-
-
-def _number(least: float, most: float, *, or_zero: bool = False, whole: bool = False) -> Rule:
-    text = f"{'a whole number' if whole else 'a number'} from {least:.10g} to {most:.10g}" + (
-        ", or 0" if or_zero else ""
-    )
-
-    def rule(value: Any) -> str:
-        right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-        if right and (least <= value <= most or (or_zero and value == 0)):
-            return ""
-        return f"must be {text}, not {_shown(value)}"
-
-    return rule
-
-
-def _one_of(choices: tuple[str, ...]) -> Rule:
-    return lambda value: "" if value in choices else f"must be one of {', '.join(choices)}, not {_shown(value)}"
-
-
-def _boolean(value: Any) -> str:
-    return "" if isinstance(value, bool) else f"must be true or false, not {_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-RULES: dict[str, Rule] = {
-    "restart": _one_of(get_args(Restart)),
-    "shutdown_seconds": _number(0, 3600),
-    "start_seconds": _number(0.1, 3600),
-    "heartbeat_seconds": _number(0.5, 3600, or_zero=True),
-    "busy_seconds": _number(0.2, 3600, or_zero=True),
-    "memory_mib": _number(16, 1024 * 1024, or_zero=True, whole=True),
-    "significant": _boolean,
-    "max_restarts": _number(0, 1000, whole=True),
-    "period_seconds": _number(0.1, 86400),
-    "backoff_seconds": _number(0, 3600),
-    "backoff_max_seconds": _number(0, 3600),
-    "backoff_reset_seconds": _number(0.1, 86400),
-    "strategy": _one_of(get_args(Strategy)),
-    "total_restarts": _number(0, 10000, whole=True),
-    "total_period_seconds": _number(0.1, 86400),
-    "auto_shutdown": _one_of(get_args(Significance)),
-}
 
 
 def load(path: Path, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[str, Policy]:
@@ -86,13 +37,6 @@ def load(path: Path, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[
 def load_text(text: str, file: str, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[str, Policy]:
     """The same of a text that was read from `file`. Raises PolicyError."""
     return _Join(file, read_text(text, file), tree, also_known).policies()
-
-
-def _wrong_setting(field: str, value: Any) -> str:
-    """'' for one that is valid."""
-    if field not in RULES:
-        return f"is not known{did_you_mean(field, RULES)}"
-    return "must be a value, not a mapping" if isinstance(value, dict) else RULES[field](value)
 
 
 class _Join:
@@ -132,7 +76,7 @@ class _Join:
     def _check_version(self) -> None:
         version = self._content.data.get("version")
         if version != VERSION or isinstance(version, bool):
-            found = "it is missing" if version is None else f"not {_shown(version)}"
+            found = "it is missing" if version is None else f"not {shown(version)}"
             self._wrong(("version",), f"must be {VERSION}, {found}")
 
     def _settings(self, *keys: str) -> dict[str, Any]:
@@ -142,11 +86,11 @@ class _Join:
             section = section.get(key)
         if not isinstance(section, dict):
             if section is not None:
-                self._wrong(keys, f"must be a mapping of settings, not {_shown(section)}")
+                self._wrong(keys, f"must be a mapping of settings, not {shown(section)}")
             return {}
         found = {}
         for field, value in section.items():
-            if wrong := _wrong_setting(field, value):
+            if wrong := wrong_setting(field, value):
                 self._wrong((*keys, field), wrong)
             else:
                 found[field] = value
@@ -157,7 +101,7 @@ class _Join:
         section = self._content.data.get("actors")
         if not isinstance(section, dict):
             if section is not None:
-                self._wrong(("actors",), f"must be a mapping of actors, not {_shown(section)}")
+                self._wrong(("actors",), f"must be a mapping of actors, not {shown(section)}")
             return {}
         found = {}
         for key in section:
@@ -184,11 +128,7 @@ class _Join:
                 self._wrong(("actors", name, field), wrong)
 
     def _wrong_together(self, name: str, policy: Policy, policies: dict[str, Policy]) -> Iterator[tuple[str, str]]:
-        most, first = policy.backoff_max_seconds, policy.backoff_seconds
-        if most < first:
-            yield "backoff_max_seconds", f"is {most:g}, less than backoff_seconds, {first:g}"
-        if name == ROOT and policy.restart != "permanent":
-            yield "restart", "the root must be permanent"
+        yield from wrong_alone(name, policy)
         if not policy.significant:
             return
         parent = self._specs[name][0]

@@ -19,6 +19,7 @@ from actors.shared.config.flags.flagz import flags_in_force
 from actors.shared.config.sources.checkpoints import Store
 from actors.shared.config.sources.effective import to_plain
 from actors.shared.config.version import git_version
+from actors.shared.linux.inotify import OPENED, Watcher
 from supervision.actor import Actor, Address, AskError, Timer, on
 from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, GetTree, RollingRestart, Shutdown
@@ -30,7 +31,6 @@ from .in_force import InForce
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
 from .readers import Consumers
 from .sources import Sources, Wanted, spec_of
-from .watching import LockWatcher, Watcher
 
 SETTLE_SECONDS = 0.3
 """The files are read this long after the last event: an editor or a copy has then finished."""
@@ -143,19 +143,20 @@ class ConfigController(Actor):
 
     # -- following the sources --------------------------------------------------------------------------------------
     def _on_files(self) -> None:
-        if self._watcher.drain():
+        if self._watcher.read():
             if self._settle is not None:
                 self._settle.cancel()
             self._settle = self.after(SETTLE_SECONDS, self.follow)
 
     def _watch_lock(self) -> None:
-        self._lock: LockWatcher | None = None
+        self._lock: Watcher | None = None
         if self._agent.flags.get("exit-on-lock-contention"):
-            self._lock = LockWatcher(self._agent.flags["lock-file"])
+            self._lock = Watcher()
+            self._lock.add(self._agent.flags["lock-file"], OPENED)
             asyncio.get_running_loop().add_reader(self._lock.fileno(), self._on_contention)
 
     def _on_contention(self) -> None:
-        if self._lock is not None and self._lock.drain():
+        if self._lock is not None and self._lock.read():
             self.log.warning("another agent wants %s: this one ends", self._agent.flags["lock-file"])
             self.start_task(self._shut_down(), "shutdown")
 
@@ -169,7 +170,7 @@ class ConfigController(Actor):
 
     def follow(self) -> None:
         """Read the sources; put in force what they say when it is new and valid."""
-        self._watcher.watch(self._sources.directories())
+        self._watcher.add_all(self._sources.directories())
         request = self._store.take_request()
         if request is not None:
             self._roll_back(request)

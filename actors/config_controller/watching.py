@@ -1,4 +1,4 @@
-"""When to read the configuration again: inotify on the directories that hold it.
+"""The directories in which a change of the configuration shows.
 
 Directories are watched rather than files, as editors and ConfigMap mounts replace files by rename.
 """
@@ -9,62 +9,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from inotify_simple import INotify, flags
-
-_MASK = (
-    flags.CLOSE_WRITE | flags.MOVED_TO | flags.MOVED_FROM | flags.CREATE | flags.DELETE | flags.DELETE_SELF
-    | flags.MOVE_SELF | flags.ONLYDIR
-)  # fmt: skip
-
-
 MAX_LINKS = 40
 """As the kernel has it."""
-
-
-class Watcher:
-    """An inotify descriptor on some directories; those that are missing are tried again by `watch`."""
-
-    def __init__(self) -> None:
-        self._inotify = INotify(nonblocking=True)
-        self.missing: list[str] = []
-
-    def fileno(self) -> int:
-        return int(self._inotify.fileno())
-
-    def watch(self, directories: Iterable[str]) -> None:
-        """Watch these as well; one that is watched already stays so."""
-        self.missing = []
-        for directory in directories:
-            try:
-                self._inotify.add_watch(directory, _MASK)
-            except (OSError, ValueError):
-                self.missing.append(directory)
-
-    def drain(self) -> bool:
-        """Take all events that are there; whether there were any."""
-        return bool(self._inotify.read(timeout=0))
-
-    def close(self) -> None:
-        self._inotify.close()
-
-
-class LockWatcher:
-    """An inotify descriptor on the lock file: another agent that opens it wants this one to make way."""
-
-    def __init__(self, path: str) -> None:
-        """Raises OSError when the file is not there."""
-        self._inotify = INotify(nonblocking=True)
-        self._inotify.add_watch(path, flags.OPEN | flags.DELETE_SELF)
-
-    def fileno(self) -> int:
-        return int(self._inotify.fileno())
-
-    def drain(self) -> bool:
-        """Take all events that are there; whether there were any."""
-        return bool(self._inotify.read(timeout=0))
-
-    def close(self) -> None:
-        self._inotify.close()
 
 
 def _way_to(path: str) -> list[str]:

@@ -6,29 +6,15 @@ the old file away before it writes the new one does not delete the pod.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable
-from typing import Protocol
 
 import msgspec
-from inotify_simple import INotify, flags
+from inotify_simple import flags
+
+from actors.shared.linux.inotify import LOST, Event, Watcher
 
 from .file_source import is_ignored
-
-_MASK = (
-    flags.CLOSE_WRITE | flags.CREATE | flags.MOVED_TO | flags.MOVED_FROM | flags.DELETE | flags.DELETE_SELF
-    | flags.MOVE_SELF | flags.ONLYDIR
-)  # fmt: skip
-_RELIST = flags.DELETE_SELF | flags.MOVE_SELF | flags.Q_OVERFLOW | flags.IGNORED | flags.UNMOUNT
-
-
-class Event(Protocol):
-    """As inotify_simple gives it."""
-
-    mask: int
-    cookie: int
-    name: str
 
 
 class Changes(msgspec.Struct):
@@ -52,7 +38,7 @@ def changes_of(events: Iterable[Event]) -> Changes:
     changes = Changes()
     arrived = {event.cookie: event.name for event in batch if event.mask & flags.MOVED_TO}
     for event in batch:
-        if event.mask & _RELIST or event.name == "..data":
+        if event.mask & LOST or event.name == "..data":
             changes.relist = True
         elif is_ignored(event.name) or not event.name:
             continue
@@ -69,40 +55,27 @@ def changes_of(events: Iterable[Event]) -> Changes:
     return changes
 
 
-def prepare() -> None:
-    """Make a descriptor, as the library then looks for libc, once: it runs a program for that. For the fork server."""
-    with contextlib.suppress(OSError), INotify():
-        pass
-
-
 class DirectoryWatch:
     """An inotify descriptor on the directory that has the manifests, or on its nearest ancestor that exists."""
 
     def __init__(self) -> None:
         """Raises OSError when the kernel has no descriptor left."""
-        self._inotify = INotify(nonblocking=True)
+        self._inotify = Watcher()
         self._watch = -1
         self.directory = ""
 
     def fileno(self) -> int:
-        return int(self._inotify.fileno())
+        return self._inotify.fileno()
 
     def follow(self, path: str) -> None:
         """Watch `path`, or the directory it is in, or would be in. Raises OSError."""
         directory = nearest_directory(path)
         if directory == self.directory:
             return
-        watch = int(self._inotify.add_watch(directory, _MASK))
+        watch = self._inotify.add(directory)
         if self._watch not in (-1, watch):
-            self._forget(self._watch)
+            self._inotify.forget(self._watch)
         self._watch, self.directory = watch, directory
-
-    def _forget(self, watch: int) -> None:
-        try:
-            self._inotify.rm_watch(watch)
-        except OSError:
-            # the kernel has removed it with its directory
-            pass
 
     def lost(self) -> None:
         """The directory is gone or moved: `follow` starts anew."""
@@ -110,7 +83,7 @@ class DirectoryWatch:
 
     def read(self) -> list[Event]:
         """The events of the present watch that are there."""
-        return [event for event in self._inotify.read(timeout=0) if event.wd in (self._watch, -1)]
+        return [event for event in self._inotify.read() if event.wd in (self._watch, -1)]
 
     def close(self) -> None:
         self._inotify.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -13,7 +14,8 @@ from .. import logs
 from ..application import Application
 from ..faults import check
 from ..message import Message
-from ..protocol import ActorState, Done, GetTree, Inject, RollingRestart, SetLogging, Shutdown, Tree
+from ..policy_rules import wrong_policies
+from ..protocol import FORK_SERVER, ActorState, Done, GetTree, Inject, RollingRestart, SetLogging, Shutdown, Tree
 from ..spec import SetPolicies
 from ..wire import Frame, WireError
 from .connection import Connection
@@ -24,6 +26,7 @@ from .processes import Processes
 from .table import Child, Table
 from .watch import pss
 
+log = logging.getLogger(FORK_SERVER)
 _MEMORY_SECONDS = 2.0
 
 
@@ -66,8 +69,12 @@ class Control:
         if isinstance(question, RollingRestart):
             return Done(self._rolling_restart(question))
         if isinstance(question, SetPolicies):
-            self._set_policies(question)
-            return Done()
+            wrong = wrong_policies(question.policies)
+            if wrong:
+                log.error("the supervision policy stays as it is: %s", wrong)
+            else:
+                self._set_policies(question)
+            return Done(wrong)
         if isinstance(question, SetLogging):
             logs.reconfigure(
                 verbosity=question.verbosity, form=question.form, vmodule=question.vmodule, split=question.split

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.policy import RULES, SUPERVISORS_ONLY, load
+from supervision.policy import load
 from supervision.policy_file import PolicyError
+from supervision.policy_rules import RULES, SUPERVISORS_ONLY, wrong_policies
 from supervision.spec import ChildSpec, Policy
 
 ETC = Path(__file__).parents[3] / "etc" / "supervision.yaml"
@@ -223,3 +224,14 @@ def test_the_parser_is_not_imported_by_the_supervisor() -> None:
     code = "import sys, supervision.supervisor; print('yaml' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout == "False\n"
+
+
+def test_policies_that_an_order_sets_are_validated_as_those_of_a_file() -> None:
+    good = {"root": Policy(), "pleg": Policy(restart="transient", memory_mib=0)}
+    assert wrong_policies(good) == ""
+    bad = {"root": Policy(restart="temporary"), "pleg": Policy(memory_mib=-5, shutdown_seconds=float("nan"))}
+    assert wrong_policies(bad) == (
+        "root.restart: the root must be permanent; "
+        "pleg.shutdown_seconds: must be a number from 0 to 3600, not nan; "
+        "pleg.memory_mib: must be a whole number from 16 to 1048576, or 0, not -5"
+    )

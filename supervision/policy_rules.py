@@ -1,0 +1,89 @@
+"""What each setting of a policy may be: one table, for policy files and for orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from .protocol import ROOT
+from .spec import Policy, Restart, Significance, Strategy
+from .suggestions import did_you_mean
+
+SUPERVISORS_ONLY = frozenset({"strategy", "total_restarts", "total_period_seconds", "auto_shutdown"})
+Rule = Callable[[Any], str]
+"""What is wrong with a value, '' when nothing is."""
+
+
+def _number(least: float, most: float, *, or_zero: bool = False, whole: bool = False) -> Rule:
+    text = f"{'a whole number' if whole else 'a number'} from {least:.10g} to {most:.10g}" + (
+        ", or 0" if or_zero else ""
+    )
+
+    def rule(value: Any) -> str:
+        right = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
+        if right and (least <= value <= most or (or_zero and value == 0)):
+            return ""
+        return f"must be {text}, not {shown(value)}"
+
+    return rule
+
+
+def _one_of(choices: tuple[str, ...]) -> Rule:
+    return lambda value: "" if value in choices else f"must be one of {', '.join(choices)}, not {shown(value)}"
+
+
+def _boolean(value: Any) -> str:
+    return "" if isinstance(value, bool) else f"must be true or false, not {shown(value)}"
+
+
+def shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+RULES: dict[str, Rule] = {
+    "restart": _one_of(get_args(Restart)),
+    "shutdown_seconds": _number(0, 3600),
+    "start_seconds": _number(0.1, 3600),
+    "heartbeat_seconds": _number(0.5, 3600, or_zero=True),
+    "busy_seconds": _number(0.2, 3600, or_zero=True),
+    "memory_mib": _number(16, 1024 * 1024, or_zero=True, whole=True),
+    "significant": _boolean,
+    "max_restarts": _number(0, 1000, whole=True),
+    "period_seconds": _number(0.1, 86400),
+    "backoff_seconds": _number(0, 3600),
+    "backoff_max_seconds": _number(0, 3600),
+    "backoff_reset_seconds": _number(0.1, 86400),
+    "strategy": _one_of(get_args(Strategy)),
+    "total_restarts": _number(0, 10000, whole=True),
+    "total_period_seconds": _number(0.1, 86400),
+    "auto_shutdown": _one_of(get_args(Significance)),
+}
+
+
+def wrong_setting(field: str, value: Any) -> str:
+    """'' for one that is valid."""
+    if field not in RULES:
+        return f"is not known{did_you_mean(field, RULES)}"
+    return "must be a value, not a mapping" if isinstance(value, dict) else RULES[field](value)
+
+
+def wrong_alone(name: str, policy: Policy) -> Iterator[tuple[str, str]]:
+    """(field, rule) for what is wrong with a policy, whatever those of others are, each setting being valid."""
+    most, first = policy.backoff_max_seconds, policy.backoff_seconds
+    if most < first:
+        yield "backoff_max_seconds", f"is {most:g}, less than backoff_seconds, {first:g}"
+    if name == ROOT and policy.restart != "permanent":
+        yield "restart", "the root must be permanent"
+
+
+def wrong_policies(policies: Mapping[str, Policy]) -> str:
+    """What is wrong with policies that did not come from a file that was validated; '' when nothing is."""
+    found = []
+    for name, policy in policies.items():
+        wrong = [(field, wrong_setting(field, value)) for field, value in msgspec.structs.asdict(policy).items()]
+        problems = [one for one in wrong if one[1]] or wrong_alone(name, policy)
+        found += [f"{name}.{field}: {rule}" for field, rule in problems]
+    return "; ".join(found)
