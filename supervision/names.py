@@ -96,9 +96,15 @@ class Names:
         os.link(f"{file_of(name)}#{incarnation}", f"{file}+", src_dir_fd=self.fd, dst_dir_fd=self.fd)
         os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
 
-    def unpublish(self, alias: str) -> None:
-        """The alias means nobody any more."""
-        self._unlink(file_of(alias))
+    def unpublish(self, name: str, incarnation: int, alias: str) -> None:
+        """The alias means nobody any more, if it meant this incarnation."""
+        try:
+            meant = os.stat(file_of(alias), dir_fd=self.fd).st_ino
+            own = os.stat(f"{file_of(name)}#{incarnation}", dir_fd=self.fd).st_ino
+        except FileNotFoundError:
+            return
+        if meant == own:
+            self._unlink(file_of(alias))
 
     def forget(self, name: str, incarnation: int) -> None:
         """The incarnation has ended: nobody answers to the name until the next one is published."""

@@ -20,7 +20,7 @@ from thespian.actors import (
     WakeupMessage,
 )
 
-from .actor import Address
+from .actor import Address, ChildExited
 from .errors import UNREADABLE
 from .message import Message, registered, type_name
 from .protocol import Payload
@@ -59,6 +59,7 @@ _PARTS: dict[type, tuple[int, Callable[[Any], list[Any]]]] = {
     frozenset: (4, list),
     ActorExitRequest: (5, lambda m: [m.isRecursive]),
     ChildActorExited: (6, lambda m: [m.childAddress]),
+    ChildExited: (6, lambda m: [m.childAddress]),
     DeadEnvelope: (7, lambda m: [m.deadAddress, m.deadMessage]),
     PoisonMessage: (8, lambda m: [m.poisonMessage]),
     WakeupMessage: (9, lambda m: [m.delayPeriod.total_seconds(), m.payload]),

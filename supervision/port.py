@@ -181,7 +181,7 @@ class ActorPort:
         if enable:
             self.names.publish(self.name, self.incarnation, alias=DEAD_LETTERS)
         else:
-            self.names.unpublish(DEAD_LETTERS)
+            self.names.unpublish(self.name, self.incarnation, DEAD_LETTERS)
 
     def actorSystemShutdown(self) -> None:
         self.uplink.send(Shutdown())

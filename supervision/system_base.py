@@ -22,7 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from thespian.actors import ActorAddress, DeadEnvelope
+from thespian.actors import ActorAddress, ActorSystemMessage, DeadEnvelope, InvalidActorSpecification
 
 from .actor import Actor, Address, on
 from .application import Application
@@ -38,6 +38,7 @@ from .message import Message, Question
 from .names import Names
 from .payload import unwrap, wrap
 from .port import DEAD_LETTERS
+from .process import load
 from .protocol import ROOT, GetTree, Tree
 from .spec import ChildSpec, Policy
 from .wire import Frame, encode
@@ -169,9 +170,14 @@ class NativeBase:
     def newPrimaryActor(
         self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any
     ) -> Address:
+        """Raises ImportError, InvalidActorSpecification for a class that is not there."""
         from .client import Client
 
         actor = actorClass if isinstance(actorClass, str) else class_name(actorClass).replace(":", ".")
+        try:
+            load(class_name(actor))
+        except (AttributeError, ValueError) as error:
+            raise InvalidActorSpecification(actor, str(error)) from None
         client = Client(self._run_dir)
         try:
             return Address(client.ask(CreatePrimary(actor, globalName or ""), Created, name=ROOT).name)
@@ -185,8 +191,14 @@ class NativeBase:
         return self._endpoint.listen(timeout.total_seconds() if isinstance(timeout, timedelta) else timeout)
 
     def ask(self, address: ActorAddress, message: Any, timeout: float | timedelta | None = None) -> Any:
+        """The next message that is not Thespian's own, such as a late DeadEnvelope; None after `timeout`."""
         self.tell(address, message)
-        return self.listen(timeout)
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            answer = self.listen(None if end is None else max(0.0, end - time.monotonic()))
+            if not isinstance(answer, ActorSystemMessage):
+                return answer
 
     def external_clone(self) -> _Context:
         return _Context(self)

@@ -44,5 +44,8 @@ class Letters(Actor):
             self.client = sender
             self.handleDeadLetters()
             self.send(sender, "handling")
+        elif message == "stop handling":
+            self.handleDeadLetters(False)
+            self.send(sender, "not handling")
         elif isinstance(message, DeadEnvelope):
             self.send(self.client, ["dead", message.deadMessage])

@@ -107,3 +107,21 @@ def test_an_exit_request_from_outside_ends_an_actor(system: Any) -> None:
     assert system.ask(echo, {"text": "hi"}, 5)["echo"] == "hi"
     system.tell(echo, ActorExitRequest())
     assert system.ask(echo, {"text": "hi"}, 1) is None
+
+
+def test_an_actor_in_a_module_that_is_not_there_cannot_be_created(system: Any) -> None:
+    with pytest.raises(ImportError):
+        system.createActor("no.such.module.Actor")
+
+
+def test_who_no_longer_handles_dead_letters_takes_them_from_nobody_else(system: Any) -> None:
+    first, second = system.createActor(Letters), system.createActor(Letters)
+    assert system.ask(first, "handle", 5) == "handling"
+    assert system.ask(second, "handle", 5) == "handling"
+    assert system.ask(first, "stop handling", 5) == "not handling"
+    parent = system.createActor(Parent)
+    system.ask(parent, "create", 5)
+    child = system.ask(parent, "child address", 5)
+    assert system.ask(parent, "end child", 5) == ["exited", True]
+    system.tell(child, {"text": "too late"})
+    _until(system, ["dead", {"text": "too late"}])
