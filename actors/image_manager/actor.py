@@ -36,8 +36,10 @@ from .messages import (
 from .node_credentials import NodeCredentials
 from .pull_events import PullEvents
 from .pull_queue import PullQueue
+from .pull_record_store import PullRecords
 from .service_accounts import identify
 
+LOAD_SECONDS = 5.0
 CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"
 
 
@@ -53,16 +55,33 @@ class ImageManager(Actor):
         parallel = config.maxParallelImagePulls or (1 if config.serializeImagePulls else None)
         queue = PullQueue(parallel, config.registryPullQPS, config.registryBurst)
         credentials = CredentialLookup(NodeCredentials(agent.root_dir), self._plugins(agent))
+        records = None
+        if agent.gate("KubeletEnsureSecretPulledImages"):
+            records = PullRecords(self, agent.root_dir, config)
+            self.start_task(self._load(records), "pull records")
         events = PullEvents(partial(self.tell, EVENT_CLIENT), time.monotonic)
-        self._pulls = ImagePulls(self._client, self._tracer, self.metrics, queue, credentials, events)
+        self._pulls = ImagePulls(self._client, self._tracer, self.metrics, queue, credentials, events, records)
         thresholds = Thresholds(
             high_percent=config.imageGCHighThresholdPercent,
             low_percent=config.imageGCLowThresholdPercent,
             minimum_age=float(config.imageMinimumGCAge),
             maximum_age=float(config.imageMaximumGCAge),
         )
-        self._collector = ImageCollector(self, self._client, self._tracer, thresholds)
+        self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records)
         self._collector.begin()
+
+    async def _load(self, records: PullRecords) -> None:
+        """Try again until the runtime answers: it may be started after the agent."""
+        while True:
+            try:
+                return await records.load(self._image_ref)
+            except CriError:
+                await self.pause(LOAD_SECONDS)
+
+    async def _image_ref(self, image: str) -> str:
+        """'' when the image is not there. Raises CriError."""
+        found = await self._client.image_status(image)
+        return found.id if found is not None else ""
 
     def _plugins(self, agent: Agent) -> Plugins | None:
         """The configured credential plug-ins. Their configuration was validated before the start of the agent."""

@@ -7,6 +7,7 @@ from .image_reference import Reference
 from .keyring import Credential, qualified, read_docker_config
 from .messages import EnsureImage
 from .node_credentials import NodeCredentials
+from .pull_records import Found, Secret
 
 
 class CredentialLookup:
@@ -15,11 +16,24 @@ class CredentialLookup:
     def __init__(self, node: NodeCredentials, plugins: Plugins | None) -> None:
         self._node, self._plugins = node, plugins
 
-    async def find(self, question: EnsureImage, reference: Reference) -> list[Credential]:
+    async def find(self, question: EnsureImage, reference: Reference) -> list[Found]:
         """All that fit, each once."""
-        found = read_docker_config(question.pull_secrets).matching(reference.name)
-        found += self._node.keyring().matching(reference.name)
+        sources = {
+            Secret(one.uid, question.namespace, one.name): read_docker_config([one.document])
+            for one in question.pull_secrets
+        }
+        best = read_docker_config(one.document for one in question.pull_secrets).matching(reference.name)
+        found = [
+            Found(credential, source)
+            for credential in best
+            for source, keyring in sources.items()
+            if credential in keyring.matching(reference.name)
+        ]
+        found += [Found(credential) for credential in self._node.keyring().matching(reference.name)]
         if self._plugins is not None:
             account = Account(question.namespace, question.service_account, question.pod_name, question.uid)
             found += await self._plugins.matching(qualified(reference.name), account)
-        return list(dict.fromkeys(found))
+        first: dict[Credential, Found] = {}
+        for one in found:
+            first.setdefault(one.credential, one)
+        return list(first.values())

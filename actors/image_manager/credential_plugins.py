@@ -14,6 +14,7 @@ from supervision.metrics import Metrics
 
 from .keyring import Credential, Keyring, fits
 from .plugin_process import PluginFailed, Request, Response, ask
+from .pull_records import Found, ServiceAccount
 
 PURGE_SECONDS: Final = 900.0
 
@@ -66,18 +67,29 @@ class Plugins:
         self._going: dict[tuple[str, ...], asyncio.Task[Keyring]] = {}
         self._purged = clock()
 
-    async def matching(self, image: str, account: Account) -> list[Credential]:
+    async def matching(self, image: str, account: Account) -> list[Found]:
         """For an image by its whole name without tag. A plug-in that fails gives none, and the pull goes on."""
         asked = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
-        rings = await asyncio.gather(*(self._keyring(provider, image, account) for provider in asked))
-        return list(dict.fromkeys(credential for ring in rings for credential in ring.matching(image)))
+        found = await asyncio.gather(*(self._found(provider, image, account) for provider in asked))
+        return list(dict.fromkeys(one for each in found for one in each))
 
-    async def _keyring(self, provider: Provider, image: str, account: Account) -> Keyring:
+    async def _found(self, provider: Provider, image: str, account: Account) -> list[Found]:
+        """A plug-in that knows no service account gives credentials of the node."""
+        identity = Identity()
         try:
-            identity = Identity()
-            who: tuple[str, ...] = ()
             if provider.tokenAttributes is not None:
                 identity = await self._identify(provider, account)
+        except PluginFailed as error:
+            self._complain(f"credential plug-in {provider.name}: {error}")
+            return []
+        ring = await self._keyring(provider, image, account, identity)
+        source = ServiceAccount(identity.account_uid, account.namespace, account.name) if identity.token else None
+        return [Found(credential, source) for credential in ring.matching(image)]
+
+    async def _keyring(self, provider: Provider, image: str, account: Account, identity: Identity) -> Keyring:
+        try:
+            who: tuple[str, ...] = ()
+            if provider.tokenAttributes is not None:
                 who = _who(provider, account, identity)
                 if not identity.token:
                     return Keyring()  # a pod without a service account, and the plug-in does not insist on one

@@ -15,6 +15,7 @@ from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor, DisposableError
 
 from .garbage_collection import Collection, Disk, ImageRecord, Thresholds, observe, plan
+from .pull_record_store import PullRecords
 
 COLLECT_SECONDS: Final = 300.0
 FAILURES_LOGGED: Final = 3
@@ -30,10 +31,12 @@ class ImageCollector:
         client: CriClient,
         tracer: Tracer,
         thresholds: Thresholds,
+        records: PullRecords | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
         self._clock, self._began = clock, clock()
+        self._pulls = records
         self._records: dict[str, ImageRecord] = {}
         self._failures = 0
 
@@ -58,6 +61,7 @@ class ImageCollector:
 
     async def _collect(self) -> str:
         """What could not be removed and why, '' when all was. Raises CriError, DisposableError."""
+        recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers), self._clock()
         self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
@@ -71,7 +75,13 @@ class ImageCollector:
             if not failed:  # else other images are removed in place of those that stay
                 break
         self._report(disk, collection)
+        await self._forget_pulls(recorded, images)
         return "; ".join(failures[:FAILURES_LOGGED])
+
+    async def _forget_pulls(self, recorded: frozenset[str], images: list[Image]) -> None:
+        """Of the images that had records before they were listed, those that are gone need none."""
+        if self._pulls is not None:
+            await self._pulls.forget(recorded - {image.id for image in images})
 
     def _report(self, disk: Disk, collection: Collection) -> None:
         """Warn when removing every unused image does not free enough."""

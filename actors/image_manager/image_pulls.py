@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from actors.shared.cri.client import CriClient
@@ -20,13 +21,14 @@ from supervision.metrics import Metrics
 
 from .credential_lookup import CredentialLookup
 from .image_reference import Reference, ReferenceInvalid, parse, pull_policy
-from .keyring import Credential
 from .messages import EnsureImage, ImageFailed, ImageReady
 from .pending_pulls import Outcome, PendingPulls, pull_key
 from .pull_backoff import PullBackoffs
 from .pull_events import PullEvents
 from .pull_metrics import PullMetrics
 from .pull_queue import PullQueue
+from .pull_record_store import PullRecords, RecordFailed
+from .pull_records import Found
 from .pull_request import auth, image_spec, sandbox
 
 RUNTIME_REASONS: Final = ("RegistryUnavailable", "SignatureValidationFailed")
@@ -44,9 +46,12 @@ class ImagePulls:
         queue: PullQueue,
         credentials: CredentialLookup,
         events: PullEvents,
+        records: PullRecords | None,
     ) -> None:
+        """`records` is None where pull credentials are not verified."""
         self._client, self._tracer, self._metrics = client, tracer, PullMetrics(metrics)
         self._queue, self._credentials, self._events = queue, credentials, events
+        self._records = records
         self._pending, self._backoffs = PendingPulls(), PullBackoffs()
 
     async def ensure(self, question: EnsureImage) -> Outcome:
@@ -64,13 +69,21 @@ class ImagePulls:
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
         needed = policy == "Always" or (present is None and policy != "Never")
         self._metrics.asked(policy, present=present is not None, pulled=needed)
-        if present is not None and policy != "Always":
+        if present is not None and policy != "Always" and await self._verified(question, reference, present):
             self._events.present(question, present.size_bytes, reference.full)
             return ready(question.image, present, pulled=False)
         if policy == "Never":
-            text = f'Container image "{question.image}" is not present with pull policy of Never'
+            what = "not present" if present is None else "present, but its pull credentials are not the pod's,"
+            text = f'Container image "{question.image}" is {what} with pull policy of Never'
             return ImageFailed(question.image, "ErrImageNeverPull", text)
         return self._backing_off(question, reference) or await self._pull(question, reference)
+
+    async def _verified(self, question: EnsureImage, reference: Reference, present: Image) -> bool:
+        """Whether the pod may use the present image. If not, it is pulled again, with the pod's credentials."""
+        if self._records is None:
+            return True
+        find = partial(self._credentials.find, question, reference)
+        return await self._records.verified(reference.name, reference.full, present.id, find)
 
     def _backing_off(self, question: EnsureImage, reference: Reference) -> ImageFailed | None:
         """The last failure, while its pause lasts."""
@@ -96,11 +109,13 @@ class ImagePulls:
             credentials = await self._credentials.find(question, reference)
             # a runtime may judge an image by the namespace that it is for
             key = (reference.full, question.runtime_handler, question.namespace, tuple(credentials))
-            task = self._queue.join(key, lambda: self._traced_pull(question, reference.full, credentials))
+            task = self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
             image_ref = await asyncio.shield(task)
             found = await self._client.image_status(image_ref, question.runtime_handler)
         except CriError as error:
             return self._failed(question, reference, error)
+        except RecordFailed as error:
+            return ImageFailed(question.image, "ErrImagePull", str(error), retry_seconds=1.0)
         self._backoffs.succeeded(question.uid, reference.full)
         self._metrics.sized(reference.full, found.size_bytes if found is not None else 0)
         if found is None:
@@ -108,16 +123,32 @@ class ImagePulls:
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
         return ready(question.image, found, pulled=True)
 
-    async def _traced_pull(self, question: EnsureImage, image: str, credentials: list[Credential]) -> str:
+    async def _traced_pull(self, question: EnsureImage, reference: Reference, credentials: list[Found]) -> str:
         """In the trace of the pod that asked first; other pods that join the pull are not in it."""
-        with self._tracer.span("Images/Pull", {"container.image.name": image}):
-            return await self._pull_with(question, image, credentials)
+        with self._tracer.span("Images/Pull", {"container.image.name": reference.full}):
+            return await self._recorded_pull(question, reference, credentials)
 
-    async def _pull_with(self, question: EnsureImage, image: str, credentials: list[Credential]) -> str:
-        """Pull with each credential until one is accepted; without any: anonymously. Raises the last CriError."""
+    async def _recorded_pull(self, question: EnsureImage, reference: Reference, credentials: list[Found]) -> str:
+        """Raises CriError, RecordFailed."""
+        if self._records is None:
+            return (await self._pull_with(question, reference.full, credentials))[0]
+        await self._records.begin(reference.full)
+        try:
+            image_ref, used = await self._pull_with(question, reference.full, credentials)
+        except CriError:
+            await self._records.failed(reference.full)
+            raise
+        found = await self._client.image_status(image_ref, question.runtime_handler)
+        await self._records.succeeded(reference.full, reference.name, found.id if found else image_ref, used)
+        return image_ref
+
+    async def _pull_with(self, question: EnsureImage, image: str, credentials: list[Found]) -> tuple[str, Found | None]:
+        """Pull with each credential until one is accepted; without any: anonymously. The image's ref, and the
+        credential. Raises the last CriError."""
         spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()
-        for number, credential in enumerate(credentials or [None], 1):
+        for number, found in enumerate(credentials or [None], 1):
             try:
+                credential = found.credential if found is not None else None
                 image_ref = await self._client.pull_image(spec, auth(credential), pod)
             except CriError:
                 if number >= len(credentials):
@@ -126,7 +157,7 @@ class ImagePulls:
             seconds = time.monotonic() - began
             self._events.pulled(image, seconds)
             self._metrics.pulled(image, seconds)
-            return image_ref
+            return image_ref, found
         raise AssertionError("unreachable")
 
     def _failed(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:

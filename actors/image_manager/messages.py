@@ -12,6 +12,15 @@ from supervision.message import Message, Question
 IMAGE_MANAGER: Final = ActorName("image_manager")
 
 
+class PullSecret(msgspec.Struct, frozen=True):
+    """A secret of the pod's imagePullSecrets, in the pod's namespace."""
+
+    uid: str
+    name: str
+    document: bytes
+    """.dockerconfigjson or .dockercfg content."""
+
+
 class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
     """From a worker before a container is created. Answered with ImageReady or ImageFailed, when the pull has ended:
     that may take many minutes. Asked again meanwhile, the same pull is joined."""
@@ -24,8 +33,7 @@ class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
     policy: str
     """Always, IfNotPresent, Never; '' is Always for tag latest and no tag, else IfNotPresent."""
     runtime_handler: str = ""
-    pull_secrets: list[bytes] = []
-    """.dockerconfigjson or .dockercfg contents."""
+    pull_secrets: list[PullSecret] = []
     field: str = ""
     """Where in the pod the container is, for events: `spec.containers{name}`."""
     service_account: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from .messages import EnsureImage, ImageFailed, ImageReady
+from .messages import EnsureImage, ImageFailed, ImageReady, PullSecret
 
 Outcome = ImageReady | ImageFailed
 Work = Callable[[], Awaitable[Outcome]]
@@ -21,7 +21,7 @@ class PullKey(msgspec.Struct, frozen=True):
     image: str
     runtime_handler: str
     service_account: str
-    pull_secrets: tuple[bytes, ...]
+    pull_secrets: tuple[PullSecret, ...]
 
 
 def pull_key(question: EnsureImage) -> PullKey:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from actors.api_clients.messages import EVENT_CLIENT, ObjectRef, ObjectState
-from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady
+from actors.image_manager.messages import IMAGE_MANAGER, EnsureImage, ImageFailed, ImageReady, PullSecret
 from actors.pod_workers.containers.api_objects import state_of
 from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.kubernetes_events import field_of, pod_event
 from actors.shared.kube.codec import ObjectError
 from actors.shared.kube.container import Container
-from actors.shared.kube.contents import pull_secret
+from actors.shared.kube.contents import pull_secret, secret
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_static
 from actors.shared.tracing.tracer import traceparent_of_current
@@ -60,8 +60,8 @@ async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:
                 raise StartFailed("ImageInspectError", f"image_manager: {error}", 1.0) from None
 
 
-async def pull_secrets(actor: Actor, pod: Pod) -> list[bytes]:
-    """The documents of the pod's imagePullSecrets. One that is missing has an event, and the pull is tried without
+async def pull_secrets(actor: Actor, pod: Pod) -> list[PullSecret]:
+    """The pod's imagePullSecrets. One that is missing has an event, and the pull is tried without
     it."""
     refs = [ObjectRef("Secret", one.name, pod.metadata.namespace) for one in pod.spec.imagePullSecrets if one.name]
     states = await asyncio.gather(*(state_of(actor, ref) for ref in refs))
@@ -70,11 +70,13 @@ async def pull_secrets(actor: Actor, pod: Pod) -> list[bytes]:
         names = ", ".join(missing)
         text = f"Unable to retrieve some image pull secrets ({names}); attempting to pull the image may not succeed."
         actor.tell(EVENT_CLIENT, pod_event(pod, "Warning", "FailedToRetrieveImagePullSecret", text))
-    return [document for state in states if (document := _document(state))]
+    return [found for state in states if (found := _pull_secret(state)) is not None]
 
 
-def _document(state: ObjectState) -> bytes:
+def _pull_secret(state: ObjectState) -> PullSecret | None:
+    """None for what holds no registry credentials."""
     try:
-        return pull_secret(state.body) if state.body else b""
+        document = pull_secret(state.body) if state.body else b""
+        return PullSecret(secret(state.body).metadata.uid, state.ref.name, document) if document else None
     except ObjectError:
-        return b""
+        return None

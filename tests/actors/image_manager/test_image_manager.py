@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from actors.api_clients.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.actor import ImageManager
 from actors.image_manager.image_collector import COLLECT_SECONDS
-from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady
+from actors.image_manager.messages import EnsureImage, GetImages, ImageFailed, ImageReady, PullSecret
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
@@ -33,9 +34,15 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     return runtime
 
 
-def tell(story: Story, fake: FakeRuntime, **config: Any) -> None:
+def tell(story: Story, fake: FakeRuntime, root_dir: str = "", **config: Any) -> None:
+    """Without a `root_dir` a new one."""
+    if not root_dir:
+        with tempfile.TemporaryDirectory() as root_dir:
+            tell(story, fake, root_dir, **config)
+        return
+
     async def run() -> None:
-        context = Agent(config=KubeletConfiguration(**config))
+        context = Agent(config=KubeletConfiguration(**config), root_dir=root_dir)
         async with Harness(ImageManager, name="image_manager", context=context) as harness:
             await story(harness, fake)
 
@@ -240,7 +247,8 @@ def test_the_pods_credentials_are_tried_before_the_nodes(fake, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
 
     async def story(harness: Harness, fake: FakeRuntime) -> None:
-        secrets = docker_config("registry.test", "first", "second")
+        documents = docker_config("registry.test", "first", "second")
+        secrets = [PullSecret(str(number), f"s{number}", one) for number, one in enumerate(documents)]
         answer = await harness.ask(msgspec.structs.replace(wanted(), pull_secrets=secrets))
         assert isinstance(answer, ImageFailed)
         assert tried(fake) == ["first", "second", "node"]

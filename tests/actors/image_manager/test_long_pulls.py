@@ -14,7 +14,8 @@ from actors.api_clients.messages import RecordEvent
 from actors.image_manager import actor as module
 from actors.image_manager.credential_lookup import CredentialLookup
 from actors.image_manager.keyring import Credential
-from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady
+from actors.image_manager.messages import EnsureImage, ImageFailed, ImageReady, PullSecret
+from actors.image_manager.pull_records import Found
 from actors.pod_workers.messages import KnownPods
 from supervision.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
@@ -31,9 +32,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     """A runtime whose pulls take a while, with a plug-in that keeps nothing and gives a new token each time."""
     runtime, tokens = FakeRuntime(), itertools.count()
 
-    async def credentials(*_: Any) -> list[Credential]:
+    async def credentials(*_: Any) -> list[Found]:
         await asyncio.sleep(PLUGIN)
-        return [Credential("plug-in", str(next(tokens)))]
+        return [Found(Credential("plug-in", str(next(tokens))))]
 
     monkeypatch.setattr(module, "CriClient", lambda *_: runtime.client())
     monkeypatch.setattr(CredentialLookup, "find", credentials)
@@ -97,7 +98,7 @@ def test_two_containers_of_a_pod_each_have_their_events(fake: FakeRuntime) -> No
 CHANGES: list[Callable[[EnsureImage], EnsureImage]] = [
     lambda asked: msgspec.structs.replace(asked, namespace="other"),
     lambda asked: msgspec.structs.replace(asked, uid="other"),
-    lambda asked: msgspec.structs.replace(asked, pull_secrets=[b"{}"]),
+    lambda asked: msgspec.structs.replace(asked, pull_secrets=[PullSecret("1", "s", b"{}")]),
 ]
 
 

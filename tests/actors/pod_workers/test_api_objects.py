@@ -87,7 +87,8 @@ async def test_the_image_is_asked_for_with_the_pods_secrets(tmp_path):
         await node.want(pod(imagePullSecrets=names, serviceAccountName="robot"))
         await node.until(lambda: node.running("a"))
         [asked] = [question for _, question in node.harness.asks if isinstance(question, EnsureImage)]
-        assert asked.pull_secrets == [b'{"auths":{}}', b"{}"]
+        assert [one.document for one in asked.pull_secrets] == [b'{"auths":{}}', b"{}"]
+        assert [one.name for one in asked.pull_secrets] == ["s", "old"]
         assert (asked.field, asked.service_account) == ("spec.containers{a}", "robot")
         assert (
             "FailedToRetrieveImagePullSecret",

@@ -47,7 +47,7 @@ class Site:
         return self.response
 
     async def names(self, image: str = IMAGE, account: Account = POD) -> list[str]:
-        return [found.username for found in await self.plugins.matching(image, account)]
+        return [found.credential.username for found in await self.plugins.matching(image, account)]
 
 
 async def test_only_plugins_whose_patterns_fit_are_asked_and_in_their_order():

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from actors.image_manager.messages import EnsureImage, ImageReady
+from actors.image_manager.messages import EnsureImage, ImageReady, PullSecret
 from actors.image_manager.pending_pulls import Outcome, PendingPulls, pull_key
 
 QUESTION = EnsureImage("u", "default", "p", "c", "app", "Always")
@@ -55,7 +55,7 @@ async def test_a_pull_goes_on_without_its_asker_and_the_next_one_joins_it() -> N
     [
         {"namespace": "other"},
         {"uid": "other"},
-        {"pull_secrets": [b"other"]},
+        {"pull_secrets": [PullSecret("1", "other", b"{}")]},
         {"runtime_handler": "other"},
         {"service_account": "other"},
         {"image": "other"},

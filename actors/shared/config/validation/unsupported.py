@@ -29,8 +29,6 @@ MISSING: Final[dict[str, str]] = {
     "topologyManagerScope": "topology manager",
     "topologyManagerPolicyOptions": "topology manager",
     "enableContentionProfiling": "profiling of contention",
-    "preloadedImagesVerificationAllowlist": "verification of pull credentials",
-    "imagePullCredentialsVerificationPolicy": "verification of pull credentials",
 }
 """Top-level field to what does not exist."""
 

@@ -1,0 +1,37 @@
+"""The files of pull records and intents. Runs in disposable processes: a disk may be slow or hang."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from supervision.state_file import write_private
+
+PULLING, PULLED = "image_manager/pulling", "image_manager/pulled"
+"""Directories below the root directory, as in the reference."""
+MAX_BYTES = 1 << 20
+
+
+def read_all(root_dir: str) -> dict[str, list[bytes]]:
+    """The contents of all files, by directory. Raises OSError."""
+    return {directory: list(_read(Path(root_dir, directory))) for directory in (PULLING, PULLED)}
+
+
+def _read(directory: Path) -> list[bytes]:
+    found = []
+    try:
+        names = sorted(name for name in os.listdir(directory) if name.startswith("sha256-"))
+    except FileNotFoundError:
+        return []
+    for name in names:
+        with (directory / name).open("rb") as file:
+            found.append(file.read(MAX_BYTES))
+    return found
+
+
+def change(root_dir: str, written: dict[str, bytes], removed: list[str]) -> None:
+    """Write these files, then remove those; names are below the root directory. Raises OSError."""
+    for name, data in written.items():
+        write_private(Path(root_dir, name), data)
+    for name in removed:
+        Path(root_dir, name).unlink(missing_ok=True)

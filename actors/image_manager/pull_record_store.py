@@ -1,0 +1,127 @@
+"""Keeps the pull records in memory and on disk, and answers whether a pod may use a present image."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from supervision.actor import Actor, DisposableError
+from supervision.complaints import Complaints
+
+from .pull_record_files import PULLED, PULLING
+from .pull_records import (
+    Found,
+    Intent,
+    Record,
+    accessible,
+    accessible_by_all,
+    file_name,
+    needs_verification,
+    read_intent,
+    read_record,
+    with_pull,
+)
+
+FILE_SECONDS: Final = 10.0
+_FILES: Final = "actors.image_manager.pull_record_files"
+
+ImageRef = Callable[[str], Awaitable[str]]
+"""The ref of an image on the node; '' when it is not there. Raises CriError."""
+
+
+class RecordFailed(Exception):
+    """The intent of a pull could not be written: without it the image could be taken for a preloaded one."""
+
+
+class PullRecords:
+    """Of the image manager, where the gate KubeletEnsureSecretPulledImages is on."""
+
+    def __init__(self, actor: Actor, root_dir: str, config: KubeletConfiguration) -> None:
+        self._actor, self._root_dir = actor, root_dir
+        self._policy = config.imagePullCredentialsVerificationPolicy
+        self._allowed = config.preloadedImagesVerificationAllowlist
+        self._records: dict[str, Record] = {}
+        self._intents: set[str] = set()
+        self._loaded = asyncio.Event()
+        self._complaints = Complaints(actor.log)
+
+    async def load(self, image_ref: ImageRef) -> None:
+        """Read all files. An intent without a record becomes a record without credentials. Raises CriError."""
+        try:
+            found = await self._actor.disposable(f"{_FILES}:read_all", {"root_dir": self._root_dir}, deadline=60.0)
+        except DisposableError as error:
+            self._complaints.say("load", f"the records of image pulls cannot be read: {error}")
+            found = {}
+        self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
+        self._intents = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
+        self._loaded.set()
+        for image in sorted(self._intents):
+            ref = await image_ref(image)
+            await self._settle(image, self._records.get(ref) or Record(ref, lastUpdatedTime=_now()) if ref else None)
+
+    async def verified(self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[Found]]]) -> bool:
+        """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""
+        await self._loaded.wait()
+        record = self._records.get(image_ref)
+        pulled = record is not None or image in self._intents
+        if not needs_verification(self._policy, name, self._allowed, pulled=pulled):
+            return True
+        return accessible_by_all(record, name) or (record is not None and accessible(record, name, await find()))
+
+    async def begin(self, image: str) -> None:
+        """A pull is about to begin. Raises RecordFailed."""
+        await self._loaded.wait()
+        self._intents.add(image)
+        intent = msgspec.json.encode(Intent(image))
+        problem = await self._change({f"{PULLING}/{file_name(image)}": intent}, ())
+        if problem:
+            raise RecordFailed(f"failed to record image pull intent for image {image!r}: {problem}")
+
+    async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
+        """`used`: the credential that was accepted; None: the pull was anonymous."""
+        await self._settle(image, with_pull(self._records.get(image_ref), image_ref, name, used, _now()))
+
+    async def failed(self, image: str) -> None:
+        """The pull has brought no image."""
+        await self._settle(image, None)
+
+    async def _settle(self, image: str, record: Record | None) -> None:
+        """The intent has done its work. It stays on disk while the record cannot be written."""
+        written = {}
+        if record is not None:
+            self._records[record.imageRef] = record
+            written = {f"{PULLED}/{file_name(record.imageRef)}": msgspec.json.encode(record)}
+        self._intents.discard(image)
+        problem = await self._change(written, (f"{PULLING}/{file_name(image)}",))
+        if problem:
+            self._complaints.say("write", f"the record of a pull of {image} is not written: {problem}")
+        else:
+            self._complaints.well("write")
+
+    def refs(self) -> frozenset[str]:
+        """The images with records."""
+        return frozenset(self._records)
+
+    async def forget(self, image_refs: Iterable[str]) -> None:
+        """These images are gone."""
+        gone = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
+        if gone:
+            await self._change({}, [f"{PULLED}/{file_name(ref)}" for ref in gone])
+
+    async def _change(self, written: Mapping[str, bytes], removed: Iterable[str]) -> str:
+        """'' or why it failed."""
+        arguments = {"root_dir": self._root_dir, "written": dict(written), "removed": list(removed)}
+        try:
+            await self._actor.disposable(f"{_FILES}:change", arguments, deadline=FILE_SECONDS)
+        except DisposableError as error:
+            return str(error)
+        return ""
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

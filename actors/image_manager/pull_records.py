@@ -1,0 +1,164 @@
+"""Records of pulls: with whose credentials an image was pulled, and so which pods may use it while it is present. Pure.
+
+Source: KEP-2535, gate KubeletEnsureSecretPulledImages. The JSON is the kubelet's: either agent reads the other's files.
+An image without record or intent was preloaded: somebody else put it on the node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from supervision.errors import UNREADABLE
+
+from .keyring import Credential, qualified
+
+API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
+MAX_SOURCES: Final = 10
+"""How many secrets, and how many accounts, one image of one record has at most; the latest stay."""
+
+
+class Secret(msgspec.Struct, frozen=True):
+    """A pull secret, as the source of a credential."""
+
+    uid: str
+    namespace: str
+    name: str
+
+
+class ServiceAccount(msgspec.Struct, frozen=True):
+    """A service account whose token a credential plug-in was given."""
+
+    uid: str
+    namespace: str
+    name: str
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A credential and where it comes from; None: from the node itself, for all of its pods."""
+
+    credential: Credential
+    source: Secret | ServiceAccount | None = None
+
+
+class RecordedSecret(msgspec.Struct, frozen=True):
+    uid: str
+    namespace: str
+    name: str
+    credentialHash: str = ""
+
+
+class ImageCredentials(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who has pulled the image by this name."""
+
+    kubernetesSecrets: tuple[RecordedSecret, ...] = ()
+    kubernetesServiceAccounts: tuple[ServiceAccount, ...] = ()
+    nodePodsAccessible: bool = False
+    """It was pulled anonymously, or with a credential of the node: every pod may use it."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """Of an image that was pulled for a pod."""
+
+    imageRef: str
+    credentialMapping: dict[str, ImageCredentials] = {}
+    """By the image's full name without tag and digest."""
+    lastUpdatedTime: str = ""
+    kind: str = "ImagePulledRecord"
+    apiVersion: str = API_VERSION
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """Written before a pull: an agent that dies during it must not take the image for a preloaded one."""
+
+    image: str
+    kind: str = "ImagePullIntent"
+    apiVersion: str = API_VERSION
+
+
+def needs_verification(policy: str, name: str, allowed: Iterable[str], *, pulled: bool) -> bool:
+    """Whether a present image is used only by pods that have its credentials. `policy`:
+    imagePullCredentialsVerificationPolicy; `name`: without tag; `pulled`: the agent has pulled the image."""
+    match policy:
+        case "AlwaysVerify":
+            return True
+        case "NeverVerifyPreloadedImages":
+            return pulled
+        case "NeverVerifyAllowlistedImages":
+            return not any(_allows(pattern, name) for pattern in allowed)
+    return False
+
+
+def _allows(pattern: str, name: str) -> bool:
+    if pattern.endswith("/*"):
+        return any(one.startswith(pattern[:-1]) for one in (name, qualified(name)))
+    return qualified(pattern) == qualified(name)
+
+
+def accessible_by_all(record: Record | None, name: str) -> bool:
+    """Whether every pod may use the image."""
+    return record is not None and record.credentialMapping.get(qualified(name), ImageCredentials()).nodePodsAccessible
+
+
+def accessible(record: Record | None, name: str, found: Sequence[Found]) -> bool:
+    """Whether a pod that has these credentials may use the image: with a credential, a secret or an account that it
+    was pulled with before."""
+    recorded = record.credentialMapping.get(qualified(name)) if record is not None else None
+    if recorded is None:
+        return False
+    hashes = {secret.credentialHash for secret in recorded.kubernetesSecrets} - {""}
+    secrets = {Secret(one.uid, one.namespace, one.name) for one in recorded.kubernetesSecrets}
+    return recorded.nodePodsAccessible or any(
+        one.source in recorded.kubernetesServiceAccounts
+        or (isinstance(one.source, Secret) and (one.source in secrets or credential_hash(one.credential) in hashes))
+        for one in found
+    )
+
+
+def with_pull(record: Record | None, image_ref: str, name: str, used: Found | None, now: str) -> Record:
+    """The record after one more pull. `used`: the credential that was accepted, None for an anonymous pull."""
+    record = record or Record(image_ref)
+    before = record.credentialMapping.get(qualified(name), ImageCredentials())
+    secrets, accounts, everybody = before.kubernetesSecrets, before.kubernetesServiceAccounts, before.nodePodsAccessible
+    match used.source if used is not None else None:
+        case Secret() as secret if used is not None:
+            others = [one for one in secrets if (one.uid, one.namespace, one.name) != msgspec.structs.astuple(secret)]
+            mine = RecordedSecret(secret.uid, secret.namespace, secret.name, credential_hash(used.credential))
+            secrets = tuple([*others, mine][-MAX_SOURCES:])
+        case ServiceAccount() as account:
+            accounts = tuple([*(one for one in accounts if one != account), account][-MAX_SOURCES:])
+        case _:
+            everybody = True
+    entry = ImageCredentials(secrets, accounts, everybody)
+    mapping = {**record.credentialMapping, qualified(name): entry}
+    return msgspec.structs.replace(record, credentialMapping=mapping, lastUpdatedTime=now)
+
+
+def credential_hash(credential: Credential) -> str:
+    return hashlib.sha256(msgspec.json.encode(credential)).hexdigest()
+
+
+def file_name(key: str) -> str:
+    """Of the record of an image ref, or of the intent of an image."""
+    return f"sha256-{hashlib.sha256(key.encode()).hexdigest()}"
+
+
+def read_record(data: bytes) -> Record | None:
+    """None for a file that is not a record."""
+    try:
+        record = msgspec.json.decode(data, type=Record)
+    except UNREADABLE:
+        return None
+    return record if record.kind == "ImagePulledRecord" and record.imageRef else None
+
+
+def read_intent(data: bytes) -> Intent | None:
+    """None for a file that is not an intent."""
+    try:
+        intent = msgspec.json.decode(data, type=Intent)
+    except UNREADABLE:
+        return None
+    return intent if intent.kind == "ImagePullIntent" and intent.image else None

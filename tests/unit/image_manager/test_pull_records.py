@@ -1,0 +1,124 @@
+"""Which pods may use a present image, by the records of its pulls."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from actors.image_manager.keyring import Credential
+from actors.image_manager.pull_records import (
+    MAX_SOURCES,
+    Found,
+    Record,
+    Secret,
+    ServiceAccount,
+    accessible,
+    accessible_by_all,
+    file_name,
+    needs_verification,
+    read_intent,
+    read_record,
+    with_pull,
+)
+
+NAME, NOW = "registry.test/app", "2026-01-01T00:00:00Z"
+MINE, OTHER = Secret("1", "mine", "s"), Secret("2", "other", "t")
+PASSWORD, WRONG = Credential("me", "password"), Credential("me", "wrong")
+ROBOT = ServiceAccount("3", "mine", "robot")
+
+
+def pulled(*used: Found | None) -> Record:
+    record = None
+    for one in used:
+        record = with_pull(record, "sha256:1", NAME, one, NOW)
+    assert record is not None
+    return record
+
+
+@pytest.mark.parametrize(
+    ("policy", "pulled_by_agent", "verified"),
+    [
+        ("", True, False),
+        ("NeverVerify", True, False),
+        ("NeverVerifyPreloadedImages", False, False),
+        ("NeverVerifyPreloadedImages", True, True),
+        ("NeverVerifyAllowlistedImages", False, True),
+        ("AlwaysVerify", False, True),
+    ],
+)
+def test_the_policy_says_which_present_images_are_verified(policy: str, pulled_by_agent: bool, verified: bool) -> None:
+    assert needs_verification(policy, NAME, [], pulled=pulled_by_agent) is verified
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "allowed"),
+    [
+        ("registry.test/app", NAME, True),
+        ("registry.test/*", NAME, True),
+        ("registry.test/ap", NAME, False),
+        ("registry.te/*", NAME, False),
+        ("docker.io/library/busybox", "busybox", True),
+        ("docker.io/library/*", "busybox", True),
+    ],
+)
+def test_an_image_of_the_allow_list_is_not_verified(pattern: str, name: str, allowed: bool) -> None:
+    assert needs_verification("NeverVerifyAllowlistedImages", name, [pattern], pulled=True) is not allowed
+
+
+def test_a_pod_with_the_same_secret_or_the_same_credential_may_use_the_image() -> None:
+    record = pulled(Found(PASSWORD, MINE))
+    assert accessible(record, NAME, [Found(PASSWORD, MINE)])
+    assert accessible(record, NAME, [Found(WRONG, MINE)]), "the secret has another password by now"
+    assert accessible(record, NAME, [Found(PASSWORD, OTHER)]), "another secret with the same credential"
+    assert not accessible(record, NAME, [Found(WRONG, OTHER)])
+    assert not accessible(record, NAME, [Found(PASSWORD)]), "the node's credential was not tried"
+    assert not accessible(record, NAME, [])
+    assert not accessible_by_all(record, NAME)
+
+
+def test_a_pod_of_the_same_service_account_may_use_the_image() -> None:
+    record = pulled(Found(PASSWORD, ROBOT))
+    assert accessible(record, NAME, [Found(WRONG, ROBOT)])
+    assert not accessible(record, NAME, [Found(PASSWORD, ServiceAccount("3", "mine", "human"))])
+
+
+@pytest.mark.parametrize("used", [None, Found(PASSWORD)], ids=["anonymous", "of the node"])
+def test_what_was_pulled_anonymously_or_by_the_node_is_for_every_pod(used: Found | None) -> None:
+    record = pulled(Found(PASSWORD, MINE), used)
+    assert accessible_by_all(record, NAME)
+    assert accessible(record, NAME, [])
+
+
+def test_a_record_is_for_the_name_by_which_the_image_was_pulled() -> None:
+    record = with_pull(pulled(None), "sha256:1", "busybox", Found(PASSWORD, MINE), NOW)
+    assert accessible(record, "docker.io/library/busybox", [Found(PASSWORD, MINE)])
+    assert not accessible(record, "other.test/app", [Found(PASSWORD, MINE)])
+    assert not accessible(None, NAME, [Found(PASSWORD, MINE)])
+    assert not accessible(Record("sha256:1"), NAME, [Found(PASSWORD, MINE)])
+
+
+def test_a_secret_is_recorded_once_and_only_so_many_are_kept() -> None:
+    record = pulled(*(Found(Credential(str(number)), Secret("1", "mine", "s")) for number in range(3)))
+    assert len(record.credentialMapping[NAME].kubernetesSecrets) == 1
+    record = pulled(*(Found(PASSWORD, Secret(str(number), "mine", "s")) for number in range(2 * MAX_SOURCES)))
+    assert len(record.credentialMapping[NAME].kubernetesSecrets) == MAX_SOURCES
+
+
+def test_the_json_is_the_kubelets() -> None:
+    data = json.loads(msgspec.json.encode(pulled(Found(PASSWORD, MINE))))
+    assert (data["kind"], data["imageRef"], data["lastUpdatedTime"]) == ("ImagePulledRecord", "sha256:1", NOW)
+    [secret] = data["credentialMapping"][NAME]["kubernetesSecrets"]
+    assert (secret["uid"], secret["namespace"], secret["name"]) == ("1", "mine", "s")
+    assert "password" not in json.dumps(data)
+    assert file_name("a") == "sha256-ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+
+
+def test_a_record_reads_back_and_rubbish_is_no_record() -> None:
+    record = pulled(Found(PASSWORD, MINE), Found(PASSWORD, ROBOT))
+    assert read_record(msgspec.json.encode(record)) == record
+    for rubbish in (b"", b"{", b"[]", b"{}", b'{"kind": "ImagePullIntent", "image": "x"}'):
+        assert read_record(rubbish) is None
+    assert read_intent(b'{"kind": "ImagePullIntent", "image": "x"}') is not None
+    assert read_intent(b"{}") is None
