@@ -1,4 +1,4 @@
-"""Service account tokens of this node's pods, kept in memory, asked for again before they end (PodTokenRequest API).
+"""Service account tokens of this node's pods, kept in memory, asked for again before they end (TokenRequest API).
 
 A token is replaced when less than a fifth of its life is left, or after a day; each a little earlier by chance, so that
 all do not come at once. When that fails, the old one is good as long as it is good.
@@ -96,7 +96,7 @@ class ServiceTokens:
 
 def request(wanted: PodTokenRequest) -> ApiCall:
     body = {
-        "kind": "PodTokenRequest",
+        "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {"name": wanted.account, "namespace": wanted.namespace},
         "spec": {

@@ -200,7 +200,9 @@ async def test_a_token_is_bound_to_its_pod() -> None:
     await server.tokens.get(WANTED)
     call = server.calls[0]
     assert (call.method, call.path) == ("POST", "/api/v1/namespaces/ns/serviceaccounts/robot/token")
-    spec = json.loads(call.body)["spec"]
+    body = json.loads(call.body)
+    spec = body["spec"]
+    assert (body["apiVersion"], body["kind"]) == ("authentication.k8s.io/v1", "TokenRequest")
     assert spec["boundObjectRef"] == {"kind": "Pod", "apiVersion": "v1", "name": "p", "uid": "u"}
     assert (spec["audiences"], spec["expirationSeconds"]) == (["vault"], 1000)
 
