@@ -9,7 +9,7 @@ kubernetes_events.py  events that users see of a pod
 errors.py             why a container is not started
 
 pod/          what is known of one pod, the phases of its life, what other actors are told of it
-phases/       what is done next: sandbox and containers of a running pod, in which order containers are stopped
+phases/       what is done next: one module a phase; what sandbox and containers need; how they are stopped
 executor/     does it: one pod worker a pod, which asks other actors and calls the runtime
 containers/   how a sandbox and a container are made: CRI config, environment, mounts, security, resources, DNS
 garbage/      which dead containers are removed

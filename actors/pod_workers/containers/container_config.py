@@ -7,7 +7,7 @@ import json
 import msgspec
 
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.phases.actions import Start
 from actors.shared.kube import names as known
 from actors.shared.kube.codec import encode
 from actors.shared.kube.pod import Pod

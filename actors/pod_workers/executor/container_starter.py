@@ -36,7 +36,7 @@ from actors.pod_workers.containers.security import container_context
 from actors.pod_workers.containers.swap import SwapFields, swap_fields
 from actors.pod_workers.errors import ConfigError, StartFailed
 from actors.pod_workers.kubernetes_events import pod_event
-from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient

@@ -9,8 +9,8 @@ from actors.pod_workers.containers import files
 from actors.pod_workers.containers.security import with_groups
 from actors.pod_workers.errors import StartFailed
 from actors.pod_workers.kubernetes_events import of_failed_start
+from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.phases.effects import RunPostStart, StartContainers
-from actors.pod_workers.phases.pod_actions import Start
 from actors.pod_workers.phases.termination_plan import plan
 from actors.pod_workers.pod.results import RuntimeTouched
 from actors.pod_workers.pod.runtime import alive

@@ -9,7 +9,7 @@ import msgspec
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import Sandbox
 
-from .pod_actions import Kill, Start
+from .actions import Kill, Start
 
 
 class Effect(msgspec.Struct, frozen=True):

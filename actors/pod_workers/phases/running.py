@@ -17,6 +17,7 @@ from actors.shared.cri.model import PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import Waiting
 
+from .actions import Backoff, PodActions, earliest
 from .effects import (
     ActuateResize,
     AllocateResize,
@@ -33,7 +34,7 @@ from .effects import (
 )
 from .garbage import collect
 from .leaving import active_deadline, leave
-from .pod_actions import Backoff, PodActions, actions_of, earliest
+from .pod_actions import actions_of
 from .step import Facts, Step
 
 CRASH_LOOP = "CrashLoopBackOff"

@@ -8,7 +8,7 @@ import pytest
 
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.container_config import container_annotations
-from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.phases.actions import Start
 from actors.shared.cri.model import Container as Ran
 from actors.shared.kube import codec
 from actors.shared.kube.container import ResourceRequirements

@@ -22,7 +22,7 @@ from actors.pod_workers.containers.resources import Limits, Machine, limits, oom
 from actors.pod_workers.containers.sandbox_config import SandboxContext, sandbox_config
 from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.errors import ConfigError
-from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.phases.actions import Start
 from actors.shared.kube.codec import decode_pod, encode
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
 from actors.shared.kube.pod import Pod

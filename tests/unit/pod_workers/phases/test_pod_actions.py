@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.containers.spec_hash import container_hash
-from actors.pod_workers.phases.pod_actions import PodActions, Start, compute_actions
+from actors.pod_workers.phases.actions import PodActions, Start
+from actors.pod_workers.phases.pod_actions import compute_actions
 from actors.pod_workers.pod.state import Verdicts
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox

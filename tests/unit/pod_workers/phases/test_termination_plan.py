@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.pod_workers.containers.container_config import container_annotations
-from actors.pod_workers.phases.pod_actions import Start
+from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.phases.termination_plan import Termination, grace_of, plan, waves
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState

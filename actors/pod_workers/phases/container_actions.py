@@ -1,0 +1,252 @@
+"""What the containers of a pod need, given the sandbox that they run in. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from actors.pod_workers.containers import allocation
+from actors.pod_workers.containers.spec_hash import container_hash
+from actors.pod_workers.pod.starts import POST_START
+from actors.pod_workers.pod.state import Verdicts
+from actors.shared.cri.crash_loop import next_consecutive_restarts, start_not_before
+from actors.shared.cri.model import Container as Ran
+from actors.shared.cri.model import ContainerState, PodRuntime
+from actors.shared.kube.container import Container
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import find_container, is_sidecar
+from actors.shared.kube.restart_policy import RESTART_ALL, may_restart, rule_for
+
+from .actions import Backoff, Kill, PodActions, Start
+
+HASH = "io.kubernetes.container.hash"
+KILLED = 137
+"""Exit code of a container that was killed."""
+
+
+def next_start(container: Container, runtime: PodRuntime) -> Start:
+    """The next instance: counting goes on over sandboxes."""
+    last = runtime.newest(container.name)
+    if last is None:
+        return Start(container, 0)
+    consecutive = next_consecutive_restarts(last, mended=_is_mended(container, last))
+    return Start(container, last.restart_count + 1, consecutive)
+
+
+def _is_mended(container: Container, last: Ran) -> bool:
+    """Whether image or resources are others than the last instance had: its crashes say nothing of the next one."""
+    made_with = allocation.made_with(last)
+    return _has_other_image(container, last) or (
+        made_with is not None and bool(allocation.resized(made_with, container.resources))
+    )
+
+
+def _has_other_image(container: Container, last: Ran) -> bool:
+    theirs = last.annotations.get(HASH, "")
+    return bool(theirs) and theirs != container_hash(container)
+
+
+class ContainerActions:
+    """One computation over the containers of the sandbox that is in use."""
+
+    def __init__(
+        self,
+        pod: Pod,
+        runtime: PodRuntime,
+        here: list[Ran],
+        verdicts: Verdicts,
+        now: float,
+        maximum_backoff: float,
+        restarting: AbstractSet[str],
+    ) -> None:
+        self.pod, self.runtime, self.here, self.verdicts = pod, runtime, here, verdicts
+        self.now, self.maximum, self.restarting = now, maximum_backoff, restarting
+        self.kill: list[Kill] = []
+        self.resume: list[Ran] = []
+        self.start: list[Start] = []
+        self.backoff: list[Backoff] = []
+
+    def newest(self, name: str) -> Ran | None:
+        """The newest instance in this sandbox."""
+        return next((ran for ran in self.here if ran.name == name), None)
+
+    def actions(self, attempt: int) -> PodActions:
+        sources = self._restarting_all()
+        if sources:
+            return self._restart_all(sources, attempt)
+        self._duplicates()
+        self._ephemeral()
+        failed, initialized = self._init()
+        if failed:
+            return PodActions(kill_pod=True, done=True, attempt=attempt)
+        done = False
+        if initialized:
+            kept = [self._regular(container) for container in self.pod.spec.containers]
+            ends = not any(kept)
+            if ends:
+                self.start, self.resume, self.backoff = [], [], []
+            done = ends and not self.kill  # an unhealthy one is ended first, with the grace of its probe
+        return PodActions(
+            kill_pod=done,
+            attempt=attempt,
+            kill=self.kill,
+            resume=self.resume,
+            start=self.start,
+            backoff=self.backoff,
+            done=done,
+            initialized=initialized,
+        )
+
+    def _duplicates(self) -> None:
+        """Stop a container that runs beside a later instance: a runtime that died may have started it unnoticed, or
+        have lost sight of it for a while."""
+        for ran in self.runtime.containers:
+            later = self.runtime.newest(ran.name)
+            if ran is not later and ran.state is ContainerState.RUNNING:
+                self.kill.append(Kill(ran, f"Container {ran.name} runs twice, its earlier instance is ended"))
+
+    # -- restart of all -----------------------------------------------------------------------------------------------
+    def _restarting_all(self) -> list[Ran]:
+        """The containers whose exit asks for it (KEP-5532)."""
+        found = []
+        for container in (*self.pod.spec.initContainers, *self.pod.spec.containers):
+            last = self.newest(container.name)
+            ended = last is not None and last.state is ContainerState.EXITED
+            if last is not None and ended and rule_for(container, last.exit_code) == RESTART_ALL:
+                found.append(last)
+        return found
+
+    def _restart_all(self, sources: list[Ran], attempt: int) -> PodActions:
+        """Now, or after the backoff of the container that keeps asking for it."""
+        last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
+        until = start_not_before(last, self.maximum, self.now)
+        if until > self.now:
+            return PodActions(attempt=attempt, backoff=[Backoff(last.name, until, last)])
+        return PodActions(attempt=attempt, restart_all=sources)
+
+    # -- init containers and sidecars -------------------------------------------------------------------------------
+    def _init(self) -> tuple[bool, bool]:
+        """(an init container failed for good, all have done their part). Decides what to start of them."""
+        started = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
+        for container in self.pod.spec.initContainers:
+            last = self.newest(container.name)
+            if is_sidecar(container):
+                up = self._sidecar(container, last)
+                if not (up or started or self._later_init_ran(container)):
+                    return False, False  # one that has started before holds up nothing while it restarts
+            elif started:
+                continue  # it has run; its remains may have been collected
+            elif last is None:
+                # a later one has run: this one was collected
+                if not self._later_init_ran(container):
+                    self._start(container)
+                    return False, False
+            elif last.state is ContainerState.EXITED and last.exit_code == 0:
+                continue
+            elif last.state is ContainerState.EXITED:
+                if not self._again(container, last, init=True):
+                    return True, False
+                self._start(container)
+                return False, False
+            else:
+                self._not_running(last) or self._unhealthy(last)
+                return False, False
+        return False, True
+
+    def _later_init_ran(self, container: Container) -> bool:
+        names = [one.name for one in self.pod.spec.initContainers]
+        later = names[names.index(container.name) + 1 :]
+        return any(self.newest(name) is not None for name in later)
+
+    def _sidecar(self, container: Container, last: Ran | None) -> bool:
+        """Keep a sidecar running; whether it is started, so that the next may go on."""
+        if last is None or last.state is ContainerState.EXITED:
+            self._start(container)
+            return False
+        if last.state is not ContainerState.RUNNING:
+            self._not_running(last)
+            return False
+        if self._changed(container, last) or self._unhealthy(last):
+            return False
+        return container.startupProbe is None or last.id in self.verdicts.started
+
+    # -- regular containers -----------------------------------------------------------------------------------------
+    def _regular(self, container: Container) -> bool:
+        """Decide for one regular container; whether it runs, will run, or may run again."""
+        last = self.newest(container.name)
+        if last is None:
+            older = self.runtime.newest(container.name)
+            ended = older is not None and older.state is ContainerState.EXITED
+            if older is None or not ended or may_restart(self.pod, container, older.exit_code, init=False):
+                self._start(container)
+                return True
+            return False
+        if last.state is ContainerState.EXITED:
+            if not self._again(container, last, init=False):
+                return False
+            self._start(container)
+            return True
+        if last.state is not ContainerState.RUNNING:
+            self._not_running(last)
+            return True
+        return self._running(container, last)
+
+    def _running(self, container: Container, last: Ran) -> bool:
+        """A running container is kept, unless it was changed or is unhealthy."""
+        if self._changed(container, last):
+            return True
+        if self._unhealthy(last):
+            return may_restart(self.pod, container, KILLED, init=False)
+        return True
+
+    def _ephemeral(self) -> None:
+        for container in self.pod.spec.ephemeralContainers:
+            if self.runtime.newest(container.name) is None:
+                self.start.append(Start(container, 0))
+            elif (last := self.newest(container.name)) is not None and last.state is ContainerState.CREATED:
+                self.resume.append(last)
+
+    # -- shared -----------------------------------------------------------------------------------------------------
+    def _again(self, container: Container, last: Ran, *, init: bool) -> bool:
+        """Whether one that has ended is started anew."""
+        return last.id in self.restarting or may_restart(self.pod, container, last.exit_code, init=init)
+
+    def _changed(self, container: Container, last: Ran) -> bool:
+        if not _has_other_image(container, last):
+            return False
+        self.kill.append(Kill(last, f"Container {container.name} definition changed, will be restarted", restart=True))
+        return True
+
+    def _unhealthy(self, last: Ran) -> bool:
+        kind = self.verdicts.unhealthy.get(last.id)
+        if kind is None:
+            return False
+        container = find_container(self.pod, last.name)
+        again = container is not None and may_restart(self.pod, container, KILLED, init=False)
+        text = f"Container {last.name} failed {kind} probe" + (", will be restarted" if again else "")
+        if kind == POST_START:
+            self.kill.append(Kill(last, "FailedPostStartHook", kind))
+        else:
+            self.kill.append(Kill(last, text, kind, restart=again))
+        return True
+
+    def _not_running(self, last: Ran) -> bool:
+        """Created but never started: started now. In a state that the runtime does not know: stopped, then created
+        anew."""
+        if last.state is ContainerState.RUNNING:
+            return False
+        if last.state is ContainerState.CREATED:
+            self.resume.append(last)
+            return True
+        text = f"Container {last.name} is in state {last.state}, try killing it before restart"
+        self.kill.append(Kill(last, text, restart=True))
+        return True
+
+    def _start(self, container: Container) -> None:
+        """Start it now, or say until when it waits."""
+        last = self.runtime.newest(container.name)
+        mended = last is not None and _is_mended(container, last)
+        until = 0.0 if mended else start_not_before(last, self.maximum, self.now)
+        if last is not None and until > self.now:
+            self.backoff.append(Backoff(container.name, until, last))
+        else:
+            self.start.append(next_start(container, self.runtime))
