@@ -5,12 +5,17 @@ from __future__ import annotations
 from actors.config_controller.messages import CONFIG_CONTROLLER, GetFlagz
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.z_page import page
+from actors.http_servers.serving.z_page import json_page, negotiated, text_page
 
 
 async def get(handler: Handler) -> None:
+    version = negotiated(handler.request.headers.get("Accept", ""), "Flagz")
     found = await handler.ask(CONFIG_CONTROLLER, GetFlagz())
-    await handler.finish(page("kubelet flagz", [f"{name}={value}" for name, value in sorted(found.flags.items())]))
+    flags = dict(sorted(found.flags.items()))
+    if version:
+        handler.finish_json(json_page("Flagz", version, {"flags": flags}))
+    else:
+        await handler.finish(text_page("kubelet flagz", [f"{name}={value}" for name, value in flags.items()]))
 
 
 ENDPOINT = Endpoint(paths=("/flagz",), answers={"GET": get}, subresources=("configz",), gate="ComponentFlagz")

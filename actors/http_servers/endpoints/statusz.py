@@ -9,21 +9,34 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, GetFlagz
 from actors.http_servers.exposition.scrape import find_tree
 from actors.http_servers.serving.endpoint import Endpoint
 from actors.http_servers.serving.handler import Handler
-from actors.http_servers.serving.z_page import page
+from actors.http_servers.serving.z_page import json_page, negotiated, text_page
+from actors.shared.config.version import MAJOR, MINOR
 
 
 async def get(handler: Handler) -> None:
+    kind = negotiated(handler.request.headers.get("Accept", ""), "Statusz")
     found = await handler.ask(CONFIG_CONTROLLER, GetFlagz())
     tree = await find_tree(handler.state.actor)
     seconds = int(tree.uptime) if tree is not None else 0
-    started = datetime.fromtimestamp(time.time() - seconds, UTC).strftime("%a %b %d %H:%M:%S UTC %Y")
+    started = datetime.fromtimestamp(time.time() - seconds, UTC)
+    paths = sorted(handler.state.paths)
+    if kind:
+        fields = {
+            "startTime": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "uptimeSeconds": seconds,
+            "binaryVersion": found.version,
+            "emulationVersion": f"{MAJOR}.{MINOR}",
+            "paths": paths,
+        }
+        handler.finish_json(json_page("Statusz", kind, fields))
+        return
     lines = [
-        f"Started: {started}",
+        f"Started: {started.strftime('%a %b %d %H:%M:%S UTC %Y')}",
         f"Up: {seconds // 3600} hr {seconds % 3600 // 60:02d} min {seconds % 60:02d} sec",
         f"Binary version: {found.version}",
-        "Paths: /configz /debug/pprof /flagz /healthz /metrics /pods /stats/summary",
+        f"Paths: {' '.join(paths)}",
     ]
-    await handler.finish(page("kubelet statusz", lines))
+    await handler.finish(text_page("kubelet statusz", lines))
 
 
 ENDPOINT = Endpoint(paths=("/statusz",), answers={"GET": get}, subresources=("statusz",), gate="ComponentStatusz")

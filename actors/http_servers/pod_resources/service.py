@@ -28,12 +28,23 @@ async def serve(service: PodResources, path: str) -> grpc.aio.Server:
     """A server of it on a Unix socket. Raises OSError when it cannot be bound."""
     server = grpc.aio.server(maximum_concurrent_rpcs=CALLS_AT_ONCE)
     stubs.add_PodResourcesListerServicer_to_server(service, server)
+    server.add_generic_rpc_handlers((_v1alpha1(service),))
     try:
         server.add_insecure_port(f"unix://{path}")
     except RuntimeError as error:
         raise OSError(f"cannot listen on {path}: {error}") from error
     await server.start()
     return server
+
+
+def _v1alpha1(service: PodResources) -> grpc.GenericRpcHandler[Any, Any]:
+    """The old version of the API. Its messages are the beginning of those of v1: its clients skip the rest."""
+    listing = grpc.unary_unary_rpc_method_handler(
+        service.list_v1alpha1,
+        request_deserializer=api.ListPodResourcesRequest.FromString,
+        response_serializer=api.ListPodResourcesResponse.SerializeToString,
+    )
+    return grpc.method_handlers_generic_handler("v1alpha1.PodResourcesLister", {"List": listing})
 
 
 class PodResources(stubs.PodResourcesListerServicer):
@@ -43,11 +54,17 @@ class PodResources(stubs.PodResourcesListerServicer):
         self._actor, self._bucket, self._active_only = actor, bucket, active_only
 
     async def List(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
-        async def answer() -> api.ListPodResourcesResponse:
-            pods = await self._pods(context, active_only=self._active_only)
-            return api.ListPodResourcesResponse(pod_resources=[_message(pod) for pod in pods])
+        return await self._counted("list", context, lambda: self._list(context))
 
-        return await self._counted("list", context, answer)
+    async def list_v1alpha1(self, request: Any, context: Context) -> api.ListPodResourcesResponse:
+        """List of v1alpha1, which counts only the calls."""
+        await self._admit(context)
+        self._actor.metrics.count("kubelet_pod_resources_endpoint_requests_total", server_api_version="v1alpha1")
+        return await self._list(context)
+
+    async def _list(self, context: Context) -> api.ListPodResourcesResponse:
+        pods = await self._pods(context, active_only=self._active_only)
+        return api.ListPodResourcesResponse(pod_resources=[_message(pod) for pod in pods])
 
     async def GetAllocatableResources(self, request: Any, context: Context) -> api.AllocatableResourcesResponse:
         async def answer() -> api.AllocatableResourcesResponse:
@@ -66,8 +83,7 @@ class PodResources(stubs.PodResourcesListerServicer):
         return await self._counted("get", context, answer)
 
     async def _counted(self, call: str, context: Context, answer: Callable[[], Awaitable[R]]) -> R:
-        if not self._bucket.take(time.monotonic()):
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls: rejected by rate limit")
+        await self._admit(context)
         metrics, name = self._actor.metrics, "kubelet_pod_resources_endpoint"
         metrics.count(f"{name}_requests_total", server_api_version=VERSION)
         metrics.count(f"{name}_requests_{call}", server_api_version=VERSION)
@@ -79,6 +95,11 @@ class PodResources(stubs.PodResourcesListerServicer):
         finally:
             if not answered:
                 metrics.count(f"{name}_errors_{call}", server_api_version=VERSION)
+
+    async def _admit(self, context: Context) -> None:
+        """End the call when there are too many."""
+        if not self._bucket.take(time.monotonic()):
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls: rejected by rate limit")
 
     async def _pods(self, context: Context, *, active_only: bool) -> list[PodInUse]:
         try:

@@ -23,6 +23,7 @@ def application(state: ServerState, endpoints: Iterable[Endpoint], config: Kubel
     for endpoint in known:
         available = availability(endpoint, config, read_only=state.read_only)
         if available is Availability.SERVED:
+            state.paths.append(endpoint.prefix)
             routes += [(pattern(path), EndpointHandler, {**given, "endpoint": endpoint}) for path in endpoint.paths]
         elif available is Availability.DISABLED:
             routes.append((re.escape(endpoint.prefix) + "(?:/.*)?", DisabledHandler, given))

@@ -35,6 +35,8 @@ class ServerState:
         self.streams = 0
         """exec, attach and port-forward that are open."""
         self.connections: BoundedServer | None = None
+        self.paths: list[str] = []
+        """Paths that are served, up to their first name."""
 
     @property
     def agent(self) -> Agent:

@@ -15,7 +15,7 @@ import pytest
 
 from actors.cert_manager import self_signed
 from actors.cert_manager.messages import GetServingCertificate, ServingCertificate
-from actors.config_controller.messages import Configz, GetConfigz
+from actors.config_controller.messages import Configz, Flagz, GetConfigz, GetFlagz
 from actors.http_servers.endpoints import logs
 from actors.http_servers.node_server import NodeServer, ReadOnlyServer
 from actors.shared.config.agent import Agent
@@ -91,7 +91,9 @@ class Node:
         missing = PodStatusFound("", b"", b"")
         self.answer(GetPodStatus, lambda question: found if question.name == "p" else missing)
 
-    def _fetch(self, path: str, client: tuple[str, str] | None, method: str, body: bytes) -> tuple[int, str]:
+    def _fetch(
+        self, path: str, client: tuple[str, str] | None, method: str, body: bytes, accept: str
+    ) -> tuple[int, str]:
         connection: http.client.HTTPConnection
         if self.plain:
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
@@ -101,17 +103,17 @@ class Node:
                 context.load_cert_chain(*client)
             connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=5)
         try:
-            connection.request(method, path, body)
+            connection.request(method, path, body, {"Accept": accept})
             response = connection.getresponse()
             return response.status, response.read().decode()
         finally:
             connection.close()
 
     async def fetch(
-        self, path: str, *, client: Any = "admin", method: str = "GET", body: bytes = b""
+        self, path: str, *, client: Any = "admin", method: str = "GET", body: bytes = b"", accept: str = "*/*"
     ) -> tuple[int, str]:
         pair = self.authority.client("admin", "system:masters") if client == "admin" else client
-        return await asyncio.to_thread(self._fetch, path, pair, method, body)
+        return await asyncio.to_thread(self._fetch, path, pair, method, body, accept)
 
     async def up(self) -> None:
         async with asyncio.timeout(10):
@@ -409,3 +411,19 @@ def test_each_service_is_read_from_its_journal_or_else_from_its_file(tmp_path, m
         assert (boot[0], "--boot=0" in boot[1]) == (200, True)
 
     serve(Node(tmp_path, enableSystemLogQuery=True), story)
+
+
+def test_flagz_and_statusz_are_json_for_who_asks_for_it(tmp_path):
+    async def story(node: Node) -> None:
+        node.answer(GetFlagz, Flagz(flags={"v": "2"}, given=(), gates={}, version="v1.36.2"))
+        code, text = await node.fetch("/flagz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Flagz")
+        assert (code, json.loads(text)["flags"]) == (200, {"v": "2"})
+        code, text = await node.fetch("/statusz", accept="application/json;v=v1beta1;g=config.k8s.io;as=Statusz")
+        found = json.loads(text)
+        assert (code, found["kind"], found["binaryVersion"]) == (200, "Statusz", "v1.36.2")
+        assert {"/exec", "/healthz", "/metrics/cadvisor"} <= set(found["paths"])
+        assert (await node.fetch("/statusz", accept="application/yaml"))[0] == 406
+        code, text = await node.fetch("/flagz")
+        assert (code, text.startswith("\nkubelet flagz\n"), "v=2\n" in text) == (200, True, True)
+
+    serve(Node(tmp_path), story)

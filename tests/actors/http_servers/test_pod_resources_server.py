@@ -149,3 +149,18 @@ def test_grpc_is_not_loaded_before_the_first_client():
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True, timeout=30
     )
     assert shown.stdout.strip() == "[]"
+
+
+async def test_clients_of_v1alpha1_are_served_too(tmp_path) -> None:
+    node = Node(tmp_path)
+    async with node.serve(), grpc.aio.insecure_channel(f"unix://{node.path}") as channel:
+        call = channel.unary_unary(
+            "/v1alpha1.PodResourcesLister/List",
+            request_serializer=api.ListPodResourcesRequest.SerializeToString,
+            response_deserializer=api.ListPodResourcesResponse.FromString,
+        )
+        answer = await call(api.ListPodResourcesRequest())
+        assert [(pod.name, [one.name for one in pod.containers]) for pod in answer.pod_resources] == [
+            ("p", ["c"]), ("q", ["c"]),
+        ]  # fmt: skip
+        assert (node.counted("requests_total"), node.counted("requests_list")) == (1, 0)
