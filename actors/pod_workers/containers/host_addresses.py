@@ -25,8 +25,11 @@ def wanted(pod: Pod, container: Container) -> bool:
 
 async def host_ips(actor: Actor, agent: Agent, pod: Pod, container: Container) -> list[str]:
     """hostIPs of the pod, if the container's environment refers to them."""
-    if not wanted(pod, container):
-        return []
+    return await node_ips(actor, agent) if wanted(pod, container) else []
+
+
+async def node_ips(actor: Actor, agent: Agent) -> list[str]:
+    """Those of the Node object; without one those of the configuration, or of the default route."""
     if not agent.standalone:
         state = await state_of(actor, ObjectRef("Node", agent.node_name))
         found = host_ips_of_node(state.body)

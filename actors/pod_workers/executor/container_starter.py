@@ -52,7 +52,7 @@ from proto import cri_pb2 as cri
 from supervision.actor import Actor, AskError, Timer
 
 from . import images
-from .hooks import HookFailed, run_hook
+from .hooks import HookFailed, PodIp, run_hook
 from .shard_metrics import ShardMetrics
 
 ASK_SECONDS = 30.0
@@ -213,14 +213,14 @@ class ContainerStarter:
         except OSError as error:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
-    async def post_start(self, container: Container, container_id: str, ips: list[str]) -> str:
+    async def post_start(self, container: Container, container_id: str, pod_ip: PodIp) -> str:
         """Run its hook, however long that takes. Answers why it failed, '' if it did not. Raises Unavailable when the
         runtime went away meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
         try:
-            await run_hook(self._client, hook, container_id, ips[0] if ips else "127.0.0.1", container.ports)
+            await run_hook(self._client, hook, container_id, pod_ip, container.ports)
         except HookFailed as error:
             return str(error)
         return ""

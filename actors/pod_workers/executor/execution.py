@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
 from actors.api_clients.messages import EVENT_CLIENT
+from actors.pod_workers.containers.host_addresses import node_ips
 from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.pod.event import PodEvent
 from actors.pod_workers.pod.observation import observed, probed, same
@@ -98,6 +99,13 @@ class Execution:
         if pod is None:
             return runtime
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)
+
+    async def pod_ip(self) -> str:
+        """Where a hook without a host is called: on the host's network the node has the pod's address."""
+        if self.state.sandbox_ip:
+            return self.state.sandbox_ip
+        ips = await node_ips(self.services.actor, self.services.agent)
+        return ips[0] if ips else "127.0.0.1"
 
     # -- other actors -----------------------------------------------------------------------------------------------
     async def ask(self, name: ActorName, question: Question[R], seconds: float) -> R:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from actors.shared.cri.client import CriClient
@@ -13,6 +14,8 @@ from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
 from actors.shared.kube.host_port import joined
 
+PodIp = Callable[[], Awaitable[str]]
+"""Finds where a hook without a host is called."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
 
 
@@ -21,7 +24,7 @@ class HookFailed(Exception):
 
 
 async def run_hook(
-    client: CriClient, handler: LifecycleHandler, container_id: str, ip: str, ports: list[ContainerPort]
+    client: CriClient, handler: LifecycleHandler, container_id: str, pod_ip: PodIp, ports: list[ContainerPort]
 ) -> None:
     """Run it to its end. A tcpSocket hook is ignored, as the reference does.
 
@@ -38,7 +41,7 @@ async def run_hook(
             output = (result.stdout + result.stderr)[-256:].decode(errors="replace")
             raise HookFailed(f"command {handler.exec.command} exited with {result.exit_code}: {output}")
     elif handler.httpGet is not None:
-        await _http_get(handler.httpGet, handler.httpGet.host or ip, _port(handler.httpGet, ports))
+        await _http_get(handler.httpGet, handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports))
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
 

@@ -153,9 +153,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
         return
     permit.release()
     run.report(PostStartBegun(container_id))
-    runtime = run.state.runtime
-    ips = runtime.sandboxes[0].ips if runtime is not None and runtime.sandboxes else []
-    complaint = await run.unless_leaving(run.services.starter.post_start(container, container_id, ips))
+    complaint = await run.unless_leaving(run.services.starter.post_start(container, container_id, run.pod_ip))
     if not complaint:
         run.report(PostStartEnded(container_id))
         return

@@ -27,7 +27,7 @@ from actors.shared.cri.model import ContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
 
 from .execution import Execution
-from .hooks import HookFailed, run_hook
+from .hooks import HookFailed, PodIp, run_hook
 
 MIN_GRACE_SECONDS = 2
 CREATED_TRIES = 3
@@ -46,11 +46,11 @@ class Observer(msgspec.Struct, frozen=True):
 
 
 async def terminate_all(
-    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], ip: str, observer: Observer
+    client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: Observer
 ) -> list[CriError]:
     """Stop them in their waves. Answers what the runtime refused (tried again by the caller)."""
     began = time.monotonic()
-    hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, ip, observer)) for one in terminations}
+    hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
     errors: list[CriError] = []
     try:
         for wave in waves(pod, terminations):
@@ -62,12 +62,12 @@ async def terminate_all(
     return errors
 
 
-async def _pre_stop(client: CriClient, one: Termination, ip: str, observer: Observer) -> None:
+async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: Observer) -> None:
     if one.pre_stop is None or one.grace <= 0 or one.ran.state is not ContainerState.RUNNING:
         return
     observer.begun(one.ran.id)
     try:
-        await asyncio.wait_for(run_hook(client, one.pre_stop, one.ran.id, ip, one.ports), one.grace)
+        await asyncio.wait_for(run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports), one.grace)
     except TimeoutError:
         observer.failed(one.ran.name, f"it took longer than the grace period of {one.grace} s")
     except Unavailable:
@@ -99,7 +99,7 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
     )
-    stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.state.ip, observer)
+    stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
     errors = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
     if errors:
         raise errors[0]

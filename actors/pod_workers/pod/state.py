@@ -242,10 +242,10 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         return f"{runtime.namespace}/{runtime.name} ({self.uid})" if runtime is not None else self.uid
 
     @property
-    def ip(self) -> str:
-        """Where its hooks are called."""
+    def sandbox_ip(self) -> str:
+        """Empty for a pod on the host's network."""
         sandboxes = self.runtime.sandboxes if self.runtime is not None else []
-        return sandboxes[0].ips[0] if sandboxes and sandboxes[0].ips else "127.0.0.1"
+        return sandboxes[0].ips[0] if sandboxes and sandboxes[0].ips else ""
 
     # -- change ---------------------------------------------------------------------------------------------------
     def after(self, event: Event) -> PodState:

@@ -269,3 +269,24 @@ async def test_the_active_deadline_counts_while_volumes_hang(tmp_path):
         await node.pass_time(61)
         await node.until(lambda: node.stage() == "terminated")
         assert node.observed().reason == "DeadlineExceeded"
+
+
+@pytest.mark.parametrize(("host_network", "host"), [(False, "10.88.0."), (True, "192.0.2.1")])
+async def test_a_hook_without_a_host_is_called_at_the_pods_address_or_on_the_hosts_network_at_the_nodes(
+    tmp_path, monkeypatch, host_network, host
+):
+    called: list[str] = []
+
+    async def get(action, host, port):
+        called.append(host)
+
+    monkeypatch.setattr("actors.pod_workers.executor.hooks._http_get", get)
+    hook = {"httpGet": {"port": 80}}
+    async with Driven(tmp_path) as node:
+        hooked = container("a", lifecycle={"postStart": hook, "preStop": hook})
+        await node.want(pod(hostNetwork=host_network, containers=[hooked]))
+        await node.until(lambda: len(called) == 1)
+        await node.relist()
+        await node.remove()
+        await node.until(lambda: len(called) == 2)
+    assert all(each.startswith(host) for each in called), called

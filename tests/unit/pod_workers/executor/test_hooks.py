@@ -26,9 +26,14 @@ async def answering(answer: bytes) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
+async def here() -> str:
+    """The pod's address."""
+    return "127.0.0.1"
+
+
 async def hook(port: int, host: str = "") -> None:
     handler = LifecycleHandler(httpGet=HTTPGetAction(port=port, host=host))
-    await run_hook(None, handler, "id", "127.0.0.1", [])  # type: ignore[arg-type]
+    await run_hook(None, handler, "id", here, [])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "::1"])
@@ -90,7 +95,7 @@ async def test_a_server_that_speaks_http_for_https_gets_the_request_without_cred
         port = server.sockets[0].getsockname()[1]
         headers = [HTTPHeader(name="Authorization", value="secret"), HTTPHeader(name="X", value="y")]
         action = HTTPGetAction(port=port, scheme="HTTPS", httpHeaders=headers)
-        await run_hook(None, LifecycleHandler(httpGet=action), "id", "127.0.0.1", [])  # type: ignore[arg-type]
+        await run_hook(None, LifecycleHandler(httpGet=action), "id", here, [])  # type: ignore[arg-type]
     (request,) = told
     assert b"X: y" in request
     assert b"Authorization" not in request
