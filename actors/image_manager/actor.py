@@ -67,7 +67,8 @@ class ImageManager(Actor):
             minimum_age=float(config.imageMinimumGCAge),
             maximum_age=float(config.imageMaximumGCAge),
         )
-        self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records)
+        node_name = "" if agent.standalone else agent.node_name
+        self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
         self._collector.begin()
 
     async def _load(self, records: PullRecords) -> None:

@@ -90,6 +90,19 @@ def plan(
     return Collection(remove, max(0, wanted), freeable)
 
 
+def shortfall(disk: Disk, collection: Collection) -> tuple[str, str] | None:
+    """Reason and text of the node's event when the disk is wrong, or stays too full; in the reference's words."""
+    if disk.capacity_bytes <= 0:
+        return "InvalidDiskCapacity", f"invalid capacity {disk.capacity_bytes} on image filesystem"
+    if collection.wanted_bytes > collection.freeable_bytes:
+        text = (
+            f"Failed to garbage collect required amount of images. Attempted to free {collection.wanted_bytes} bytes, "
+            f"but only found {collection.freeable_bytes} bytes eligible to free."
+        )
+        return "FreeDiskSpaceFailed", text
+    return None
+
+
 def _expired(image: ImageRecord, thresholds: Thresholds, now: float, running_for: float) -> bool:
     limit = thresholds.maximum_age
     return 0 < limit < running_for and now - max(image.last_used, image.first_seen) > limit

@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Final, cast
 
+from actors.api_clients.messages import EVENT_CLIENT, node_event
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Container, Image
 from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor, DisposableError
 
-from .garbage_collection import Collection, Disk, ImageRecord, Thresholds, observe, plan
+from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan, shortfall
 from .pull_record_store import PullRecords
 
 COLLECT_SECONDS: Final = 300.0
@@ -32,11 +33,13 @@ class ImageCollector:
         tracer: Tracer,
         thresholds: Thresholds,
         records: PullRecords | None = None,
+        node_name: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`node_name` is empty for a standalone agent."""
         self._actor, self._client, self._tracer, self._thresholds = actor, client, tracer, thresholds
         self._clock, self._began = clock, clock()
-        self._pulls = records
+        self._pulls, self._node_name = records, node_name
         self._records: dict[str, ImageRecord] = {}
         self._failures = 0
 
@@ -58,9 +61,11 @@ class ImageCollector:
         if failure:
             level = logging.ERROR if self._failures > 1 else logging.WARNING
             self._actor.log.log(level, "image collection failed: %s", failure)
+        if self._failures > 1:
+            self._record("ImageGCFailed", failure)
 
     async def _collect(self) -> str:
-        """What could not be removed and why, '' when all was. Raises CriError, DisposableError."""
+        """What could not be removed or freed and why, '' for nothing. Raises CriError, DisposableError."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers), self._clock()
@@ -74,8 +79,11 @@ class ImageCollector:
             failures += failed
             if not failed:  # else other images are removed in place of those that stay
                 break
-        self._report(disk, collection)
         await self._forget_pulls(recorded, images)
+        short = shortfall(disk, collection)
+        if short is not None:
+            self._record(*short)
+            failures.insert(0, short[1])
         return "; ".join(failures[:FAILURES_LOGGED])
 
     async def _forget_pulls(self, recorded: frozenset[str], images: list[Image]) -> None:
@@ -83,15 +91,10 @@ class ImageCollector:
         if self._pulls is not None:
             await self._pulls.forget(recorded - {image.id for image in images})
 
-    def _report(self, disk: Disk, collection: Collection) -> None:
-        """Warn when removing every unused image does not free enough."""
-        if collection.wanted_bytes > collection.freeable_bytes:
-            self._actor.log.warning(
-                "the image disk is %d %% full; %d bytes are to be freed and unused images have %d",
-                disk.used_percent,
-                collection.wanted_bytes,
-                collection.freeable_bytes,
-            )
+    def _record(self, reason: str, text: str) -> None:
+        """An event of the node, which a standalone agent has nowhere to send to."""
+        if self._node_name:
+            self._actor.tell(EVENT_CLIENT, node_event(self._node_name, reason, text, "Warning"), deadline=60.0)
 
     async def _remove(self, image_id: str) -> str:
         """'' or why it stays."""

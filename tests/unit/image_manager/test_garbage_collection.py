@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.image_manager.garbage_collection import Disk, ImageRecord, Thresholds, observe, plan
+from actors.image_manager.garbage_collection import Collection, Disk, ImageRecord, Thresholds, observe, plan, shortfall
 from actors.image_manager.image_collector import used_images
 from actors.shared.cri.model import Container, Image
 
@@ -82,3 +82,16 @@ def test_an_image_is_in_use_by_whichever_name_the_runtime_tells_of_it(told):
     container = Container(id="c", name="c", pod_uid="u", **told)
 
     assert used_images(images, [container]) == {"sha256:1"}
+
+
+def test_a_disk_that_stays_too_full_and_one_without_a_size_are_events_in_the_references_words():
+    assert shortfall(Disk(100, 50), Collection([], 10, 10)) is None
+    assert shortfall(Disk(100, 5), Collection([], 15, 10)) == (
+        "FreeDiskSpaceFailed",
+        "Failed to garbage collect required amount of images. Attempted to free 15 bytes, but only found 10 bytes "
+        "eligible to free.",
+    )
+    assert shortfall(Disk(0, 0), Collection([], 0, 0)) == (
+        "InvalidDiskCapacity",
+        "invalid capacity 0 on image filesystem",
+    )
