@@ -1,1 +1,11 @@
-"""The pod lifecycle event generator: what changed in the runtime, told to the pods' workers."""
+"""The pod lifecycle event generator: sends each worker the pods that have changed in the runtime.
+
+| module | what it decides or does |
+|---|---|
+| actor | messages in and out, the relist each second, the runtime's events |
+| events | the pod lifecycle events between two listings (pure) |
+| runtime_view | what is known of the runtime's pods, as one immutable value (pure) |
+| status_calls | status calls for single pods |
+| runtime_health | whether the runtime and its network are ready (pure) |
+| pod_network | the pods' network, for the runtime's CNI configuration |
+"""

@@ -228,7 +228,7 @@ class Pleg(Actor):
         self._send_report()
 
     def _set_runtime(self, now: RuntimeState) -> None:
-        """Take the new state; the workers are told of each change, the log of each change of readiness."""
+        """Take the new state. The workers get each change, the log each change of readiness."""
         before, self._runtime = self._runtime.health, now
         if now.health == before:
             return

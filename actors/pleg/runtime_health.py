@@ -14,7 +14,7 @@ NOT_ASKED: Final = RuntimeHealth(False, False, "the runtime has not been asked y
 
 
 class RuntimeState(msgspec.Struct, frozen=True):
-    """What the runtime has said of itself."""
+    """What the runtime has answered about itself."""
 
     health: RuntimeHealth = NOT_ASKED
     """For the pod workers."""
