@@ -40,7 +40,7 @@ code 0: every pod was started; 1: one was not (within 300 s, or --timeout), a ma
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one pod, or of a source (`pod` is then what is wrong with which file)."""
+    """The outcome of one pod, or of a source (`pod` then names the file and its error)."""
 
     pod: str
     outcome: Literal["started", "waiting", "failed"]
@@ -142,7 +142,7 @@ def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tu
 
 
 def _look(agent: Agent) -> tuple[list[Outcome], bool] | None:
-    """What became of each pod so far, and whether these are all there are; None while nobody answers."""
+    """The outcome of each pod so far, and whether these are all pods; None while the agent does not answer."""
     try:
         with closing(Client(Path(agent.run_dir))) as client:
             sources = client.ask(GetSources(), Sources, name=POD_CONFIG, timeout=2.0)

@@ -1,4 +1,4 @@
-"""`supervise start`: from the command line to a running tree. Every step is somebody else's; here is their order."""
+"""`supervise start`: from the command line to a running tree. Other modules do the steps; this one has their order."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
 
 
 def _begin_to_load(agent: Agent) -> Loading | None:
-    """The kubeconfig, in a process beside this one; None: there is none, or what is wrong with it is said later."""
+    """The kubeconfig, in a process beside this one; None: there is none, or it is refused later."""
     if agent.standalone:
         return None
     from actors.shared.api.kubeconfig import KubeconfigError, Loading
@@ -125,7 +125,7 @@ def _configure_logs(agent: Agent) -> None:
 
 
 def _container_runtime(agent: Agent) -> ChildSpec | None:
-    """The program of our own containerd, its files and images in place; None when the runtime is somebody else's."""
+    """The program of our own containerd, its files and images in place; None for an external runtime."""
     if not agent.managed_runtime:
         return None
     from actors.container_runtime.errors import RuntimeSetupError

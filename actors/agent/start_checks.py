@@ -1,4 +1,4 @@
-"""What only an actor can judge of this host: reservations, cgroups, the runtime. What judges files is in judging."""
+"""What is checked of this host at a start: reservations, cgroups, the runtime. validation.py validates the files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
 
 
 def warnings(agent: Agent) -> Iterator[str]:
-    """What deserves a warning: nothing runs without a runtime, but one may well be started later."""
+    """The warnings: no pod runs without a runtime, but one may be started later."""
     if not agent.managed_runtime:
         from actors.container_runtime.presence import doubt
 
@@ -47,7 +47,7 @@ def enter_cgroup(agent: Agent) -> Iterator[str]:
 
 
 def _reservations(agent: Agent) -> Iterator[Problem]:
-    """No more may be kept from pods than there is."""
+    """The reservations must not exceed the capacity."""
     from actors.container_manager import node_resources
 
     config = agent.config
@@ -82,7 +82,7 @@ def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:
 
 
 def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
-    """A cgroup that is to be held to a reservation must be there: whoever made it has put the processes into it."""
+    """A cgroup whose reservation is enforced must be there: the operator makes it and puts the processes into it."""
     if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
         return
     from actors.container_manager.reserved_cgroups import reserved_cgroups
@@ -95,7 +95,7 @@ def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
         return
     for field, path, _ in reserved_cgroups(agent.config, agent.config.cgroupDriver):
         if not cgroups.anywhere(path):
-            yield Problem(field, path, "there is no such cgroup: it must be there before it can be held to anything")
+            yield Problem(field, path, "there is no such cgroup: make it before its reservation is enforced")
 
 
 def _existing(path: str) -> str:

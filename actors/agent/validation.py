@@ -1,6 +1,6 @@
-"""Judges what `supervise start` would be given: flags and files, the kubeconfigs and the supervision policy they name.
+"""Validates what `supervise start` is given: flags and files, the kubeconfigs and the supervision policy they name.
 
-Nothing is started, and nothing of the host is judged: a configuration may well be for another one.
+Nothing is started, and the host is not checked: a configuration may be for another one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
 
 
 def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
-    """As load; what it raises names also what is wrong with the kubeconfigs and the policy."""
+    """As load; the error also has the problems of the kubeconfigs and the policy."""
     try:
         return load(argv, recover=recover)
     except ConfigErrors as error:
@@ -50,13 +50,13 @@ def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
 
 
 def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
-    """What names files, where the rest cannot be read."""
+    """The agent with the files that the flags name, where the rest cannot be read."""
     alone = standing_alone(parsing.parse(argv).values, os.getcwd())
     try:
         _, policy = apart(read_policy(alone["policy"]))
         policy_file = alone["policy"]
     except ConfigErrors:
-        policy, policy_file = "", ""  # that it cannot be read is said already
+        policy, policy_file = "", ""  # that it cannot be read is a problem already
     return Agent(
         policy=policy,
         policy_file=policy_file,
@@ -87,7 +87,7 @@ def kubeconfigs(agent: Agent, *, whole: bool = False) -> Iterator[Problem]:
     if agent.standalone:
         return
     wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig, whole)
-    # a pair of our own that is damaged is cert_manager's affair, which has others, or says what is to be done
+    # cert_manager repairs a damaged pair of our own, or reports it
     wrong = [problem for problem in wrong if f"{agent.cert_dir}/" not in problem.rule]
     if wrong and agent.bootstrap_kubeconfig:
         also = _wrong_kubeconfig("--bootstrap-kubeconfig", agent.bootstrap_kubeconfig, whole)

@@ -43,7 +43,7 @@ RETRY_SECONDS = 1.0
 
 
 class ConfigController(Actor):
-    """messages.py has what it is told. It follows the files by itself."""
+    """messages.py has its messages. It follows the files by itself."""
 
     def __init__(
         self,

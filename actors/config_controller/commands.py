@@ -1,7 +1,7 @@
-"""`supervise config history|rollback`: what became of configurations, and the way back.
+"""`supervise config history|rollback`: which configurations were in force, and how to return to one.
 
-Both work on the checkpoints, so also while the agent is wedged or down; a rollback is taken by the config controller
-when it runs, else when the agent is started next.
+Both use the checkpoints, so they work while the agent hangs or is down. The config controller performs a rollback at
+once, or at the next start of the agent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAIT_SECONDS = 5.0
 def register(subparsers: Any) -> argparse.ArgumentParser:
     """Add `config` to the subcommands of `supervise`; the parsed arguments have `run`, which returns the exit code."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "config", help="judge, show, explain, roll back configurations", add_help=False
+        "config", help="check, show, explain and roll back configurations", add_help=False
     )
     parser.add_argument("words", nargs=argparse.REMAINDER)
     parser.set_defaults(run=lambda arguments: commands.run(arguments.words, more=MORE))
@@ -68,7 +68,7 @@ def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
             out.write(f"rolled back to {target}\n")
             return 0
         time.sleep(0.05)
-    out.write(f"asked for {target}; no agent has taken it yet: it will when it runs\n")
+    out.write(f"the rollback to {target} is ordered; no agent has performed it yet\n")
     return 0
 
 

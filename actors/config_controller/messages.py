@@ -1,4 +1,4 @@
-"""What the config controller is told and asked."""
+"""The messages of the config controller."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CgroupDriverLearnt(Message, frozen=True):
 class ConfigMapAssigned(Message, frozen=True, kw_only=True):
     """The node's annotation names a ConfigMap, which says `data` in place of the file; empty: there is none any more.
 
-    Heeded with the feature gate DynamicKubeletConfig only.
+    Used with the feature gate DynamicKubeletConfig only.
     """
 
     namespace: str = ""

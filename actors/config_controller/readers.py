@@ -29,7 +29,7 @@ ENGINE: Final = frozenset({"logging"})
 UNREAD: Final = frozenset({
     "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
 })  # fmt: skip
-"""Fields that nobody reads."""
+"""Fields that no actor reads."""
 
 
 Consumers = Mapping[ActorName, tuple[str, ...]]

@@ -25,7 +25,7 @@ from .watching import directories_of
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What the layers say, and obeys every rule."""
+    """What the layers say; it is valid."""
 
     config: KubeletConfiguration
     policy: str
@@ -108,7 +108,7 @@ class Sources:
 
 
 def spec_of(tree: Tree) -> ChildSpec:
-    """The specs of a tree that runs, as far as a policy is about them: names, and who supervises whom."""
+    """The specs of a running tree with what a policy needs: names, and which supervisor has which child."""
     below: dict[str, list[ActorState]] = {}
     for state in tree.actors:
         below.setdefault(state.parent, []).append(state)

@@ -1,7 +1,7 @@
-"""Reads static pods from a path and a URL, takes the API server's, and tells each pod's worker what is wanted of it.
+"""Reads static pods from a path and a URL, takes the API server's, and sends each pod worker its pods.
 
-Crash-only: files, URL and API server are read again. Until every configured source has been seen, nothing that is
-missing is said to be gone. At run time a source that fails, or a file that goes bad, keeps the pods it gave before.
+Crash-only: files, URL and API server are read again. Until every configured source has been read, no
+pod is removed. At run time a source that fails, or a file that goes bad, keeps the pods it gave before.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PodConfig(Actor):
         self._api = ApiSource(self._seen.api)
         self._chosen: dict[str, Candidate] = {}
         self._quarantined: dict[str, tuple[bytes, str]] = {}
-        """By UID: the manifest that ended its worker, and what is said of it."""
+        """By UID: the manifest that ended its worker, and the error that is shown."""
         self._errors: list[str] = []
         self._conflicts = NameConflicts()
         self._ready = False
@@ -167,9 +167,9 @@ class PodConfig(Actor):
         self._quarantined[message.uid] = (pod.data, text)
         self.metrics.gauge("pod_config_quarantined_pods", len(self._quarantined))
 
-    # -- what is told ---------------------------------------------------------------------------------------------
+    # -- what the pod workers get ---------------------------------------------------------------------------------
     def _update(self) -> None:
-        """Merge the sources and tell the workers what became of it."""
+        """Merge the sources and send the pod workers the changes."""
         sources = [self._from_files(), self._from_url(), self._api.candidates]
         chosen = choose(sources, self._chosen)
         before, self._chosen = self._chosen, chosen.pods
@@ -189,12 +189,12 @@ class PodConfig(Actor):
 
     def _order(self, said: Iterable[PodOperation]) -> None:
         for operation in said:
-            # before every source was seen nothing is gone: another may have it
+            # before every source was read nothing is removed: another source may have it
             if operation.op == "set" or self._ready:
                 self.tell(worker_of(operation.uid, self.agent.workers), operation)
 
     def _wait_for_end(self, uid: str, pod: Candidate) -> None:
-        """Its grace period and some more; a worker that never tells must not hold up the new pod for ever."""
+        """Its grace period and some more: a worker that never answers must not hold up the new pod for ever."""
         seconds = grace_period(codec.decode_pod(pod.data)) + END_SLACK_SECONDS
         self.after(seconds, lambda: self._order(self._conflicts.give_up(uid)))
 
@@ -229,7 +229,7 @@ class PodConfig(Actor):
             self._tell_all(name)
 
     def _tell_all(self, worker: ActorName) -> None:
-        """All that this worker is to run."""
+        """All pods of this worker."""
         workers = self.agent.workers
         mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
         pods = [WantedPod(pod.uid, pod.data) for pod in mine if not self._conflicts.is_held(pod.uid)]

@@ -1,4 +1,4 @@
-"""The API server's pods of this node: which count, and which of their changes concern those who run them.
+"""The API server's pods of this node: which count, and which of their changes concern the pod workers.
 
 The server has checked them; here they are read leniently. A pod that cannot be read, or is too large, is set aside and
 logged; if it was good before, it goes on as it was.
@@ -47,7 +47,7 @@ class _Status(msgspec.Struct):
 
 
 class _Parts(msgspec.Struct):
-    """What of a pod concerns those who run it; the rest of its status is our own writing."""
+    """What of a pod concerns the pod workers; this node writes the rest of its status."""
 
     metadata: _Meta
     spec: msgspec.Raw = msgspec.Raw()
@@ -59,7 +59,7 @@ _status = msgspec.json.Decoder(_Status)
 
 
 class _Known(msgspec.Struct):
-    """A pod of the server: as it came last, and as those who run it are told."""
+    """A pod of the server: its last version, and what the pod workers get of it."""
 
     mark: tuple[bytes, ...]
     created: str
@@ -97,7 +97,7 @@ class ApiSource:
         return [each for each in found if isinstance(each, Unreadable)]
 
     def change(self, uid: str, data: bytes) -> bool | Unreadable:
-        """One pod, or (`data` empty) its end: whether it concerns those who run it, or what is newly wrong with it."""
+        """One pod, or (`data` empty) its end: whether it concerns the pod workers, or what is newly wrong with it."""
         parts = self._read(data) if data else None
         if parts is None:
             return self._drop(uid) if not data else False
@@ -108,7 +108,7 @@ class ApiSource:
         try:
             return _parts.decode(data)
         except UNREADABLE:
-            # no object with a name: nothing that could be said of it
+            # no object with a name: there is nothing to report
             return None
 
     def _drop(self, uid: str) -> bool:
@@ -145,14 +145,14 @@ class ApiSource:
 
 
 def mark_of(parts: _Parts) -> tuple[bytes, ...]:
-    """Equal for two versions of a pod whose difference does not concern those who run it."""
+    """Equal for two versions of a pod whose difference does not concern the pod workers."""
     meta = parts.metadata
     fields = (meta.labels, meta.annotations, meta.deletionTimestamp, meta.deletionGracePeriodSeconds, parts.spec)
     return (*(bytes(field) for field in fields), _ended(bytes(parts.status)))
 
 
 def _ended(status: bytes) -> bytes:
-    """The phase, if it is a final one: somebody else may have set it."""
+    """The phase, if it is a final one: another client may have set it."""
     try:
         phase = msgspec.json.decode(bytes(_status.decode(status).phase), type=str)
     except UNREADABLE:

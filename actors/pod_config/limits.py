@@ -14,7 +14,7 @@ MAX_BYTES: Final = 10 << 20
 DOCUMENT: Final = Limits(size=MAX_BYTES, depth=64, nodes=2_000_000, lines=False)
 """A pod needs about 12 levels."""
 MOST_CONTAINERS: Final = 500
-"""Init and ephemeral ones included. The API sets no limit; nobody runs as many in one pod."""
+"""Init and ephemeral ones included. The API sets no limit; real pods have far fewer."""
 MOST_VOLUMES: Final = 1000
 
 

@@ -54,7 +54,7 @@ class ManifestDirectory:
         self._readers = asyncio.Semaphore(MOST_READERS)
 
     def start(self) -> None:
-        """Read what there is, as far as a handler has time, and follow it from now on."""
+        """Read the first files, for as long as a handler may, and follow the path from now on."""
         files = self._files
         files.restored = self._kept.load()
         self._follow()

@@ -1,4 +1,4 @@
-"""The pods of all sources as one set, and what has to be said of its changes."""
+"""The pods of all sources as one set, and its changes as pod operations."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) 
 
 
 def operations(before: Mapping[str, Candidate], now: Mapping[str, Candidate]) -> list[PodOperation]:
-    """What the workers are told: what is gone first, then what is new or changed."""
+    """What the pod workers get: removals first, then new and changed pods."""
     gone = [PodOperation("remove", uid) for uid in before if uid not in now]
     changed = [
         PodOperation("set", uid, pod.data)

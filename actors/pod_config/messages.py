@@ -1,4 +1,4 @@
-"""What the pod configuration is told and asked."""
+"""The messages of the pod configuration."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class NameConflicts:
 
     def __init__(self) -> None:
         self._present: dict[str, set[str]] = {}
-        """By worker, the UIDs that may have something on the node."""
+        """By worker, the UIDs of pods that may have something on the node."""
         self._ending: dict[str, Candidate] = {}
         self._held: dict[str, Candidate] = {}
         self._new: list[str] = []
@@ -29,13 +29,13 @@ class NameConflicts:
     def pass_on(
         self, operations: Iterable[PodOperation], before: Mapping[str, Candidate], now: Mapping[str, Candidate]
     ) -> list[PodOperation]:
-        """Those that may be said now; removals come before what replaces them."""
+        """The operations that may be sent now; a removal comes before its replacement."""
         passed = []
         for operation in operations:
             uid = operation.uid
             if operation.op == "remove":
                 if self._held.pop(uid, None) is not None:
-                    # nobody was told of it yet
+                    # no worker has it yet
                     continue
                 if any(uid in uids for uids in self._present.values()):
                     self._ending[uid] = before[uid]

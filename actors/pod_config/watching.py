@@ -25,9 +25,9 @@ class Changes(msgspec.Struct):
     created: set[str] = msgspec.field(default_factory=set)
     """New names: a link is whole when it appears, but a new file is still to be written and closed."""
     deleted: set[str] = msgspec.field(default_factory=set)
-    """Of those to look at, the names that were deleted: a file that is there all the same is another one."""
+    """Of those to look at, the deleted ones: a file that is there again is another one."""
     doubtful: set[str] = msgspec.field(default_factory=set)
-    """Names that were moved away, perhaps to be written anew: look in a moment."""
+    """Names that were moved away: an editor may write them again in a moment."""
     relist: bool = False
     """The directory itself changed, or events were lost."""
 
@@ -78,7 +78,7 @@ class DirectoryWatch:
         self._watch, self.directory = watch, directory
 
     def lost(self) -> None:
-        """The directory is gone or moved: `follow` starts anew."""
+        """The directory is gone or moved: `follow` watches again."""
         self.directory = ""
 
     def read(self) -> list[Event]:

@@ -38,7 +38,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     runtime_endpoint: str = "unix:///run/containerd/containerd.sock"
     """Address of the CRI runtime, `unix:///...`; that of our own containerd when it is managed."""
     image_endpoint: str = "unix:///run/containerd/containerd.sock"
-    """Address of the CRI image service; that of the runtime unless told otherwise."""
+    """Address of the CRI image service; that of the runtime unless one is given."""
     managed_runtime: bool = False
     """The agent runs a containerd of its own (`--container-runtime-endpoint=managed`)."""
     workers: int = 2
@@ -66,7 +66,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     flags_given: dict[str, str] = {}
     """The flags on the command line as they were written, for the log and /flagz; secrets masked."""
     field_flags: dict[str, Any] = {}
-    """The flags given that set fields, as plain data: they win over the files again when those are read anew."""
+    """The flags given that set fields, as plain data: they win over the files each time those are read."""
     warnings: tuple[str, ...] = ()
     """What was accepted with a warning, to be logged once at start."""
     config_sources: dict[str, str] = {}
@@ -179,7 +179,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checkpoint_dir(flags: Mapping[str, Any]) -> str:
-    """Where configurations are checkpointed, by the flags that stand alone."""
+    """Where configurations are checkpointed, by the flags without a field."""
     return flags.get("dynamic-config-dir") or f"{os.path.normpath(flags['root-dir'])}/troupelet/config"
 
 

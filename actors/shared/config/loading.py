@@ -1,4 +1,4 @@
-"""From the command line to the Agent: reads the files that the flags name, merges, judges. Nothing is started.
+"""From the command line to the Agent: reads the files that the flags name, merges, validates. Nothing is started.
 
 agent = load(sys.argv[2:])      # raises ConfigErrors with every problem at once
 """
@@ -32,7 +32,7 @@ _PATHS: Final = (
     "bootstrap-kubeconfig", "dynamic-config-dir", "image-credential-provider-config",
     "image-credential-provider-bin-dir",
 )  # fmt: skip
-"""Flags whose relative paths are meant from the working directory."""
+"""Flags whose relative paths start at the working directory."""
 
 
 def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True) -> Agent:

@@ -1,4 +1,4 @@
-"""Opening and making paths that somebody else chose, without ever leaving the directory they belong to.
+"""Opens and makes paths that users chose, without leaving their directory.
 
 With openat2(2) (Linux 5.6) the kernel does the whole walk and keeps it inside, whatever is renamed meanwhile. Without
 it the path is walked one component at a time with O_PATH | O_NOFOLLOW.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 _ONLY_IF_OURS: Final = '[ "$PPID" = "$0" ] && exec "$@"'
-"""The starter may have ended before the system was told to whom the command is tied."""
+"""The starter may have ended before the command was tied to it."""
 
 
 def tied(command: Sequence[str]) -> list[str]:

@@ -21,12 +21,12 @@ class Flag(NamedTuple):
     """Without dashes, words joined by `-` (`_` is read as `-`)."""
     kind: Kind
     field: str = ""
-    """Path of the field it sets; empty: the flag stands alone."""
+    """Path of the field it sets; empty: it sets none."""
     default: str = ""
-    """As it would be written, for a flag that stands alone."""
+    """As it would be written, for a flag without a field."""
     text: str = ""
     group: str = ""
-    """Heading in --help, for a flag that stands alone."""
+    """Heading in --help, for a flag without a field."""
     deprecated: bool = False
     missing: str = ""
     """For a flag that is accepted but has nothing to act on: what does not exist."""

@@ -2,7 +2,7 @@
 
     state.json            which is which, with the history
     <hash>.json           the layers of one configuration, as they were read
-    requests/rollback     written by `supervise config rollback`, taken by the config controller
+    requests/rollback     written by `supervise config rollback`, read by the config controller
 
 A damaged file is set aside, and never fatal.
 """
@@ -59,7 +59,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     boot: str = ""
     """The run of the agent that wrote this."""
     orderly: bool = False
-    """That run ended as it was told to."""
+    """That run was stopped in order."""
     source: dict[str, str] = {}
     """namespace, name, uid, resourceVersion and key of the ConfigMap that was assigned; empty for local files."""
     history: tuple[Entry, ...] = ()
@@ -79,7 +79,7 @@ class Layers(msgspec.Struct, frozen=True):
 
 
 def hash_of(documents: Sequence[Document]) -> str:
-    """The name of a configuration: what its layers say, wherever they stand."""
+    """The name of a configuration: a digest of what its layers say, without their paths."""
     canonical = msgspec.json.encode([document.data for document in documents], order="deterministic")
     return hashlib.sha256(canonical).hexdigest()[:16]
 
@@ -100,7 +100,7 @@ class Store:
         self._damaged: list[str] = []
 
     def prepare(self) -> None:
-        """Make the directories, as far as that is possible."""
+        """Make the directories. A failure shows when something is written."""
         with suppress(OSError):
             (self.directory / REQUESTS).mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -166,9 +166,9 @@ def _is_hash(name: str) -> bool:
 
 
 def instead_of(assigned: str, state: State) -> str:
-    """The configuration to start with in place of the one that the files say; '' when they are to be followed.
+    """The configuration to start with instead of that of the files; '' for that of the files.
 
-    That is so when it was rolled back before, or when the last run ended in disorder while it was on trial.
+    There is one when the files have a configuration that was rolled back, or under whose trial the last run crashed.
     """
     good = state.last_known_good
     if not good or good == assigned:

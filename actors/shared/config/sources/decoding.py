@@ -20,7 +20,7 @@ _INT64: Final = frozenset({"maxOpenFiles", "podPidsLimit", "idsPerPod", "shutdow
 _NANOSECONDS: Final = frozenset({"logging.flushFrequency"})
 """Durations that may also be an integer."""
 _IGNORED: Final = {"logging.sanitization": "log sanitization was removed in 1.24"}
-"""Fields of older versions that are ignored with a warning: what became of them."""
+"""Fields of older versions that are ignored with a warning, and why."""
 
 
 def decode(

@@ -1,4 +1,4 @@
-"""From documents and flags to the one configuration that counts: defaults < file < drop-ins < flags. Pure."""
+"""From documents and flags to the configuration in force: defaults < file < drop-ins < flags. Pure."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _apply_flags(data: dict[str, Any], flags: Mapping[str, Any], sources: dict[s
 
 
 def _gates(data: dict[str, Any]) -> dict[str, bool]:
-    """The gate overrides as far as they can be read; what cannot is reported when they are decoded."""
+    """The gate overrides that can be read; the decoder reports the others."""
     given = data.get("featureGates")
     return {name: on for name, on in given.items() if isinstance(on, bool)} if isinstance(given, dict) else {}
 

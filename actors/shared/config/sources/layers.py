@@ -28,7 +28,7 @@ PATH_FIELDS: Final = (
     "volumePluginDir",
     "podLogsDir",
 )
-"""Fields whose relative paths are meant from the directory of the file they stand in."""
+"""Fields whose relative paths start at the directory of their file."""
 
 
 def read_layers(config_file: str, config_dir: str) -> list[Document]:

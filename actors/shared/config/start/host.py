@@ -24,7 +24,7 @@ RUNTIME_SOCKETS: Final = (
 class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     hostname: str
     directory: str
-    """Working directory: what relative paths on the command line are meant from."""
+    """Working directory: relative paths on the command line start here."""
     context: ValidationContext = ValidationContext()
     sockets: tuple[str, ...] = ()
     """Those of RUNTIME_SOCKETS that are there."""

@@ -15,7 +15,7 @@ class Directory(NamedTuple):
     path: str
     mode: int
     ours: bool = True
-    """Of nobody else, so that a wider mode is narrowed."""
+    """Only the agent uses it: a wider mode is narrowed."""
 
 
 def directories(agent: Agent) -> tuple[Directory, ...]:

@@ -11,7 +11,7 @@ from actors.shared.config.errors import ConfigErrors, Problem
 
 
 def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], None] = lambda text: None) -> int:
-    """Take the lock; the descriptor that holds it. Waits for whoever holds it, as the kubelet does.
+    """Take the lock; the descriptor that holds it. Waits while another process holds it, as the kubelet does.
 
     Raises ConfigErrors when the file cannot be opened, or `deadline` (time.monotonic) has passed.
     """

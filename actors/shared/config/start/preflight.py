@@ -25,7 +25,7 @@ MICROSECONDS: Final = 1_000_000
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts that are judged."""
+    """The facts about the host."""
 
     uid: int
     cgroup_v2: bool

@@ -1,4 +1,4 @@
-"""The steps of a start that come before the tree: judge the host, take the lock, make directories, set process limits.
+"""The steps of a start before the tree: check the host, take the lock, make directories, set process limits.
 
     agent = load(argv)
     warnings = prepare(agent)       # raises ConfigErrors; then Application(context=agent, ...)

@@ -28,7 +28,7 @@ Finding = tuple[str, Any, str]
 
 class Rule(NamedTuple):
     field: str
-    """Path of the field it judges; `explain` lists it there."""
+    """Path of its field; `explain` lists the rule there."""
     text: str
     broken: Callable[[KubeletConfiguration, ValidationContext], Iterable[Finding]]
 

@@ -1,6 +1,6 @@
-"""Fields that are read and judged, but that nothing acts on yet: one table, and the one warning it leads to.
+"""Fields that are validated, but that nothing acts on yet: one table, and one warning.
 
-Who builds a part takes its fields out of the table; a test checks that nobody reads what is still in it.
+A part that is built takes its fields out of the table; a test checks that no actor reads those that are in it.
 """
 
 from __future__ import annotations
