@@ -22,12 +22,12 @@ _ABOUT: Final = """\
 Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
        supervise config show [-o json] [flags of start]      every effective value and where it comes from
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
-       supervise config history [-o json] [--root-dir=DIR]   what became of configurations
+       supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
 """
 
 
-Judge = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[Problem, ...]]]
+Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[Problem, ...]]]
 """Gives warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
 """Takes the words after its name, whether JSON is asked for, and where to write; gives the exit code."""
@@ -76,8 +76,8 @@ def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...
         return (), error.problems
 
 
-def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Judge = _validate) -> int:
-    """Judge what `start` would be given. `validate`: who can validate more than flags and configuration."""
+def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate = _validate) -> int:
+    """Validate what `start` would be given. `validate`: who can validate more than flags and configuration."""
     warnings, problems = validate(words)
     if as_json:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}

@@ -72,7 +72,7 @@ def test_a_rollback_waits_until_the_agent_has_taken_it(store, tmp_path, capsys):
 def test_a_rollback_without_an_agent_is_kept_for_the_next_start(store, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("actors.config_controller.commands.WAIT_SECONDS", 0.1)
     assert do(tmp_path, "rollback", hash_of(FIRST)) == 0
-    assert "when it runs" in capsys.readouterr().out
+    assert "no agent has performed it yet" in capsys.readouterr().out
     assert store.take_request() == hash_of(FIRST)
 
 
