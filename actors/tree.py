@@ -107,6 +107,7 @@ def _spec(group: Supervisor, agent: Agent, names: list[ActorName]) -> ChildSpec:
                 actor=child.actor,
                 arguments=child.arguments(RELATIONS) if child.arguments is not None else {},
                 feeders=feeders(child, agent, names),
+                keeps_sockets=child.keeps_sockets,
             )
             for name in child.names(agent)
         ]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
@@ -27,6 +28,7 @@ from thespian.actors import ActorAddress, ActorExitRequest, ChildActorExited, De
 
 from .addresses import ActorName
 from .errors import AskError, AskTimeout, DisposableError, DisposableTimeout
+from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
 from .protocol import Done, Exited, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
@@ -105,6 +107,7 @@ class Port(Protocol):
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer: ...
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]: ...
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
+    def listen(self, label: str, make: Make) -> list[socket.socket]: ...
 
 
 def on(message_type: type) -> Callable[[Handler], Handler]:
@@ -230,6 +233,13 @@ class Actor(ThespianActor):
             return await self.port.disposable(function, arguments, deadline)
         except AskError as error:  # the fork server is busy or in trouble: for the caller one more way to fail
             raise DisposableError("AskError", str(error)) from None
+
+    def listen(self, label: str, make: Make) -> list[socket.socket]:
+        """Sockets that listen: the last incarnation's, if the child spec keeps them, else what `make` returns.
+
+        `label`: the address. Raises what `make` raises.
+        """
+        return self.port.listen(label, make)
 
     # -- dispatch -------------------------------------------------------------------------------------------------
     def receiveMessage(self, message: Any, sender: ActorAddress) -> Any:

@@ -14,9 +14,9 @@ timer raises comes out of the next harness call, at the latest at the end of the
 from __future__ import annotations
 
 import asyncio
-import heapq
 import inspect
 import itertools
+import socket
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from types import TracebackType
@@ -27,46 +27,13 @@ from thespian.actors import ActorAddress, WakeupMessage
 
 from .actor import Actor, Address, AskError, AskTimeout, DisposableError, Timer
 from .class_names import class_name
+from .listeners import Make
 from .message import Message, registered, type_name
 from .timers import Timers
+from .virtual_clock import VirtualClock
 
 T = TypeVar("T", bound=Message)
 Answer = Message | BaseException | Callable[[Any], Any]
-
-
-class VirtualClock:
-    """Seconds that pass when the test says so. Call it for the time; give it to a context that wants a clock."""
-
-    def __init__(self, start: float = 1000.0) -> None:
-        self.now = start
-        self._heap: list[tuple[float, int, _Due]] = []
-        self._order = itertools.count()
-
-    def __call__(self) -> float:
-        return self.now
-
-    def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
-        due = _Due(call)
-        heapq.heappush(self._heap, (self.now + seconds, next(self._order), due))
-        return due
-
-    def pop_due(self, until: float) -> Callable[[], None] | None:
-        """The next call due by then, the clock set to its time; None when there is none and the clock is at `until`."""
-        while self._heap and self._heap[0][0] <= until:
-            when, _, due = heapq.heappop(self._heap)
-            if not due.cancelled:
-                self.now = max(self.now, when)
-                return due.call
-        self.now = max(self.now, until)
-        return None
-
-
-class _Due:
-    def __init__(self, call: Callable[[], None]) -> None:
-        self.call, self.cancelled = call, False
-
-    def cancel(self) -> None:
-        self.cancelled = True
 
 
 class HarnessPort:
@@ -94,6 +61,9 @@ class HarnessPort:
         task = asyncio.get_running_loop().create_task(coroutine, name=name or None)
         self._harness._track(task)
         return task
+
+    def listen(self, label: str, make: Make) -> list[socket.socket]:
+        return make()
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         return self._harness._dispose(function, arguments)

@@ -34,8 +34,10 @@ class LinkOwner(Protocol):
     """The actor's process."""
 
     loop: asyncio.AbstractEventLoop
-    flusher: Flusher
     names: Names
+
+    @property
+    def flusher(self) -> Flusher: ...
 
     def undelivered(self, name: str, entry: Entry, reason: str) -> None: ...
     def answered(self, name: str, frame: Frame) -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import socket
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
@@ -14,9 +15,11 @@ from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
 
 from .actor import Actor, Address, AskError, AskTimeout, DisposableError, DisposableTimeout, Timer
 from .addresses import ActorName
+from .channel import Flusher
 from .class_names import class_name
 from .inbox import Asker, Inbox
 from .link import Link
+from .listeners import Listeners, Make
 from .mailbox import Entry
 from .message import Message
 from .names import Names
@@ -38,13 +41,20 @@ class ActorPort:
     actor: ThespianActor
 
     def __init__(
-        self, name: ActorName, incarnation: int, context: Any, names: Names, runner: Runner, dynamic: bool = False
+        self,
+        name: ActorName,
+        incarnation: int,
+        context: Any,
+        names: Names,
+        runner: Runner,
+        listeners: Listeners | None = None,
+        dynamic: bool = False,
     ) -> None:
         self.name, self.incarnation, self.context, self.names = name, incarnation, context, names
         self.address: ActorAddress = Address(name)
         self.globalName = name
         self.loop = asyncio.get_running_loop()
-        self.flusher, self.runner = runner.flusher, runner
+        self.runner, self._listeners = runner, listeners or Listeners()
         self.inbox: Inbox
         self.uplink: Uplink
         self.dropped = self.dead_letters = 0
@@ -54,6 +64,13 @@ class ActorPort:
         # never those of an earlier incarnation
         self._ask_ids = itertools.count((incarnation << 40) + 1)
         self._child_numbers = itertools.count(1)
+
+    @property
+    def flusher(self) -> Flusher:
+        return self.runner.flusher
+
+    def listen(self, label: str, make: Make) -> list[socket.socket]:
+        return self._listeners.listen(label, make)
 
     # -- messages out ---------------------------------------------------------------------------------------------
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:

@@ -20,6 +20,7 @@ from .addresses import ActorName
 from .blackbox import BlackBox
 from .channel import Flusher
 from .inbox import Inbox, serve
+from .listeners import Listeners
 from .message import Message, type_name
 from .names import Names
 from .payload import unwrap
@@ -62,6 +63,7 @@ class Launch:
     status_entry: StatusEntry
     blackbox: BlackBox
     uplink: socket.socket
+    listeners: Listeners = field(default_factory=Listeners)
     refresh: str = ""
     """`module:function` that gives the context of now, from `context`."""
     feeders: tuple[ActorName, ...] = ()
@@ -113,7 +115,9 @@ class Process:
         self._runner = Runner(self.flusher, launch.status_entry, self, self._slow)
         context = load(launch.refresh)(launch.context) if launch.refresh else launch.context
         name = ActorName(launch.name)
-        self._port = ActorPort(name, launch.incarnation, context, launch.names, self._runner, dynamic=launch.dynamic)
+        self._port = ActorPort(
+            name, launch.incarnation, context, launch.names, self._runner, launch.listeners, dynamic=launch.dynamic
+        )
         self._inbox = self._port.inbox = Inbox(self)
         self._uplink = self._port.uplink = Uplink(self)
         self._beat()

@@ -98,6 +98,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
     """How a program is watched; None: its end is noticed, its silence is not."""
     log_file: str = ""
     """Where a program's stdout and stderr go; empty: the fork server's own."""
+    keeps_sockets: bool = False
+    """Whether what the actor listens on survives it: its clients wait for the next incarnation (listeners.py)."""
     children: tuple[ChildSpec, ...] = ()
     """Given for a supervisor; started in this order, stopped in reverse."""
     arguments: dict[str, Any] = {}

@@ -37,6 +37,7 @@ NODE: Final = Declaration(
     fed_by=(CERT_MANAGER,),
     preload=TORNADO,
     prepare=("actors.http_servers.node_server:prepare",),
+    keeps_sockets=True,
 )
 READ_ONLY: Final = Declaration(
     name=READ_ONLY_SERVER,
@@ -44,12 +45,14 @@ READ_ONLY: Final = Declaration(
     exists=lambda agent: agent.config.enableServer and agent.config.readOnlyPort,
     reads=("address", "readOnlyPort", "tracing"),
     preload=TORNADO,
+    keeps_sockets=True,
 )
 HEALTHZ: Final = Declaration(
     name=HEALTHZ_SERVER,
     actor="actors.http_servers.healthz_server:HealthzServer",
     reads=("healthzPort", "healthzBindAddress"),
     preload=TORNADO,
+    keeps_sockets=True,
 )
 POD_RESOURCES: Final = Declaration(
     name=POD_RESOURCES_SERVER,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from functools import partial
 from typing import Final, cast
 
 from actors.shared.config.agent import Agent
@@ -122,7 +123,7 @@ class HealthzServer(Actor):
     async def _listen(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
         try:
-            sockets = listening(host, port, MOST_WAITING)
+            sockets = self.listen(f"tcp:{host}:{port}", partial(listening, host, port, MOST_WAITING))
         except OSError as error:
             self.log.error(
                 "healthz cannot listen on %s:%d, tried again in %.0f s: %s", host, port, RETRY_SECONDS, error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import partial
 from typing import Any, Final, cast
 
 from actors.api_clients.messages import KUBE_CLIENT, ApiAnswer, ApiCall
@@ -68,7 +69,8 @@ class _Server(Actor):
         if server is None:
             return
         try:
-            server.add_sockets(listening(config.address, port, backlog=MOST_WAITING))
+            make = partial(listening, config.address, port, backlog=MOST_WAITING)
+            server.add_sockets(self.listen(f"tcp:{config.address}:{port}", make))
         except OSError as error:
             self.log.error(
                 "cannot listen on %s:%d, tried again in %.0f s: %s", config.address, port, RETRY_SECONDS, error

@@ -69,6 +69,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     nothing and start no thread."""
     prepare_joined: tuple[str, ...] = ()
     """The same, for an agent that joins a cluster."""
+    keeps_sockets: bool = False
+    """What it listens on survives it: a client waits while it is replaced (supervision/listeners.py)."""
     arguments: Callable[[Relations], dict[str, Any]] | None = None
     """Keyword arguments of the actor's class, from what all actors declare."""
 

@@ -14,7 +14,7 @@ what it knows by itself: also while actors are wedged. Nothing here blocks.
     programs.py      a child that is another program    disposables.py   one function in a process of its own
     watch.py         hung, too large                    probes.py        programs that do not answer
     signals.py       which mean what                    watchdog.py      what systemd is told
-    titles.py        what `ps` shows
+    titles.py        what `ps` shows                    kept_sockets.py  listening sockets survive their actor
     loop.py          readiness, timers, signals         connection.py    frames on a socket that never blocks
     run_directory.py lock, names, janitor               lock.py          one agent for a directory
     janitor.py       removes the files of a killed one  memory.py        what is done before the first fork:

@@ -15,10 +15,12 @@ from typing import Any
 
 from ..application import Application
 from ..blackbox import BlackBox
+from ..listeners import Listeners
 from ..names import Names
 from ..process import HEARTBEAT_SECONDS, Launch, run_actor
 from ..status_page import StatusPage
 from .fork import Plan, fork_each
+from .kept_sockets import KeptSockets
 from .loop import Loop
 from .policies import Policies
 from .programs import execute
@@ -37,6 +39,7 @@ class LaunchContext:
     status_page: StatusPage
     release_memory: Callable[[], None]
     """Gives back, in a process, what its start needed once."""
+    sockets: KeptSockets
     private_fds: Callable[[], list[int]]
     """The fork server's own descriptors now, which no child may keep."""
 
@@ -46,6 +49,8 @@ class _Prepared:
     child: Child
     ours: socket.socket | None = None
     theirs: socket.socket | None = None
+    handover: socket.socket | None = None
+    """The child's end."""
 
 
 class Launcher:
@@ -79,11 +84,12 @@ class Launcher:
         prepared = [found for child in due if (found := self._prepare(child)) is not None]
         private = self._context.private_fds()
         for each in prepared:
-            private += [sock.fileno() for sock in (each.ours, each.theirs) if sock is not None]
+            private += [sock.fileno() for sock in (each.ours, each.theirs, each.handover) if sock is not None]
         plans = [self._plan(each, private) for each in prepared]
         for each, pid in zip(prepared, fork_each(plans), strict=True):
-            if each.theirs is not None:
-                each.theirs.close()
+            for sock in (each.theirs, each.handover):
+                if sock is not None:
+                    sock.close()
             if isinstance(pid, OSError):
                 if each.ours is not None:
                     each.ours.close()
@@ -99,6 +105,8 @@ class Launcher:
             if not child.spec.program:
                 prepared.ours, prepared.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
                 child.status_entry = self._context.status_page.take()
+                if child.spec.keeps_sockets:
+                    prepared.handover = self._context.sockets.open(child.name)
         except OSError as error:
             self._failed(child, error)
             return None
@@ -110,10 +118,14 @@ class Launcher:
         if prepared.theirs is None:
             # a program keeps no descriptor of ours: they are closed when it is executed
             return Plan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
-        launch, kept = self._launch(child, box, prepared.theirs), (box.fd, prepared.theirs.fileno())
+        inherited = self._context.sockets.of(child.name)
+        kept = {box.fd, prepared.theirs.fileno(), *(fd for fds in inherited.values() for fd in fds)}
+        if prepared.handover is not None:
+            kept.add(prepared.handover.fileno())
+        launch = self._launch(child, box, prepared.theirs, Listeners(inherited, prepared.handover))
         return Plan(title=child.name, body=lambda: run_actor(launch), close=[fd for fd in private if fd not in kept])
 
-    def _launch(self, child: Child, box: BlackBox, uplink: socket.socket) -> Launch:
+    def _launch(self, child: Child, box: BlackBox, uplink: socket.socket, listeners: Listeners) -> Launch:
         context, application = self._context, self._context.application
         assert child.status_entry is not None  # noqa: S101 - made by _prepare
         return Launch(
@@ -127,6 +139,7 @@ class Launcher:
             status_entry=child.status_entry,
             blackbox=box,
             uplink=uplink,
+            listeners=listeners,
             feeders=child.spec.feeders,
             heartbeat_seconds=min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS),
             dynamic=application.dynamic,

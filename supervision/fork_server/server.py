@@ -16,6 +16,7 @@ from . import signals, titles
 from .connection import Connection
 from .control import Control
 from .disposables import Disposables
+from .kept_sockets import KeptSockets
 from .launcher import LaunchContext
 from .lifecycle import Lifecycle
 from .listener import Listener
@@ -25,7 +26,7 @@ from .orders import Orders
 from .policies import Policies
 from .probes import ProgramProbes
 from .processes import Processes
-from .reports import Reports
+from .reports import Reports, is_incident
 from .root import RootSupervision
 from .run_directory import RunDirectory
 from .table import Child, Table
@@ -56,6 +57,7 @@ class ForkServer:
         memory = SharedMemory(directory.names, status_page, application.prepare)
         directory.start_janitor()
         self._loop = loop = Loop()
+        self._sockets = KeptSockets(loop)
         self._disposables = Disposables(loop, self._private_fds)
         context = LaunchContext(
             application=application,
@@ -63,6 +65,7 @@ class ForkServer:
             names=directory.names,
             status_page=status_page,
             release_memory=memory.release,
+            sockets=self._sockets,
             private_fds=self._private_fds,
         )
         self._processes = processes = Processes(loop, table, context, self)
@@ -103,7 +106,7 @@ class ForkServer:
         self._lifecycle.begin_stop(1)
 
     def _private_fds(self) -> list[int]:
-        parts = (self._loop, self._directory, self._listener, self._disposables, self._table)
+        parts = (self._loop, self._directory, self._listener, self._disposables, self._table, self._sockets)
         return [fd for part in parts for fd in part.fds()]
 
     def _start_root(self) -> None:
@@ -127,6 +130,7 @@ class ForkServer:
         child.policy = self._policies.of(child.name, child.policy)
         self._processes.kill_below(child)
         self._reports.record(child, exited)
+        self._sockets.ended(child.name, keep=exited.cause == "parent" or is_incident(child, exited))
         if child.is_dynamic:
             self._table.discard(child)
             self._directory.names.bury(child.name)

@@ -11,7 +11,8 @@ from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandb
 from actors.status_manager.actor import StatusManager
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.times import Clocks
-from supervision.harness import Harness, VirtualClock
+from supervision.harness import Harness
+from supervision.virtual_clock import VirtualClock
 from tests.support.pods_of_api import ApiPodStore
 
 S = 1_000_000_000

@@ -11,8 +11,9 @@ from actors.shared.config.sources.checkpoints import State, Store
 from actors.shared.config.start.host import HostFacts
 from actors.shared.config.validation.rule_kinds import ValidationContext
 from actors.tree import RELATIONS
-from supervision.harness import Harness, VirtualClock
+from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, ActorState, Done, GetTree, RollingRestart, Tree
+from supervision.virtual_clock import VirtualClock
 
 HEADER = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
 

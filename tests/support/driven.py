@@ -45,7 +45,8 @@ from actors.status_manager.messages import PodObserved
 from actors.tree import RELATIONS
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesMounted, VolumesUnmounted
 from proto import cri_pb2 as cri
-from supervision.harness import Harness, VirtualClock
+from supervision.harness import Harness
+from supervision.virtual_clock import VirtualClock
 from tests.support.fake_cri import FakeRuntime
 from tests.support.fake_cri.world import Container as FakeContainer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -307,6 +308,28 @@ def wedged(run_dir: Path) -> Application:
         log_file=str(run_dir.parent / "server.log"),
     )
     return _application(run_dir, _echo("echo"), server)
+
+
+class Server(Echo):
+    """Answers each connection with its incarnation, on a port that a file names."""
+
+    async def on_start(self) -> None:
+        path = Path(self.context) / "port"
+        port = int(path.read_text()) if path.exists() else 0
+        socks = self.listen("tcp", lambda: [socket.create_server(("127.0.0.1", port))])
+        path.write_text(str(socks[0].getsockname()[1]))
+        await asyncio.start_server(self._answer_client, sock=socks[0])
+
+    async def _answer_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(str(self.incarnation).encode())
+        writer.close()
+
+
+def server(run_dir: Path) -> Application:
+    """`server` is down for two seconds after its second failure; its socket is kept."""
+    spec = ChildSpec(name="server", actor=f"{HERE}:Server", keeps_sockets=True)
+    policy = Policy(backoff_seconds=2.0)
+    return _application(run_dir, spec, server=policy)
 
 
 class Dying(Echo):

@@ -3,6 +3,7 @@
 import itertools
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -49,6 +50,22 @@ def test_of_two_kills_in_one_instant_both_are_recorded(tmp_path: Path) -> None:
             fork_server.wait_running("group", "group/a", "group/b", incarnation=round + 1)
         found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
         assert sorted(found) == [("group", "signal")] * 5 + [("group/a", "signal")] * 5
+
+
+def test_a_client_of_a_server_that_is_down_waits_and_is_served_by_the_next_one(tmp_path: Path) -> None:
+    with fork_server_running(f"{HERE}:server", tmp_path / "run") as fork_server:
+        port = int((tmp_path / "port").read_text())
+
+        def served_by() -> str:
+            with socket.create_connection(("127.0.0.1", port), 20.0) as client:
+                return client.recv(100).decode()
+
+        assert served_by() == "1"
+        fork_server.kill("server")
+        fork_server.wait_running("server", incarnation=2)
+        fork_server.kill("server")
+        fork_server.wait(lambda: fork_server.tree()["server"].state == "down", "it waits for its restart")
+        assert served_by() == "3"
 
 
 def test_a_busy_loop_is_a_hang_with_its_stack(tmp_path: Path) -> None:

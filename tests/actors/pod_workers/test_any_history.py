@@ -15,7 +15,7 @@ from actors.pod_workers.messages import PodRuntimeChanged, ProbeVerdict, Runtime
 from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
 from proto import cri_pb2 as cri
-from supervision.harness import VirtualClock
+from supervision.virtual_clock import VirtualClock
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import FakeRuntime, Fault
 

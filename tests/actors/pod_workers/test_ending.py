@@ -14,7 +14,7 @@ from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.names import CONFIG_SOURCE
 from actors.volume_manager.messages import MountVolumes, UnmountVolumes, VolumesFailed, VolumesUnmounted
 from proto import cri_pb2 as cri
-from supervision.harness import VirtualClock
+from supervision.virtual_clock import VirtualClock
 from tests.support.driven import BEGAN, Driven, container, pod
 from tests.support.fake_cri import FakeRuntime, Fault
 

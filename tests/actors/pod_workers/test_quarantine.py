@@ -8,8 +8,8 @@ from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.messages import KnownPods
 from actors.pod_workers.phases import pod_actions
 from actors.pod_workers.quarantine import POLICY
-from supervision.harness import VirtualClock
 from supervision.protocol import Hello
+from supervision.virtual_clock import VirtualClock
 from tests.support.driven import BEGAN, Driven, container, pod
 from tests.support.fake_cri import FakeRuntime
 

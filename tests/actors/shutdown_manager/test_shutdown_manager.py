@@ -29,8 +29,9 @@ from actors.shutdown_manager.shutdown_state import FILE
 from actors.shutdown_manager.termination_order import REPEAT_SECONDS
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.actor import AskError
-from supervision.harness import Harness, VirtualClock
+from supervision.harness import Harness
 from supervision.protocol import Hello
+from supervision.virtual_clock import VirtualClock
 from tests.support.system_bus import SystemBus, system_bus
 
 TOTAL, CRITICAL = 5, 2

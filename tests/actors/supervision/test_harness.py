@@ -3,8 +3,9 @@ import asyncio
 import pytest
 
 from supervision.actor import Actor, Address, AskError, DisposableError, on
-from supervision.harness import Harness, VirtualClock
+from supervision.harness import Harness
 from supervision.message import Message, Question
+from supervision.virtual_clock import VirtualClock
 
 
 class Say(Question["Said"], frozen=True):

@@ -14,6 +14,7 @@ import pytest
 
 from supervision.fork_server import launcher
 from supervision.fork_server.fork import Plan
+from supervision.fork_server.kept_sockets import KeptSockets
 from supervision.fork_server.launcher import LaunchContext, Launcher
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.page_release import clean_ranges
@@ -40,6 +41,7 @@ class Seen:
             names=names,
             status_page=StatusPage(8),
             release_memory=lambda: None,
+            sockets=KeptSockets(self.loop),
             private_fds=lambda: [self.own],
         )
         self.launcher = Launcher(self.loop, context, self._forked, self._not_forked)

@@ -1,0 +1,82 @@
+"""The fork server's side of listening sockets that survive their actor (listeners.py)."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable
+
+from .loop import Loop
+
+_MOST_LABEL_BYTES = 256
+_MOST_SOCKETS = 16
+"""In one message, and labels of one actor."""
+
+
+class KeptSockets:
+    """By actor and label. The descriptors are private to the fork server and the actor's next incarnation."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._kept: dict[str, dict[str, list[int]]] = {}
+        self._handovers: dict[str, socket.socket] = {}
+
+    def open(self, name: str) -> socket.socket:
+        """The actor's end of a new handover. Raises OSError."""
+        self._close_handover(name)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        self._handovers[name] = ours
+        self._loop.watch(ours.fileno(), lambda: self._receive(name, ours))
+        return theirs
+
+    def of(self, name: str) -> dict[str, list[int]]:
+        """What the next incarnation of that actor inherits."""
+        return {label: list(fds) for label, fds in self._kept.get(name, {}).items()}
+
+    def fds(self) -> list[int]:
+        """Descriptors that no child may keep, but those of `of` by their actor."""
+        kept = [fd for labels in self._kept.values() for fds in labels.values() for fd in fds]
+        return [*kept, *(ours.fileno() for ours in self._handovers.values())]
+
+    def ended(self, name: str, *, keep: bool) -> None:
+        """The actor's process has ended; `keep`: another one takes its place, and is to listen where it did."""
+        ours = self._handovers.get(name)
+        if ours is not None:
+            self._receive(name, ours)  # what it handed over at its end may not have been read yet
+        self._close_handover(name)
+        if not keep:
+            for fds in self._kept.pop(name, {}).values():
+                _close(fds)
+
+    def _receive(self, name: str, ours: socket.socket) -> None:
+        try:
+            label, fds, _, _ = socket.recv_fds(ours, _MOST_LABEL_BYTES, _MOST_SOCKETS)
+            for fd in fds:  # recv_fds ignores its flags, MSG_CMSG_CLOEXEC too
+                os.set_inheritable(fd, False)
+        except BlockingIOError:
+            return
+        except OSError:
+            label, fds = b"", []
+        if not label:
+            _close(fds)
+            self._close_handover(name)
+            return
+        labels = self._kept.setdefault(name, {})
+        _close(labels.pop(label.decode(errors="replace"), []))
+        if len(labels) < _MOST_SOCKETS:
+            labels[label.decode(errors="replace")] = list(fds)
+        else:
+            _close(fds)
+
+    def _close_handover(self, name: str) -> None:
+        ours = self._handovers.pop(name, None)
+        if ours is not None:
+            self._loop.forget(ours.fileno())
+            ours.close()
+
+
+def _close(fds: Iterable[int]) -> None:
+    for fd in fds:
+        os.close(fd)
