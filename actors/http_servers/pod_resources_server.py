@@ -1,7 +1,7 @@
-"""Tells monitors of this node (device exporters, topology agents) which pods hold which resources.
+"""The pod resources API: monitors of the node (device exporters, topology agents) ask which pods hold which resources.
 
-gRPC on <root directory>/pod-resources/kubelet.sock, for root only; the gRPC server itself stands behind it, on a socket
-in the directory of the actors, from the first client on (`relay.py`).
+gRPC on <root directory>/pod-resources/kubelet.sock, for root only. The gRPC server is started by the first client, on a
+socket in the directory of the actors (`pod_resources/relay.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INNER_SOCKET: Final = "pod-resources.sock"
 DIRECTORY_MODE: Final = 0o750
 CALLS_A_SECOND: Final = 100.0
 BURST: Final = 10
-"""Both as in the reference: a monitor that spins costs the node nothing."""
+"""Limits of the reference: a monitor in a loop costs the node little."""
 RETRY_SECONDS: Final = 5.0
 
 
@@ -51,7 +51,7 @@ class PodResourcesServer(Actor):
             self.after(RETRY_SECONDS, self._listen)
 
     async def _serve(self) -> str:
-        """Start the real server; the path of its socket."""
+        """Start the gRPC server; the path of its socket."""
         from .pod_resources.service import PodResources, serve
 
         path = f"{self._agent.run_dir}/{INNER_SOCKET}"

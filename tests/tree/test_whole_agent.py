@@ -21,6 +21,7 @@ from actors.shared.config.sources.checkpoints import Store
 from actors.shared.linux.cgroup_tree import find
 from actors.status_manager.messages import GetPods, Pods
 from supervision.incidents import read
+from supervision.metrics import UNDECLARED
 from supervision.protocol import GetMetrics, MetricsSnapshot
 from tests.support.agent_command import HARMLESS, START, AgentCommand
 from tests.support.service_manager import ServiceManager
@@ -158,6 +159,15 @@ def test_what_metrics_and_flagz_say_of_gates_and_flags(place: Place) -> None:
         samples = agent.ask(GetMetrics(), MetricsSnapshot, "config_controller").samples
         labels = [(one.labels["name"], one.value) for one in samples if one.name == "kubernetes_feature_enabled"]
         assert ("EventedPLEG", 1.0) in labels
+
+
+def test_no_actor_uses_a_metric_that_is_not_declared(place: Place) -> None:
+    with place.start() as agent:
+        agent.wait_ready()
+        names = [name for name, actor in agent.tree().items() if actor.kind == "actor"]
+        for name in names:
+            samples = agent.ask(GetMetrics(), MetricsSnapshot, name).samples
+            assert not [one.labels for one in samples if one.name == UNDECLARED], name
 
 
 def test_a_storm_of_changes_while_pods_come_and_actors_die_loses_nothing(place: Place) -> None:

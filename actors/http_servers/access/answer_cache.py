@@ -1,4 +1,4 @@
-"""Answers that hold for a while: bounded, and asked for once by however many callers."""
+"""A bounded cache of answers that expire. Callers that ask for the same at the same time share one question."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MOST: Final = 4096
 
 
 class Cache(Generic[T]):
-    """By key. What raises is not kept."""
+    """By key. Failures are not kept."""
 
     def __init__(self, seconds: Callable[[T], float], clock: Callable[[], float] = time.monotonic) -> None:
-        """`seconds`: how long an answer holds."""
+        """`seconds`: how long an answer is kept."""
         self._seconds, self._clock = seconds, clock
         self._kept: OrderedDict[Hashable, tuple[float, T]] = OrderedDict()
         self._asked: dict[Hashable, asyncio.Task[T]] = {}
@@ -29,7 +29,7 @@ class Cache(Generic[T]):
         task = self._asked.get(key)
         if task is None:
             task = self._asked[key] = asyncio.ensure_future(self._ask(key, ask))
-        # a caller that goes away takes nothing from the others
+        # a caller that is cancelled does not cancel the others
         return await asyncio.shield(task)
 
     async def _ask(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:

@@ -1,4 +1,4 @@
-"""Asks the API server who a token belongs to (TokenReview) and what somebody may do (SubjectAccessReview)."""
+"""Asks the API server whose token it is (TokenReview), and what a user may do (SubjectAccessReview)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class User(msgspec.Struct, frozen=True):
 
 
 class ReviewFailed(Exception):
-    """The API server did not answer what was asked: nobody gets in by that."""
+    """The API server gave no usable answer: the caller is refused."""
 
 
 class _UserInfo(msgspec.Struct):
@@ -61,7 +61,7 @@ class _AccessReview(msgspec.Struct):
 
 
 class Reviews:
-    """`call` puts a request to the API server. Seconds of the caches: as configured."""
+    """`call` sends a request to the API server. Seconds: how long answers are kept."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Reviews:
 
     async def user_of(self, token: str) -> User | None:
         """None: the token is not good. Raises ReviewFailed."""
-        # what is kept is no token, so that nothing that shows this process's memory shows one
+        # a hash is kept, not the token, so that a dump of memory shows none
         key = hashlib.blake2b(token.encode(errors="surrogateescape"), key=self._salt).digest()
         return await self._users.get(key, lambda: self._review_token(token))
 

@@ -1,6 +1,6 @@
-"""What a client asks of a log: the parameters of /containerLogs, checked. Pure.
+"""The query parameters of /containerLogs, checked. Pure.
 
-Names and errors are those of the API's PodLogOptions; several errors are told at once.
+Names and errors are those of the API's PodLogOptions; all errors are reported at once.
 """
 
 from __future__ import annotations

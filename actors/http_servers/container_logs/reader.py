@@ -1,6 +1,6 @@
-"""Reads one container's log file, following it through rotation when asked.
+"""Reads a container's log file, and follows it through rotation.
 
-The caller pulls blocks; nothing is read ahead of what the client takes, so a slow client costs one block of memory.
+The caller asks for each block, and nothing is read ahead: a slow client costs one block of memory.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .query import LogQuery
 
 BLOCK_BYTES = 64 * 1024
 POLL_SECONDS = 0.1
-"""How soon a followed line is seen; a stat and a read of an idle file cost microseconds."""
+"""Between looks at a followed log; a stat and a read of an idle file cost microseconds."""
 ENDED_POLL_SECONDS = 1.0
-"""How often a quiet, followed log asks whether its container still runs."""
+"""Between questions whether the container of a quiet, followed log still runs."""
 MAX_LINE_BYTES = 1024 * 1024
-"""The runtimes split at 16 KiB; a longer one without a newline is not a log line."""
+"""Runtimes split lines at 16 KiB; what is this long without a newline is no line, and is dropped."""
 
 Opener = Callable[[], BinaryIO]
 """Opens the log at its path now. Raises OSError."""
@@ -58,7 +58,7 @@ def _continues(data: bytes, start: int) -> bool:
 
 
 async def read_log(opener: Opener, query: LogQuery, running: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
-    """Blocks of what the client is sent. With `follow`, until `running` says no and the file is at its end.
+    """What the client gets, in blocks. With `follow`, until `running` answers False and the file is at its end.
 
     Raises LogUnavailable when the log cannot be opened at first.
     """

@@ -1,4 +1,4 @@
-"""/debug/pprof/: of this server's process, as text that people read and flame graph tools take (collapsed stacks)."""
+"""/debug/pprof/: profiles of this server's process, as text: collapsed stacks, which flame graph tools read."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ async def get(handler: Handler) -> None:
 
 
 async def delete(handler: Handler) -> None:
-    """Begin to count anew."""
+    """Reset the counts."""
     handler.state.check_results.clear()
     await handler.finish("metrics reset\n")
 

@@ -1,4 +1,4 @@
-"""What the pod resources API says of the pods of this node, as plain data. Pure.
+"""The pods of this node as the pod resources API shows them, as plain data. Pure.
 
 Devices, exclusive CPUs and memory blocks come from the managers that hand them out; until those exist, no container has
 any, and their lists are empty, as on a node of the reference without such managers.
@@ -34,7 +34,7 @@ class _Status(msgspec.Struct):
 
 
 class _Pod(msgspec.Struct):
-    """The few fields of a v1 Pod that are looked at; the rest is skipped while it is read."""
+    """The fields of a v1 Pod that are used; others are skipped."""
 
     metadata: _Metadata
     spec: _Spec
@@ -46,13 +46,13 @@ class _PodList(msgspec.Struct):
 
 
 class PodInUse(msgspec.Struct, frozen=True):
-    """One pod and its containers that hold resources while it lives: sidecars, then regular ones."""
+    """One pod and its containers that hold resources as long as it runs: sidecars, then regular ones."""
 
     name: str
     namespace: str
     containers: tuple[str, ...]
     ended: bool = False
-    """Nothing of it runs, and nothing will."""
+    """It has succeeded or failed."""
 
 
 def pods_in_use(pod_list: bytes, *, active_only: bool) -> list[PodInUse]:

@@ -1,7 +1,7 @@
-"""A listening Unix socket whose real server is started by its first client.
+"""A Unix socket whose gRPC server is started by the first client.
 
-gRPC costs an actor several megabytes, and most nodes have nobody who asks; so the socket is ours, a few bytes, and what
-a client says is passed on to the real server's own socket.
+gRPC costs an actor several megabytes, and most nodes have no client; so this relay listens, and copies each connection
+to the gRPC server's own socket.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MAX_CLIENTS: Final = 64
 
 
 def listen(path: str, mode: int = 0o660) -> socket.socket:
-    """A bound socket there, in place of one that a dead process left.
+    """A bound socket at the path, in place of one that an ended process left.
 
-    Raises OSError: also FileExistsError when the path is something else than a socket (a link, above all), as we do
-    not remove what is not ours.
+    Raises OSError; FileExistsError when the path is something else than a socket (a link, above all), which is not
+    removed.
     """
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
@@ -32,7 +32,7 @@ def listen(path: str, mode: int = 0o660) -> socket.socket:
     except FileNotFoundError:
         pass
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    before = os.umask(0o177)  # not even for a moment open to more
+    before = os.umask(0o177)  # no other user can connect, not even for a moment
     try:
         sock.bind(path)
         os.chmod(path, mode)
@@ -45,7 +45,7 @@ def listen(path: str, mode: int = 0o660) -> socket.socket:
 
 
 class Relay:
-    """Passes each client on to the Unix socket that `start` answers with; `start` is awaited once, when needed."""
+    """Connects each client to the Unix socket that `start` returns; `start` is called for the first client."""
 
     def __init__(self, start: Callable[[], Awaitable[str]]) -> None:
         self._start = start
@@ -70,14 +70,14 @@ class Relay:
         self._clients.add(writer)
         try:
             there, back = await asyncio.open_unix_connection(await self._find_target())
-            # both directions end together: a gRPC connection with one of them closed is of no use
+            # both directions end together: gRPC cannot use one of them
             directions = [asyncio.ensure_future(_pass_on(reader, back)), asyncio.ensure_future(_pass_on(there, writer))]
             await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
             for direction in directions:
                 direction.cancel()
             back.close()
         except OSError:
-            pass  # the client sees its connection end, and comes again
+            pass  # the client sees its connection end, and tries again
         finally:
             self._clients.discard(writer)
             writer.close()

@@ -1,4 +1,4 @@
-"""The pod resources API over gRPC. Imported by the first client's call only: it brings gRPC and protobuf with it."""
+"""The pod resources API over gRPC. Imported for the first client: gRPC and protobuf cost memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _v1alpha1(service: PodResources) -> grpc.GenericRpcHandler[Any, Any]:
 
 
 class PodResources(stubs.PodResourcesListerServicer):
-    """Answers from what the status manager knows at that moment. Metrics are those of the reference."""
+    """Answers with the pods that the status manager knows. Metrics are those of the reference."""
 
     def __init__(self, actor: Actor, bucket: TokenBucket, *, active_only: bool) -> None:
         self._actor, self._bucket, self._active_only = actor, bucket, active_only

@@ -1,4 +1,4 @@
-"""tornado's server with bounds: how many connections there are, and how many of callers that nobody knows yet."""
+"""tornado's server with limits: on all connections, and on those of callers that have not been authenticated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tornado.ioloop import IOLoop
 from tornado.iostream import IOStream
 
 MOST_CONNECTIONS: Final = 512
-"""Each costs some 100 KiB with TLS. Streams are counted apart, once they run."""
+"""A connection costs about 100 KiB with TLS. Streams have a limit of their own."""
 MOST_UNKNOWN: Final = 128
-"""Of those, without a request that got in. One more, and the oldest is closed: silence does not keep others out."""
+"""Of those, connections without an authenticated request. The oldest is closed for a new one, so that silent callers
+keep nobody out."""
 _SHORT: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_SECONDS: Final = 0.2
 _AT_ONCE: Final = 64
@@ -27,11 +28,11 @@ LIMITS: Final[dict[str, Any]] = {
     "body_timeout": 60,
     "no_keep_alive": False,
 }
-"""Seconds and bytes; those of the reference where it has them. The first one bounds how long headers may take, too."""
+"""Seconds and bytes, as in the reference where it has them. The first one also limits the time for headers."""
 
 
 class BoundedServer(HTTPServer):
-    """`known` says that a connection's caller got in."""
+    """`known` is told when a request on a connection was authenticated."""
 
     def initialize(self, *args: Any, most: int = MOST_CONNECTIONS, most_unknown: int = MOST_UNKNOWN, **kw: Any) -> None:
         super().initialize(*args, **{**LIMITS, **kw})
@@ -40,20 +41,20 @@ class BoundedServer(HTTPServer):
         self._known: set[IOStream] = set()
 
     def known(self, stream: IOStream) -> None:
-        """A request on it got in."""
+        """A request on it was authenticated."""
         if stream in self._unknown:
             del self._unknown[stream]
             self._known.add(stream)
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
-        """tornado's own would try again at once, without end, while there are no file descriptors left."""
+        """Accept by ourselves: tornado would try again at once, for ever, while no file descriptors are left."""
         for sock in sockets:
             self._sockets[sock.fileno()] = sock
             self._listen(sock)
 
     def _listen(self, sock: socket.socket) -> None:
         if sock.fileno() < 0:
-            return  # closed meanwhile
+            return  # it was closed
         loop = IOLoop.current()
         loop.add_handler(sock, lambda *_: self._accept(sock), IOLoop.READ)
         self._handlers[sock.fileno()] = lambda: loop.remove_handler(sock)
@@ -93,7 +94,7 @@ class BoundedServer(HTTPServer):
         return len(self._unknown) >= self._most_unknown or len(self._unknown) + len(self._known) >= self._most
 
     def on_close(self, server_conn: Any) -> None:
-        """tornado's, of a connection that ended or became a stream."""
+        """tornado calls it when a connection has ended or has become a stream."""
         self._unknown.pop(server_conn.stream, None)
         self._known.discard(server_conn.stream)
         super().on_close(server_conn)

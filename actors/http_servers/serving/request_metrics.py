@@ -1,4 +1,4 @@
-"""kubelet_http_* metrics. What callers choose becomes a label only where it is one of few words."""
+"""kubelet_http_* metrics. Values that callers choose are labels only when they are known ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One span for each request that is let in, until its answer, or its stream, has ended.
+"""One span for each request that has access, until its answer or its stream has ended.
 
-Whoever is not let in neither makes spans nor has them sampled. Of the read-only server, which lets in anybody, a
-caller's trace is only named beside: it decides nothing here.
+A caller without access makes no spans. On the read-only server, which is open to everybody, the caller's trace is a
+link and not the parent, so that callers do not decide what is sampled.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from actors.shared.tracing.tracer import OFF, Tracer
 from .request_metrics import OTHER
 
 FAILED = 500
-"""Statuses from here on are failures of the server's."""
+"""Statuses from here on are failures of the server."""
 
 
 def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool) -> Span | None:
-    """`path`: the label of its metrics, which is one of few. None where nothing is traced."""
+    """`path`: the label of its metrics. None where nothing is traced."""
     if tracer is OFF:
         return None
     caller = read(request.headers.get(TRACEPARENT, ""), request.headers.get(TRACESTATE, ""))
@@ -29,7 +29,7 @@ def begin(tracer: Tracer, request: HTTPServerRequest, path: str, *, public: bool
 
 
 def _about(request: HTTPServerRequest, path: str) -> dict[str, Value]:
-    """What OpenTelemetry's conventions name; without the query, which may hold a command."""
+    """Attributes by OpenTelemetry's conventions; without the query, which may hold a command."""
     about: dict[str, Value] = {
         "http.request.method": request.method or "",
         "url.scheme": request.protocol,
@@ -41,7 +41,7 @@ def _about(request: HTTPServerRequest, path: str) -> dict[str, Value]:
 
 
 def answered(span: Span, status: int) -> None:
-    """Say how it went."""
+    """Set the status of the answer."""
     span.set("http.response.status_code", status)
     if status >= FAILED:
         span.fail(f"HTTP {status}")

@@ -1,4 +1,4 @@
-"""Joins two connections: what one sends the other gets, at the speed of the slower, until either ends."""
+"""Joins two connections: copies each to the other, at the speed of the slower one, until one of them ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tornado.iostream import IOStream, StreamClosedError
 
 CHUNK_BYTES: Final = 64 << 10
 LINGER_SECONDS: Final = 4.0
-"""For the last bytes of one end to reach the other after the first has closed."""
+"""Time for the last bytes to reach one end after the other one has closed."""
 
 
 class _Activity:
@@ -19,7 +19,7 @@ class _Activity:
 
 
 async def join(one: IOStream, other: IOStream, idle_seconds: float) -> None:
-    """Returns when both are closed. `idle_seconds` without a byte either way end it; 0: never."""
+    """Return when both are closed. It ends after `idle_seconds` without a byte in either direction; 0: never."""
     activity = _Activity()
     ways = [
         asyncio.ensure_future(_pass_on(one, other, activity)),
@@ -46,7 +46,7 @@ async def _either(ways: list[asyncio.Task[None]], activity: _Activity, idle_seco
 
 
 async def _pass_on(source: IOStream, target: IOStream, activity: _Activity) -> None:
-    """Until the source ends; all that it sent has then been handed on, or the target does not take it in time."""
+    """Copy until the source ends and all of it is written, or the target does not take it in time."""
     try:
         while True:
             data = await source.read_bytes(CHUNK_BYTES, partial=True)

@@ -1,4 +1,4 @@
-"""What a caller asks of exec, attach and port-forward: query parameters to the runtime's request. Pure."""
+"""The query parameters of exec, attach and port-forward. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Streams(msgspec.Struct, frozen=True):
 
 
 def streams(query: Query, *, tty: bool | None = None) -> Streams:
-    """`tty` where the container decides that, not the caller. A terminal has one output. Raises BadOptions."""
+    """`tty`: given where the container decides it, not the caller. A terminal has one output. Raises BadOptions."""
     terminal = _flag(query, "tty") if tty is None else tty
     found = Streams(
         _flag(query, "input", "stdin"),

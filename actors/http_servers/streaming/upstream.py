@@ -1,4 +1,4 @@
-"""The runtime's end of a stream: its URL, asked as the caller asked us, up to the answer's head."""
+"""Connects to the runtime's streaming server with the caller's own request, and reads the head of the answer."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ PASSED_ON: Final = (
     "Origin",
     "User-Agent",
 )
-"""Headers of the caller that are the runtime's business; its credentials are not."""
+"""Headers of the caller that are passed on; its credentials are not among them."""
 
 
 class UpstreamError(Exception):
-    """The runtime's streaming server cannot be reached or makes no sense."""
+    """The runtime's streaming server cannot be reached, or its answer cannot be read."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`head` is whole, as it came; `body` of a refusal only."""
+    """`head` as it was received; `body` of a refusal only."""
 
     status: int
     head: bytes
@@ -44,7 +44,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IOStream, Answer]:
-    """The connection, and what the runtime answered. Closed already unless the answer is 101. Raises UpstreamError."""
+    """The connection and the runtime's answer. Unless that is 101 the connection is closed. Raises UpstreamError."""
     parts = urlsplit(url)
     if parts.scheme != "http" or not parts.hostname:
         raise UpstreamError(f"the runtime's streaming URL has no http address: {url[:80]!r}")
@@ -87,7 +87,7 @@ def _status(head: bytes) -> int:
 
 
 async def _body(stream: IOStream) -> str:
-    """What can be had of a refusal's text: it is told to close, and does."""
+    """The text of a refusal, as far as it can be read: the runtime closes the connection after it."""
     found = b""
     try:
         while len(found) < BODY_BYTES:

@@ -1,7 +1,6 @@
 """Files and listings below /var/log, as Go's http.FileServer shows them.
 
-Whoever may read the node's logs may read those only: a link that leads out of the directory is not followed, as pods
-with a hostPath volume write there (KHV002).
+A link that leads out of the directory is not followed, as pods with a hostPath volume can write there (KHV002).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a node log query asks (KEP-2258): query parameters to the command line of journalctl(1). Pure.
+"""A node log query (KEP-2258): its parameters, and the command line of journalctl(1) for it. Pure.
 
-Services, up to four; or one file below /var/log.
+It asks for up to four services, or for one file below /var/log.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _VERSIONS: Final = {
 }
 _OLD: Final = ("VersionTLS10", "VersionTLS11")
 _LOWERED: Final = "@SECLEVEL=0"
-"""OpenSSL's own floor is above TLS 1.1, and above some insecure suites, which are for who asks for them by name."""
+"""OpenSSL's default level excludes TLS 1.1 and some insecure suites, which the configuration may name."""
 
 
 class ServerContext(ssl.SSLContext):
@@ -67,7 +67,7 @@ def plain_context(config: KubeletConfiguration) -> ServerContext:
     """What is configured, without any certificate. Raises ssl.SSLError."""
     context = ServerContext(ssl.PROTOCOL_TLS_SERVER)
     with warnings.catch_warnings():
-        # that old versions are insecure is said when the configuration is judged
+        # validation of the configuration has warned of old versions
         warnings.simplefilter("ignore", DeprecationWarning)
         context.minimum_version = _VERSIONS.get(config.tlsMinVersion, ssl.TLSVersion.TLSv1_2)
     context.set_ciphers(_ciphers(config))
@@ -82,8 +82,8 @@ def plain_context(config: KubeletConfiguration) -> ServerContext:
 def _ciphers(config: KubeletConfiguration) -> str:
     """OpenSSL's list of suites up to TLS 1.2; those of 1.3 are always on.
 
-    Unless they are configured: those with authenticated encryption, which is what the CIS benchmark lets pass (4.2.12);
-    for versions before 1.2, which have none, those that Go thinks secure.
+    By default those with authenticated encryption, as the CIS benchmark demands (4.2.12); for versions before 1.2,
+    which have none, those that Go counts as secure.
     """
     old = config.tlsMinVersion in _OLD
     wanted = [name for name in config.tlsCipherSuites if name not in names.TLS13_SUITES]
@@ -95,5 +95,5 @@ def _ciphers(config: KubeletConfiguration) -> str:
 
 
 def _no_password() -> str:
-    """OpenSSL would ask at the terminal."""
+    """Refuse: OpenSSL would ask at the terminal."""
     raise ssl.SSLError("the key of the serving certificate is encrypted")

@@ -43,7 +43,7 @@ def defer_verification(context: ssl.SSLContext) -> bool:
 
 
 def is_verified(connection: ssl.SSLSocket | ssl.SSLObject) -> bool:
-    """Whether the certificate that the other end showed is valid: chain, time and purpose. False in every doubt."""
+    """Whether the certificate that the other end showed is valid: chain, time and purpose. False in doubt."""
     library, inner = _library(), getattr(connection, "_sslobj", None)
     if library is None or inner is None:
         return False

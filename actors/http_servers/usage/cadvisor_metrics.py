@@ -37,8 +37,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def chunks(sample: Sample, machine: Machine, processes: Mapping[str, Processes]) -> Iterator[str]:
-    """The page, one metric after the other, so that whoever writes it can do something else in between. `processes`: by
-    cgroup."""
+    """The page, one metric after the other, so that the server can do other work in between. `processes`: by cgroup."""
     yield from _machine(sample, machine)
     found = places(sample)
     usages = [(place.labels, place.measured.usage) for place in found]

@@ -1,6 +1,6 @@
-"""A look at the node as the Summary of the kubelet's stats/v1alpha1 API. Pure.
+"""A sample of usage figures as the Summary of the kubelet's stats/v1alpha1 API. Pure.
 
-What is not known is left out, as there; numbers are never negative.
+As there, unknown figures are left out, and none is negative.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _volume(sample: Sample, namespace: str, name: str, volume: Disk) -> Json:
 
 
 def _ephemeral(sample: Sample, pod: PodSample, disk: Disk) -> Json | None:
-    """What the pod has on the node's own disk: layers, logs, local volumes and what the agent wrote for it."""
+    """The pod's use of the node's own disk: layers, logs, local volumes, files of the agent."""
     if not disk:
         return None
     local = [one for one in disk["volumes"].values() if one.get("device") == sample.node_fs.get("device")]
@@ -270,7 +270,7 @@ def _fs(at: float, disk: Disk) -> Json | None:
 
 
 def _file_system(disk: Disk) -> Disk:
-    """Without what is used: whose use it is differs."""
+    """Without its usage, which is another one for each user."""
     return {key: value for key, value in disk.items() if key not in {"used_bytes", "inodes_used"}}
 
 

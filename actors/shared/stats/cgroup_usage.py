@@ -1,6 +1,6 @@
-"""What one cgroup uses, from its files: cgroups v1 and v2 alike (cgroups(7), cgroup-v2.rst).
+"""The figures of one cgroup, from its files, of cgroups v1 and v2 (cgroups(7), cgroup-v2.rst).
 
-A file that this kernel, or this cgroup (v2's root), has not got leaves its fields None: unknown is not zero.
+Fields are None where the kernel or the cgroup (v2's root) does not have the file: unknown is not zero.
 """
 
 from __future__ import annotations

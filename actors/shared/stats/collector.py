@@ -1,6 +1,7 @@
-"""Looks at the node when somebody asks, and keeps the look for a while: nobody asks, nothing is done.
+"""Takes samples of usage figures on demand, and keeps each for a while.
 
-Cgroups and /proc are read here, a few at a time, as these reads never block; disks are read by a disposable process.
+Cgroups and /proc are read here, a few at a time, as these reads never block; disks are read by a disposable process,
+as they may.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from .sample import ContainerSample, Disk, Measured, Network, PodSample, Sample,
 
 KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
-"""A first value older than this says nothing about now."""
+"""A rate is not computed from a value older than this."""
 FIRST_RATE_SECONDS: Final = 0.2
-"""Between the two looks that a rate is made of, when there was none before."""
+"""Between the two samples of the first rate."""
 DISK_SECONDS: Final = 30.0
 FIRST_DISK_SECONDS: Final = 3.0
-"""How long an answer waits for disks that were not measured yet."""
+"""How long the first answer waits for the disks."""
 _AT_ONCE: Final = 16
 
 Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
 
 
 class Collector:
-    """One for each server. `runtime` opens the way to the runtime."""
+    """`runtime`: a client of the runtime, which tells the pods."""
 
     def __init__(self, agent: Agent, runtime: CriClient, disposable: Disposable) -> None:
         self._agent, self._runtime, self._disposable = agent, runtime, disposable
@@ -55,7 +56,7 @@ class Collector:
         self._measuring: asyncio.Task[None] | None = None
 
     async def sample(self, most_seconds: float = KEPT_SECONDS, *, disks: bool = True) -> Sample:
-        """A look that is not older than `most_seconds`; without `disks` nothing waits for them. Raises CriError."""
+        """A sample that is at most `most_seconds` old; without `disks` it does not wait for them. Raises CriError."""
         kept = self._kept
         if kept is None or not 0 <= time.time() - kept.at <= most_seconds:  # the clock may have been set back
             if self._looking is None or self._looking.done():
@@ -91,7 +92,7 @@ class Collector:
         try:
             return {stats.id: stats for stats in await self._runtime.list_container_stats()}
         except CriError:
-            return {}  # what containers wrote is then not known; the rest is
+            return {}  # only what containers wrote is not known then
 
     async def _pods(
         self, sandboxes: list[Sandbox], containers: list[Container], stats: dict[str, ContainerStats]
@@ -190,7 +191,7 @@ class Collector:
 
     # -- disks -----------------------------------------------------------------------------------------------------
     async def _measure(self, sample: Sample) -> None:
-        """Measured anew when the last time is long ago; whoever finds old figures gets those, and does not wait."""
+        """Measure the disks when that is due; only the first caller waits."""
         period = float(self._agent.config.volumeStatsAggPeriod) or 60.0
         first = not self._disks_at
         due = first or (period > 0 and not 0 <= time.time() - self._disks_at < period)

@@ -1,4 +1,4 @@
-"""What directories hold, and what their file systems have left. Runs in a disposable process: a disk may hang.
+"""The size of directories, and the free space of their file systems. Runs in a disposable process: a disk may hang.
 
 Files with several names are counted once, and nothing on another file system is (as du -x does).
 """

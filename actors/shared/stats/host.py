@@ -1,4 +1,4 @@
-"""What the whole machine uses, from /proc (proc(5)). These reads never block on a disk or a network."""
+"""Figures of the whole machine, from /proc (proc(5)) and psutil. These reads never block on a disk or a network."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(at: float, proc: str = "/proc") -> Host:
-    """Raises nothing: what is not there is empty."""
+    """Raises nothing: figures that the kernel does not have are empty."""
     return Host(
         at=at,
         boot=psutil.boot_time(),

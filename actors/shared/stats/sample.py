@@ -1,4 +1,4 @@
-"""One look at the node: what everything uses at a time. Data only."""
+"""A sample: the figures of the node and its pods at one time. Data only."""
 
 from __future__ import annotations
 
