@@ -1,4 +1,4 @@
-"""What the three clients of the API server have in common: credentials that appear and change, and how it stands.
+"""What the three clients of the API server share: credentials that appear and change, requests, the connection's state.
 
 Each has connections, limits and timeouts of its own. The kubeconfig is loaded as soon as it is there, so that joining
 waits for nobody; when cert_manager tells of others, or a file that it names changes, the connections are made anew.
@@ -28,7 +28,7 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 
 
 class ApiActor(Actor):
-    """A client of the API server. Subclasses say their limits, and what to do once there are credentials."""
+    """A client of the API server. Subclasses set limits, and act once there are credentials."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,22 +42,22 @@ class ApiActor(Actor):
         self._mode: Literal["standalone", "joining", "joined", "away"] = "standalone"
         self._error = ""
         self._warnings: set[str] = set()
-        """Those of the server that were said."""
+        """Warnings of the server that are in the log."""
 
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.context)
 
-    # -- what subclasses say ----------------------------------------------------------------------------------------
+    # -- hooks of subclasses ----------------------------------------------------------------------------------------
     def limits(self) -> dict[str, Any]:
         """Arguments of ApiClient: qps, burst, timeout."""
         return {}
 
     async def on_joining(self) -> None:
-        """There is a client for the first time."""
+        """The first credentials are loaded: `client` is set."""
 
     async def on_renewed(self) -> None:
-        """The client has other credentials now."""
+        """The credentials have changed."""
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
@@ -76,13 +76,13 @@ class ApiActor(Actor):
             await self._load()
 
     async def _follow(self) -> None:
-        """Load again when a file that the credentials are of has changed, or has appeared."""
+        """Load again when a file of the credentials has changed or appeared."""
         files = self.client.access.files if self.client is not None else (self.agent.kubeconfig,)
         if stamp_of(files) != self._stamp:
             await self._load()
 
     async def _load(self) -> None:
-        """Use the kubeconfig as it is now; one that cannot be used leaves the credentials that there are."""
+        """Use the kubeconfig as it is now; when it is unusable, the present credentials stay."""
         from actors.shared.api import kubeconfig
 
         path = self.agent.kubeconfig
@@ -117,7 +117,7 @@ class ApiActor(Actor):
 
     # -- requests ---------------------------------------------------------------------------------------------------
     async def request(self, method: str, path: str, **more: Any) -> Answer:
-        """As ApiClient.call, and its outcome counts for how it stands. Raises ApiError; NoCredentials without any."""
+        """As ApiClient.call; the outcome updates the connection's state. Raises ApiError; NoCredentials without any."""
         if self.client is None:
             raise NoCredentials(0, "NoCredentials", self._error or "there are no credentials for the API server yet")
         try:
@@ -129,23 +129,23 @@ class ApiActor(Actor):
         return answer
 
     def answered(self) -> None:
-        """The server has answered us."""
+        """The server has answered."""
         if self._mode != "joined" or self._error:
             self.log.info("the API server answers")
         self._mode, self._error = "joined", ""
 
     def failed(self, error: ApiError) -> None:
-        """It has not, or with an error. An error of one request (404, 409, ...) is an answer like others."""
+        """The server has not answered, or with an error. An error of one request (404, 409, ...) is an answer."""
         if error.status and error.status != 401 and error.status < 500:
             self.answered()
             return
         away: Literal["away", "joining"] = "joining" if self._mode == "joining" else "away"
         if not self._error or self._mode != away:
-            self.log.warning("the API server does not serve us: %s", error)
+            self.log.warning("the API server does not answer: %s", error)
         self._mode, self._error = away, str(error)
 
     def _warned(self, text: str) -> None:
-        """Once of each: a deprecated field of a static pod comes with every try to make its mirror."""
+        """Log each text once: a deprecated field of a static pod comes with every try to create its mirror."""
         if text not in self._warnings and len(self._warnings) < MAX_WARNINGS:
             self._warnings.add(text)
             self.log.warning("the API server warns: %s", text)

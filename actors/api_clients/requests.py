@@ -1,4 +1,4 @@
-"""What the parts of the clients that write to the API server need: requests, time, pauses. Fakes of it are in tests."""
+"""The protocol of what sends requests, for the parts of the clients that are tested without a server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 Json = dict[str, Any]
 Pause = Callable[[float], Awaitable[None]]
-"""Waits so many seconds."""
+"""Waits for so many seconds."""
 
 
 class Reply(Protocol):
@@ -30,4 +30,4 @@ class Caller(Protocol):
         """2xx. Raises ApiError; NoCredentials while there are none."""
 
     async def drop(self) -> None:
-        """Close connections that may be dead."""
+        """Close connections that may be broken."""

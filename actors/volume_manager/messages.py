@@ -13,7 +13,7 @@ VOLUME_MANAGER: Final = ActorName("volume_manager")
 
 
 class MountVolumes(Question["VolumesMounted | VolumesFailed"], frozen=True):
-    """From a worker: make all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
+    """From a worker: mount all volumes of this pod. Answered with VolumesMounted or VolumesFailed."""
 
     uid: str
     pod: bytes
@@ -29,13 +29,13 @@ class VolumesMounted(Message, frozen=True):
 
 
 class VolumesFailed(Message, frozen=True):
-    """`volumes` could not be made (or removed); asking again tries again, with backoff where it is due."""
+    """`volumes` could not be mounted (or unmounted). Unless it is `permanent`, the worker asks again."""
 
     uid: str
     message: str
     volumes: list[str] = []
     texts: list[str] = []
-    """Of the events that users are told by; none: `message` is the only one."""
+    """Of the events; [] when `message` is the only one."""
     permanent: bool = False
 
 
@@ -67,7 +67,10 @@ class SubPathsBound(Message, frozen=True):
 
 
 class UnmountVolumes(Question["VolumesUnmounted | VolumesFailed"], frozen=True):
-    """From a worker: the pod's containers are gone, undo all. Answered with VolumesUnmounted or VolumesFailed."""
+    """From a worker: the pod's containers are gone, unmount and remove its volumes.
+
+    Answered with VolumesUnmounted or VolumesFailed.
+    """
 
     uid: str
 

@@ -1,4 +1,4 @@
-"""Which pod directories belong to nobody. Pure.
+"""Which pod directories are orphans: no worker knows the pod. Pure.
 
 Nothing is an orphan before every worker has told its pods, and only what stays unknown for a while is one: a pod that
 is just being started may have its directory before its worker has told of it.

@@ -1,7 +1,7 @@
 """Writes events to the API server, and each to the log, as the reference does.
 
-Nobody waits for it: events queue here, few of a kind, and while the server is away they keep. What the server refuses
-(no permission, a namespace that ends) is dropped.
+No sender waits: events queue here, correlated, also while the server is away. What the server refuses (no permission,
+a namespace that is being deleted) is dropped.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .correlation import CorrelatedEvent, Correlator, NewEvent
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
 
 PAUSE_SECONDS: Final = 10.0
-"""Between tries while the server is away; the first is shorter at random, so that nodes do not return together."""
+"""Between tries while the server is away; the first is shorter by chance, so that nodes do not return together."""
 TRIES: Final = 12
-"""Of an event that the server answers with an error of its own: it may be this event that it fails on."""
-LATER: Final = (Unreachable, NoCredentials, Unauthorized, TooManyRequests, ServerError)
-"""What passes; anything else is the server's last word on an event."""
+"""Tries of one event that the server answers with an internal error: the event may be the cause."""
+RETRIABLE: Final = (Unreachable, NoCredentials, Unauthorized, TooManyRequests, ServerError)
+"""Errors after which an event is tried again."""
 
 
 class EventClient(ApiActor):
@@ -91,7 +91,7 @@ class EventClient(ApiActor):
             try:
                 await self._write(event)
                 failures = errors = 0
-            except LATER as error:
+            except RETRIABLE as error:
                 errors += isinstance(error, ServerError)
                 if errors >= TRIES:
                     self._refused(event, error)

@@ -1,7 +1,7 @@
-"""Events that the API server does not have yet: bounded, the oldest go first. Pure.
+"""Events that the API server does not have yet: bounded, the oldest are dropped first. Pure.
 
-Of events that are the same but for their count only the newest waits, so that an hour without a server costs a line for
-each kind of event, not one for each time that it happened.
+Of events that differ only in their count the newest waits: an hour without a server costs one entry for each kind of
+event.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Backlog:
         return len(self._waiting)
 
     def put(self, event: CorrelatedEvent) -> CorrelatedEvent | None:
-        """Add it. Gives back the one that had to go, if there were too many."""
+        """Add the event; the one that was dropped for it, if there were too many."""
         self._waiting[event.key] = event
         return self._waiting.popitem(last=False)[1] if len(self._waiting) > self._limit else None
 
@@ -34,21 +34,21 @@ class Backlog:
         return next(iter(self._waiting.values()), None)
 
     def stored_before(self, event: CorrelatedEvent) -> bool:
-        """Whether the server has it with a smaller count."""
+        """Whether the server has the event with a smaller count."""
         return self._stored.get(event.key) is not None
 
     def stored(self, event: CorrelatedEvent) -> None:
-        """The server has it now."""
+        """The server has the event now."""
         self._stored.put(event.key, True)
         self._done(event)
 
     def lost(self, event: CorrelatedEvent) -> None:
-        """The server does not want it, or no longer has it; the next such event is a new one."""
+        """The server refused it: the next such event is a new one."""
         self._stored.drop(event.key)
         self._done(event)
 
     def vanished(self, event: CorrelatedEvent) -> None:
-        """The server had it and has it no more: it is to be made again."""
+        """The server no longer has it: it is to be created again."""
         self._stored.drop(event.key)
 
     def _done(self, event: CorrelatedEvent) -> None:

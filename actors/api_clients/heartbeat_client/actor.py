@@ -1,7 +1,7 @@
-"""Keeps this node alive at the API server: registers it, renews its lease, writes its status.
+"""Registers the node, renews its Lease, and writes its status.
 
-It depends on nobody: what its neighbours tell is kept, and what they have not told since it started stays as the API
-has it. So the lease goes on while every other actor is dead, and no restart of anything is seen in the node's status.
+It depends on no other actor: what they report is kept, and what they have not reported since the start stays as the API
+has it. The Lease is renewed while every other actor is dead, and no restart shows in the node's status.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ from .status_sync import Clocks, StatusSync
 
 FAST_SECONDS: Final = 0.1
 FAST_LIMIT: Final = 120.0
-"""So often, for so long at most, a new node is looked at until it is ready."""
+"""A new node is checked so often, for so long at most, until it is ready."""
 WATCHED_SECONDS: Final = 1.0
 """kube_client has so long to answer."""
 DEVICE_CHECKPOINT: Final = "kubelet_internal_checkpoint"
 
 
 class HeartbeatClient(ApiActor):
-    """Node, node status, lease. Its state is the API's."""
+    """Node and Lease. Its state is that of the API."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class HeartbeatClient(ApiActor):
         self._clocks = Clocks(monotonic=clock, wall=wall, rng=rng)
         self._host, self._root = host, root
         self._addresses = NodeAddresses([], [])
-        """What cert_manager was told."""
+        """As last sent to cert_manager."""
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def on_start(self) -> None:
@@ -131,7 +131,7 @@ class HeartbeatClient(ApiActor):
         if name == CERT_MANAGER and (self._addresses.ips or self._addresses.names):
             self.tell(name, self._addresses)
 
-    # -- what it is told ----------------------------------------------------------------------------------------------
+    # -- reports of others --------------------------------------------------------------------------------------------
     @on(RuntimeReport)
     def on_runtime(self, message: RuntimeReport, sender: Address) -> None:
         if not self.agent.standalone:
@@ -143,7 +143,7 @@ class HeartbeatClient(ApiActor):
             return
         news = self._sources.learn_problem(message.source, message.message)
         if news and message.source == "shutdown" and self._writer.node is not None:
-            self.start_task(self._sync(), "status")  # nobody is to be scheduled here from now on
+            self.start_task(self._sync(), "status")  # nothing is to be scheduled here from now on
 
     @on(NodePressure)
     def on_pressure(self, message: NodePressure, sender: Address) -> None:
@@ -167,7 +167,7 @@ class HeartbeatClient(ApiActor):
         await self._until_ready()
 
     async def _registered(self) -> bool:
-        """One try at it. Without registerNode, somebody else is waited for to do it."""
+        """One try. Without registerNode, wait for somebody else to register the node."""
         self._times.trying(since_boot())
         ours = self.agent.config.registerNode
         try:
@@ -249,7 +249,7 @@ class HeartbeatClient(ApiActor):
                 self.metrics.gauge(metric, value)
 
     async def _until_ready(self) -> None:
-        """The first Ready is told as soon as it is so, not at the next regular time."""
+        """Write the first Ready at once, not at the next regular time."""
         end = self._clocks.monotonic() + FAST_LIMIT
         while self._clocks.monotonic() < end:
             node = self._writer.node
@@ -265,7 +265,7 @@ class HeartbeatClient(ApiActor):
             self._tell_addresses(addresses)
 
     def _tell_addresses(self, addresses: list[Json]) -> None:
-        """cert_manager, of what a serving certificate is to name."""
+        """Tell cert_manager what a serving certificate is to name."""
         ips = [one["address"] for one in addresses if one["type"].endswith("IP")]
         names = [one["address"] for one in addresses if not one["type"].endswith("IP")]
         told = NodeAddresses(ips, names)
@@ -273,7 +273,7 @@ class HeartbeatClient(ApiActor):
             self._addresses = told
             self.tell(CERT_MANAGER, told, deadline=60.0)
 
-    # -- what is said -------------------------------------------------------------------------------------------------
+    # -- events and log -----------------------------------------------------------------------------------------------
     def _record(self, event: RecordEvent) -> None:
         self.tell(EVENT_CLIENT, event, deadline=60.0)
 
@@ -289,7 +289,7 @@ class HeartbeatClient(ApiActor):
 
 
 class _Requests:
-    """The Caller of this actor: whichever client it has at the time."""
+    """The Caller of this actor, with the client that it has at the time."""
 
     def __init__(self, actor: HeartbeatClient) -> None:
         self._actor = actor

@@ -1,4 +1,4 @@
-"""The Lease of the node, by which the control plane knows that the agent is alive. Pure."""
+"""The Lease of the node, which shows the control plane that the agent is alive. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def micro_time(now: float) -> str:
 
 
 def renewed(lease: Json | None, name: str, duration: int, now: float, node_uid: str) -> Json:
-    """The lease as it should be now. An owner is written once, when the node is known."""
+    """The Lease as it should be now. The owner is set once the Node is known."""
     made = copy.deepcopy(lease) if lease is not None else _new(name)
     spec = made.setdefault("spec", {})
     spec.update(holderIdentity=name, leaseDurationSeconds=duration, renewTime=micro_time(now))

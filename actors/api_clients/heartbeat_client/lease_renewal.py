@@ -1,6 +1,6 @@
-"""Keeps the node's Lease current: a few quick tries on what it knows, then from the start until the server answers.
+"""Renews the node's Lease: a few quick tries with the Lease that it knows, then read or create it until that succeeds.
 
-It needs nothing but the server. That there is somebody else's newer lease (a Conflict) makes it read and go on.
+On a Conflict it reads the newer Lease and goes on.
 """
 
 from __future__ import annotations

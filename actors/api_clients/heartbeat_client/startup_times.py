@@ -1,5 +1,7 @@
-"""How long it took this node to join, from the boot of the host to its first Ready. Seconds since boot throughout, so
-that no clock that is set in the meantime is in it."""
+"""Metrics of the node's way from the boot of the host to its first Ready, in seconds since boot.
+
+The wall clock may be set meanwhile; it is not used.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server for everybody else in the agent: requests, this node's pods, and the objects that these refer to.
+"""The API server for the other actors: requests, the pods of this node, and the objects that these refer to.
 
 What is known stays while the server is away. Pods are fed to pod_config and status_manager as bytes, and changes of
 what is mounted to volume_manager. Nothing is kept on disk: a restart lists again.
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 TTL_ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 UPKEEP_SECONDS: Final = 10.0
 MAX_CALLS: Final = 1000
-"""Requests for others under way; more are refused at once, so that a server that hangs costs no more memory."""
+"""Most requests for other actors at a time; more are refused at once, so that a server that hangs costs no memory."""
 PODS_BACKOFF: Final = BackoffPolicy(first=0.4, maximum=5.0, factor=2.0, jitter=0.5, free=0)
-"""Tried more often than the rest, which are woken when this succeeds. A node's heartbeat comes about as often."""
+"""Shorter than that of the others, which are woken when this one succeeds."""
 RUNTIME_CLASSES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
 STANDALONE: Final = "the agent was started without --kubeconfig"
 
@@ -68,7 +68,7 @@ class KubeClient(ApiActor):
         self._calls = 0
         self._rng = random.Random()  # noqa: S311 - jitter, not a secret
 
-    # -- joining ------------------------------------------------------------------------------------------------------
+    # -- connection ---------------------------------------------------------------------------------------------------
     def limits(self) -> dict[str, Any]:
         return client_limits(self.agent.config.kubeAPIQPS, self.agent.config.kubeAPIBurst)
 
@@ -89,7 +89,7 @@ class KubeClient(ApiActor):
         self._wake()
 
     def _follow_collection(self, name: str, path: str, fields: str, store: Store, **more: Any) -> None:
-        """Once; the reflector outlives credentials."""
+        """Start its reflector, once; it outlives credentials."""
         from actors.shared.api.reflector import Reflector
 
         if name not in self._reflectors and self.client is not None:
@@ -104,7 +104,7 @@ class KubeClient(ApiActor):
             self._wake()
 
     def _wake(self) -> None:
-        """The server is back, or we are: nobody waits for the end of a pause."""
+        """The server answers again, or the credentials are new: no reflector waits for the end of its pause."""
         for reflector in self._reflectors.values():
             reflector.wake()
         if self.objects is not None:

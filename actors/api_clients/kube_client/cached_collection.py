@@ -1,4 +1,4 @@
-"""Whole collections that are small, kept by name: services, runtime classes, the node itself."""
+"""Small collections, cached whole: Services, RuntimeClasses, the Node itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One object that is kept up to date: by a watch of it alone, or by asking for it again when it is old.
+"""One cached object: kept current by a watch of its own, or read again when it is old.
 
 A node may watch single objects only (the node authorizer allows no more), hence one watch for each.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from actors.shared.api.reflector import Item, Reflector
 
 IDLE_SECONDS: Final = 300.0
-"""A watch of what nobody mounts or has asked for since is ended."""
+"""The watch of an object that no pod mounts ends when nobody has asked for it for so long."""
 _PLURALS: Final = {"Secret": "secrets", "ConfigMap": "configmaps"}
 
 

@@ -1,4 +1,4 @@
-"""The Secrets and ConfigMaps that pods of this node refer to, by the configured strategy."""
+"""The Secrets and ConfigMaps that pods of this node refer to, by configMapAndSecretChangeDetectionStrategy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from actors.api_clients.messages import ObjectRef, ObjectState
 from .cached_object import IDLE_SECONDS, CachedObject, Owner
 
 MAX_WATCHES: Final = 300
-"""Each is a connection: beyond these, objects are asked for when they are old (strategy Cache)."""
+"""Each is a stream; beyond these, objects are read again when they are old (strategy Cache)."""
 DEFAULT_TTL: Final = 60.0
 """Seconds, when the node has no annotation of it."""
 NODE: Final = ""
 """In place of a pod's UID: what the node itself refers to."""
 MAX_READS: Final = 20
-"""Objects read again in one round, so that a node full of them does not ask for all at once."""
+"""Most objects that are read again in one round."""
 
 
 class ObjectCache:

@@ -1,4 +1,4 @@
-"""Objects of the API server that volumes of drivers need."""
+"""Objects of the API server that volumes of drivers depend on: CSIDriver, VolumeAttachment, Secret."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TokenRequest(Api, frozen=True):
 
 
 class DriverSpec(Api, frozen=True):
-    """Of a CSIDriver; these are the defaults of a driver that has none, too."""
+    """The spec of a CSIDriver; a driver without one has these defaults."""
 
     attachRequired: bool = True
     podInfoOnMount: bool = False
@@ -60,7 +60,7 @@ class _Attachment(Api, frozen=True):
 
 
 class ApiObjects:
-    """Asked of the kube_client. Raises CsiError, each method."""
+    """By way of kube_client. Each method raises CsiError."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
@@ -72,9 +72,9 @@ class ApiObjects:
         return _decoded(_checked(answer, f"CSIDriver {name}"), _CSIDriver).spec
 
     async def attached(self, name: str, what: str) -> dict[str, str]:
-        """What the controller gave when it attached the volume."""
+        """The publish context of the VolumeAttachment."""
         answer = await self.call("GET", f"{STORAGE}/volumeattachments/{quote(name, safe='')}")
-        if answer.reason in ("NotFound", "Forbidden"):  # the authorizer knows nothing of one that is not there
+        if answer.reason in ("NotFound", "Forbidden"):  # the node authorizer forbids what does not exist
             raise CsiError(f"{what} is not attached yet: {answer.reason}: {answer.message}")
         status = _decoded(_checked(answer, f"VolumeAttachment {name}"), _Attachment).status
         if not status.attached:

@@ -1,4 +1,4 @@
-"""Calls to a driver, and to the socket by which it registers. Imported only where there is one: it needs gRPC."""
+"""Calls to a driver, and to its registration socket. Imported with the first driver only: it needs gRPC."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Connection:
-    """To the sockets at `path`. Raises CsiError, each method."""
+    """To the socket at `path`. Each method raises CsiError."""
 
     def __init__(self, path: str, metrics: Metrics | None = None) -> None:
         """`metrics`: where calls to the driver are counted."""

@@ -1,4 +1,4 @@
-"""The CSINode object: which drivers are on this node, under which names they know it. Pure."""
+"""The CSINode object: the drivers of this node, and the node's ID for each. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOVED: Final = ("aws-ebs", "azure-disk", "azure-file", "cinder", "gce-pd", "por
 
 
 def made(name: str, uid: str) -> Obj:
-    """A new one; it goes with its node."""
+    """A new CSINode, owned by the Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid}
     moved = ",".join(f"kubernetes.io/{one}" for one in _MOVED)
     meta = {"name": name, "ownerReferences": [owner], "annotations": {MIGRATED: moved}}
@@ -25,7 +25,7 @@ def made(name: str, uid: str) -> Obj:
 
 
 def with_driver(node: Obj, driver: Driver) -> Obj:
-    """The same, with this driver as it is now."""
+    """The CSINode with this driver as it is now."""
     entry: Obj = {"name": driver.name, "nodeID": driver.node_id, "topologyKeys": sorted(driver.topology)}
     if driver.max_volumes:
         entry["allocatable"] = {"count": driver.max_volumes}
@@ -39,7 +39,7 @@ def without_driver(node: Obj, name: str) -> Obj:
 
 
 def node_patch(node: Obj, driver: Driver) -> Obj:
-    """Merge patch of the Node: its name for the driver, and where the driver says it is. Empty: all is so already."""
+    """Merge patch of the Node: its ID for the driver, and the driver's topology labels; {} for no change."""
     meta = node.get("metadata") or {}
     ids, labels = node_ids(node), meta.get("labels") or {}
     news = {key: value for key, value in driver.topology.items() if labels.get(key) != value}
@@ -50,7 +50,7 @@ def node_patch(node: Obj, driver: Driver) -> Obj:
 
 
 def node_patch_without(node: Obj, name: str) -> Obj:
-    """Merge patch of the Node once the driver is gone. Empty: nothing says anything of it."""
+    """Merge patch of the Node once the driver is gone; {} for no change."""
     ids = node_ids(node)
     if name not in ids:
         return {}
@@ -59,7 +59,7 @@ def node_patch_without(node: Obj, name: str) -> Obj:
 
 
 def node_ids(node: Obj) -> dict[str, str]:
-    """The node's names by driver."""
+    """The node's IDs, by driver."""
     text = ((node.get("metadata") or {}).get("annotations") or {}).get(NODE_IDS, "")
     try:
         found = json.loads(text) if text else {}

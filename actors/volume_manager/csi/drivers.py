@@ -1,4 +1,4 @@
-"""Finds the drivers of this node by their registration sockets, and keeps their calls and the CSINode object."""
+"""Registers the drivers of this node by their sockets, and keeps their connections and the CSINode object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CSI_PLUGIN: Final = "CSIPlugin"
 
 
 class Drivers:
-    """For the volume manager. `connect` makes a connection; by default one that is imported with the first socket."""
+    """`connect` makes a connection; by default its module is imported with the first socket."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Drivers:
         self._actor.every(LOOK_SECONDS, self.look)
 
     def get(self, name: str) -> tuple[Driver, Connection]:
-        """Raises CsiError for one that is not here."""
+        """Raises CsiError for a driver that is not registered."""
         found = self._known.get(name)
         if found is None:
             raise CsiError(f"driver name {name} not found in the list of registered CSI drivers")
@@ -55,7 +55,7 @@ class Drivers:
         return sorted(self._known)
 
     def look(self) -> None:
-        """Register what is new, or made anew; let go what is no more there."""
+        """Register sockets that are new or made again; deregister those that are gone."""
         there = look(self._registry)
         for path in self._seen.keys() - there.keys():
             self._actor.start_task(self._gone(path), f"deregister {path}")
@@ -65,7 +65,7 @@ class Drivers:
         self._seen = there
 
     async def _come(self, path: str, stamp: Stamp) -> None:
-        """Until it is registered, or its socket is another's."""
+        """Try until the driver is registered or its socket changes."""
         pause = FIRST_PAUSE
         while self._seen.get(path) == stamp:
             try:
@@ -113,7 +113,7 @@ class Drivers:
     async def _gone(self, path: str) -> None:
         name = self._names.pop(path, "")
         if not name or name in self._names.values():
-            return  # it has another socket
+            return  # the driver has another socket
         driver, connection = self._known.pop(name)
         self._actor.start_task(connection.close(), f"close {driver.endpoint}")
         self._actor.log.info("CSI driver %s is gone", name)

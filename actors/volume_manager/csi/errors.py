@@ -1,7 +1,7 @@
-"""What goes wrong with drivers: values for users, as texts."""
+"""Errors of drivers; users see the texts."""
 
 from __future__ import annotations
 
 
 class CsiError(Exception):
-    """A driver, or what is to be asked of it, is not as it should be; asking again may help."""
+    """A driver failed, or something that it depends on is missing; asking again may help."""

@@ -1,4 +1,4 @@
-"""What is known of a driver and of a volume of it, and where things of it are on this node. Pure.
+"""Drivers, their volumes, and their names and paths on this node. Pure.
 
 Paths and names are Kubernetes' own: drivers and the attach controller compute the same.
 """
@@ -16,8 +16,8 @@ PERSISTENT, EPHEMERAL = "Persistent", "Ephemeral"
 
 
 class Driver(msgspec.Struct, frozen=True, kw_only=True):
-    """As it has registered. `stages`, `groups`, `many_writers`: its capabilities STAGE_UNSTAGE_VOLUME,
-    VOLUME_MOUNT_GROUP, SINGLE_NODE_MULTI_WRITER."""
+    """As it has registered. `stages`, `groups`, `many_writers` are its capabilities STAGE_UNSTAGE_VOLUME,
+    VOLUME_MOUNT_GROUP and SINGLE_NODE_MULTI_WRITER."""
 
     name: str
     endpoint: str
@@ -35,8 +35,7 @@ class SecretName(msgspec.Struct, frozen=True):
 
 
 class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
-    """What a claim, or a pod's own volume (`ephemeral`), stands for. `name`: of the PersistentVolume or the pod's
-    volume."""
+    """A PersistentVolume, or an inline volume of a pod (`ephemeral`). `name` is its name, or the pod's name for it."""
 
     name: str
     driver: str
@@ -52,7 +51,7 @@ class CsiVolume(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of a plan: the volume is to be at `path` for the pod."""
+    """The volume is to be mounted at `path` for the pod."""
 
     volume: str
     path: str
@@ -65,20 +64,20 @@ class CsiMount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept beside a volume of a pod (vol_data.json), so that it can be undone by whoever comes later."""
+    """The record beside a pod's volume (vol_data.json), by which a later incarnation can unmount it."""
 
     driverName: str
     volumeHandle: str
     specVolID: str = ""
     nodeName: str = ""
     attachmentID: str = ""
-    """Empty: nobody attaches such volumes."""
+    """Empty when the driver needs no attach."""
     volumeLifecycleMode: str = PERSISTENT
     volume: str = ""
     claim: str = ""
-    """What the pod calls it, and its claim: for statistics. Ours alone, as the next one."""
+    """The pod's name of the volume, and its claim, for statistics. The reference has neither of them, nor `ready`."""
     ready: bool = False
-    """It was published, and its files are the pod's group's."""
+    """Published, and fsGroup is applied."""
 
 
 def inline_handle(uid: str, volume: str) -> str:

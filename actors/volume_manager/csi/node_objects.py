@@ -1,4 +1,4 @@
-"""Tells the cluster which drivers are on this node: CSINode, and the node's own labels and annotation."""
+"""Writes the drivers of this node to the API server: CSINode, labels and annotation of the Node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .errors import CsiError
 from .model import Driver
 
 TRIES: Final = 5
-"""Others may write the same object; what is lost to them is tried again at once."""
+"""Tries of a write: others write the same objects."""
 
 
 class Change(Protocol):
@@ -23,7 +23,7 @@ class Change(Protocol):
 
 
 class NodeObjects:
-    """Raises CsiError, each method."""
+    """Each method raises CsiError."""
 
     def __init__(self, api: ApiObjects, node_name: str) -> None:
         self._api, self._name = api, node_name

@@ -1,4 +1,4 @@
-"""What a driver is told of a pod, and whether the agent gives the volume to the pod's group. Pure."""
+"""What a driver is told of a pod, and whether the agent applies its fsGroup. Pure."""
 
 from __future__ import annotations
 

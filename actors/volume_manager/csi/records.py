@@ -1,4 +1,4 @@
-"""What is written beside volumes of drivers, before anything is asked of a driver: whoever comes later can undo it."""
+"""Records beside the volumes of drivers, written before a driver is called: by them a volume can be unmounted later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .model import DATA, PLUGIN, Published, stage_dir, unique_name
 
 
 class Records:
-    """Below the agent's directories of pods and of plugins. Blocking, but on our own file system."""
+    """Below the agent's pods and plugins directories. Blocking, but on the agent's own file system."""
 
     def __init__(self, pods_dir: str, plugins_dir: str) -> None:
         self._pods_dir, self._plugins_dir = pods_dir, plugins_dir
@@ -24,31 +24,31 @@ class Records:
         return stage_dir(self._plugins_dir, record.driverName, record.volumeHandle)
 
     def of_pods(self) -> Iterator[Published]:
-        """Of every volume of a driver that any pod has or may have."""
+        """Of the volumes of all pods."""
         for uid in _names(self._pods_dir):
             for _, record in of_pod(f"{self._pods_dir}/{uid}"):
                 if record is not None:
                     yield record
 
     def used(self, record: Published) -> bool:
-        """Whether any pod has the volume."""
+        """Whether any pod uses the volume."""
         key = (record.driverName, record.volumeHandle)
         return any((one.driverName, one.volumeHandle) == key for one in self.of_pods())
 
     def staged(self) -> list[Published]:
-        """Of the volumes that a driver was asked to stage."""
+        """Of the volumes that are or may be staged."""
         top = f"{self._plugins_dir}/kubernetes.io/csi"
         folders = (f"{top}/{driver}/{name}" for driver in _names(top) for name in _names(f"{top}/{driver}"))
         return [record for folder in folders if (record := read(folder)) is not None]
 
     def in_use(self) -> list[str]:
-        """Names of the volumes that somebody attached, as long as anything of them is on this node."""
+        """Unique names of attached volumes that are in use on this node."""
         there = (*self.of_pods(), *self.staged())
         return sorted({unique_name(one.driverName, one.volumeHandle) for one in there if one.attachmentID})
 
 
 def of_pod(pod_dir: str) -> list[tuple[str, Published | None]]:
-    """Directory of each volume of a driver, and what is written of it; None: nothing that can be read."""
+    """Directory and record of each volume of a driver; None for a record that cannot be read."""
     top = f"{pod_dir}/volumes/{PLUGIN}"
     return [(f"{top}/{name}", read(f"{top}/{name}")) for name in _names(top)]
 
@@ -62,7 +62,7 @@ def read(folder: str) -> Published | None:
 
 
 def write(folder: str, record: Published) -> None:
-    """At once or not at all. Raises OSError."""
+    """Atomically. Raises OSError."""
     if read(folder) == record:
         return
     os.makedirs(folder, 0o750, exist_ok=True)
@@ -70,7 +70,7 @@ def write(folder: str, record: Published) -> None:
 
 
 def remove(folder: str, mount: str) -> None:
-    """The directory, its record last, and what is left of the mount point. Raises OSError when something is in it."""
+    """Remove mount point, record and directory, in this order. Raises OSError when something is in them."""
     for path in (f"{folder}/{mount}",):
         if os.path.isdir(path) and not os.path.islink(path):
             os.rmdir(path)

@@ -1,4 +1,4 @@
-"""Which plugins have put a socket in the registry directory."""
+"""Registration sockets of plugins."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 import stat
 
 Stamp = tuple[int, int]
-"""Inode, and when it was made (ns): another for a socket that was made again."""
+"""Inode and ctime (ns): they differ for a socket that was made again."""
 
 
 def look(directory: str) -> dict[str, Stamp]:
-    """Stamp by path of each socket below the directory; names that begin with a dot are passed over."""
+    """Stamp of each socket below the directory, by path, without hidden ones."""
     found: dict[str, Stamp] = {}
     for top, folders, names in os.walk(directory):
         folders[:] = [name for name in folders if not name.startswith(".")]

@@ -1,6 +1,6 @@
-"""Has volumes of drivers staged, published, and undone again.
+"""Stages, publishes, unpublishes and unstages the volumes of drivers.
 
-What was asked of a driver is on disk before it is asked, so that no restart loses a volume: see records.py.
+Each request to a driver is written to disk before it is sent, so that no restart loses a volume: see records.py.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ApplyGroup = Callable[[Pod, str, int, bool], Awaitable[str]]
 
 @dataclass(frozen=True)
 class CsiContext:
-    """What is needed to have volumes made."""
+    """What CsiVolumes works with."""
 
     actor: Actor
     drivers: Drivers
@@ -50,15 +50,15 @@ class CsiContext:
     apply_group: ApplyGroup
     node_name: str
     pods: PodLocks
-    """Of the volume manager: who mounts or unmounts a pod holds its lock."""
+    """Locks of the volume manager: held while a pod's volumes are mounted or unmounted."""
 
 
 class _GoneError(Exception):
-    """A volume that is to be published again was undone meanwhile."""
+    """A volume that is to be published again was unmounted meanwhile."""
 
 
 class CsiVolumes:
-    """For the volume manager."""
+    """On a joined node."""
 
     def __init__(self, context: CsiContext) -> None:
         self._actor, self._drivers, self._api = context.actor, context.drivers, context.api
@@ -67,7 +67,7 @@ class CsiVolumes:
         self._pods = context.pods
         self._locks = PodLocks()
         self._again: dict[str, tuple[Pod, CsiMount]] = {}
-        """Volumes that their driver wants to be told of again and again, by path."""
+        """Volumes of drivers with requiresRepublish, by path."""
 
     def start(self) -> None:
         self._drivers.start()
@@ -75,10 +75,10 @@ class CsiVolumes:
         self.tell_in_use()
 
     def tell_in_use(self) -> None:
-        """Which volumes the attach controller must leave attached."""
+        """Tell which volumes the attach controller must leave attached."""
         self._actor.tell(HEARTBEAT_CLIENT, VolumesInUse(self._records.in_use()), deadline=30.0)
 
-    # -- making -------------------------------------------------------------------------------------------------------
+    # -- mounting -----------------------------------------------------------------------------------------------------
     async def mount(self, pod: Pod, step: CsiMount) -> str:
         """'' or the error's text."""
         known = records.read(os.path.dirname(step.path))
@@ -104,7 +104,7 @@ class CsiVolumes:
         connection: Connection,
         wanted: Callable[[], None] = lambda: None,
     ) -> None:
-        """`wanted` is called after each wait, before anything is made: it raises when the volume is not wanted now."""
+        """`wanted` is called after each wait: it raises when the volume is no longer wanted."""
         spec = await self._api.driver(driver.name)
         kind = EPHEMERAL if step.source.ephemeral else PERSISTENT
         if kind not in spec.volumeLifecycleModes:
@@ -157,7 +157,7 @@ class CsiVolumes:
         self, step: CsiMount, driver: Driver, connection: Connection, record: Published, context: dict[str, str],
         wanted: Callable[[], None],
     ) -> str:  # fmt: skip
-        """Where it is staged; '' for a driver or a volume that is not."""
+        """Stage the volume; its staging path, '' when it needs none."""
         if not driver.stages or step.source.ephemeral:
             return ""
         folder = self._records.stage_dir(record)
@@ -169,7 +169,7 @@ class CsiVolumes:
         return f"{folder}/{_STAGED}"
 
     async def _extra(self, pod: Pod, step: CsiMount, spec: DriverSpec) -> dict[str, str]:
-        """What the driver wants to know of the pod."""
+        """Attributes of the pod that the driver asks for."""
         found = pod_attributes(pod, ephemeral=step.source.ephemeral) if spec.podInfoOnMount else {}
         wanted = tokens_wanted(pod, spec)
         if not wanted:
@@ -181,18 +181,18 @@ class CsiVolumes:
         return {**found, TOKENS: tokens_text(wanted, got)}
 
     async def _republish(self) -> None:
-        """Each pod in its turn: one whose lock is held for long keeps no other waiting."""
+        """All pods at the same time: one whose lock is held for long keeps no other waiting."""
         again = [(pod.metadata.uid, path) for path, (pod, _) in self._again.items()]
-        await asyncio.gather(*(self._in_turn(uid, path) for uid, path in again))
+        await asyncio.gather(*(self._republish_one(uid, path) for uid, path in again))
 
-    async def _in_turn(self, uid: str, path: str) -> None:
+    async def _republish_one(self, uid: str, path: str) -> None:
         async with self._pods.hold(uid):
-            complaint = await self._once_more(path)
+            complaint = await self._publish_again(path)
         if complaint:
             self._actor.log.warning("volume at %s is not published again: %s", path, complaint)
 
-    async def _once_more(self, path: str) -> str:
-        """'' or the error's text. '' also when it was undone while something was awaited."""
+    async def _publish_again(self, path: str) -> str:
+        """'' or the error's text; '' also when the volume was unmounted meanwhile."""
 
         def wanted() -> None:
             if path not in self._again:
@@ -209,22 +209,22 @@ class CsiVolumes:
             return str(error)
         return ""
 
-    # -- undoing ------------------------------------------------------------------------------------------------------
+    # -- unmounting ---------------------------------------------------------------------------------------------------
     async def unmount(self, pod_dir: str) -> str:
-        """Undo every volume of a driver that the pod has. '' or the error's text of those that are left."""
+        """Unmount every volume of a driver that the pod has. '' or the errors of those that are left."""
         errors = []
         for folder, record in records.of_pod(pod_dir):
             self._again.pop(f"{folder}/{_MOUNT}", None)
             if record is None:
                 continue  # nothing was asked of a driver
             try:
-                await self._undo(folder, record)
+                await self._unmount_one(folder, record)
             except (CsiError, OSError) as error:
                 errors.append(f"{os.path.basename(folder)}: kubernetes.io/csi: {error}")
         self.tell_in_use()
         return "; ".join(errors)
 
-    async def _undo(self, folder: str, record: Published) -> None:
+    async def _unmount_one(self, folder: str, record: Published) -> None:
         _, connection = self._drivers.get(record.driverName)
         await connection.unpublish(record.volumeHandle, f"{folder}/{_MOUNT}")
         if records.mounted(f"{folder}/{_MOUNT}"):
@@ -234,7 +234,7 @@ class CsiVolumes:
             await self._unstage(record)
 
     async def _unstage(self, record: Published) -> None:
-        """When nobody has it any more."""
+        """If no pod uses it any more."""
         folder = self._records.stage_dir(record)
         if records.read(folder) is None or self._records.used(record):
             return
@@ -246,7 +246,7 @@ class CsiVolumes:
         records.remove(folder, _STAGED)
 
     async def sweep(self) -> None:
-        """Unstage what was left when the agent ended between the two, or its driver could not."""
+        """Unstage volumes that no pod uses: the agent ended before it could, or the driver failed."""
         for record in self._records.staged():
             if self._records.used(record) or record.driverName not in self._drivers.names:
                 continue

@@ -23,15 +23,15 @@ from .downward_fields import File
 MINIMUM_TOKEN_SECONDS: Final = 600
 DEFAULT_TOKEN_SECONDS: Final = 3600
 _TOKEN_MODE: Final = 0o600
-"""Where the pod has a group or a user of its own; they are given it by ownership."""
+"""Of tokens where the pod has an fsGroup or a single user, to whom the file belongs."""
 
 
 class ContentError(Exception):
-    """What the volume is to have cannot be had, now or ever; the text says what."""
+    """Something that the volume is made of is missing; the text says what."""
 
 
 class PodTokenRequest(msgspec.Struct, frozen=True):
-    """A service account token bound to the pod. `seconds`: how long it is to be good for."""
+    """A service account token bound to the pod, valid for `seconds`."""
 
     namespace: str
     account: str
@@ -50,7 +50,7 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class _Data(msgspec.Struct):
-    """A Secret or a ConfigMap, what we need of it."""
+    """The data of a Secret or ConfigMap."""
 
     data: dict[str, str | None] | None = None
     """null: an empty value, as Go writes bytes that are not there."""
@@ -85,7 +85,7 @@ def _token_request(pod: Pod, token: ServiceAccountTokenProjection) -> PodTokenRe
 
 
 def files(pod: Pod, sources: Iterable[VolumeProjection], mode: int, given: Content) -> list[File]:
-    """Of two for one path the later counts. Raises ContentError, DownwardError, QuantityError."""
+    """The last of several files with one path counts. Raises ContentError, DownwardError, QuantityError."""
     found: dict[str, File] = {}
     for source in sources:
         for file in _of(pod, source, mode, given):

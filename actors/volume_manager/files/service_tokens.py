@@ -1,4 +1,4 @@
-"""Service account tokens of this node's pods, kept in memory, asked for again before they end (TokenRequest API).
+"""Service account tokens of this node's pods, kept in memory and requested again before they expire (TokenRequest API).
 
 A token is replaced when less than a fifth of its life is left, or after a day; each a little earlier by chance, so that
 all do not come at once. When that fails, the old one is good as long as it is good.
@@ -46,7 +46,7 @@ class _Answer(msgspec.Struct):
 
 
 class ServiceTokens:
-    """By what was asked for."""
+    """By request."""
 
     def __init__(
         self, call: Call, clock: Callable[[], float] = time.time, rng: Callable[[], float] = random.random
@@ -59,7 +59,7 @@ class ServiceTokens:
         return (await self.get_until(wanted))[0]
 
     async def get_until(self, wanted: PodTokenRequest) -> tuple[str, float]:
-        """With its end, seconds since 1970. Raises ContentError when there is none."""
+        """With its expiry, seconds since 1970. Raises ContentError when there is none."""
         kept, now = self._kept.get(wanted), self._clock()
         if kept is not None and kept.asked <= now < kept.renew:
             return kept.token, kept.ends
@@ -71,7 +71,7 @@ class ServiceTokens:
         return kept.token, kept.ends
 
     def due(self, wanted: PodTokenRequest) -> bool:
-        """Whether it is to be had anew."""
+        """Whether the token is missing or due for replacement."""
         kept, now = self._kept.get(wanted), self._clock()
         return kept is None or not kept.asked <= now < kept.renew
 

@@ -39,7 +39,7 @@ def mount_by_program(source: str, target: str, kind: str, options: list[str], mo
 
 
 def _run(arguments: list[str], seconds: float) -> str:
-    """With whatever it starts, as the helper of a file system may try on for minutes, it ends in time."""
+    """Killed with its children after `seconds`: the helper of a file system may retry for minutes."""
     pipe = subprocess.PIPE
     try:
         program = subprocess.Popen(

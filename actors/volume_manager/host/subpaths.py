@@ -46,7 +46,7 @@ def _bind(fd: int, target: str) -> None:
 
 
 def _make_target(target: str, *, directory: bool) -> None:
-    """What a bind mount lies on must be of the same sort: a subPath may have changed its sort since the last time."""
+    """Make the mount point, a file or a directory: a subPath may have changed from one to the other."""
     try:
         there = os.lstat(target).st_mode
     except FileNotFoundError:

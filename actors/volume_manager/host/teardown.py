@@ -1,5 +1,7 @@
-"""Undoing volumes: first every mount below a pod's directory, deepest first; then the files, which stops at any mount
-that is left. Runs in disposable processes."""
+"""Unmounting below a pod's directory, deepest first, and removal of its files, which stops at any mount that is left.
+
+Runs in disposable processes.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from actors.shared.linux.removal import remove_tree
 from actors.volume_manager.layout import OURS
 
 _ALL: Final = 256
-"""Mounts that one call undoes at most, so that its deadline is fair."""
+"""Most mounts that one call unmounts, so that its deadline is fair."""
 
 
 def mounts_below(directory: str) -> list[str]:
-    """Mount points at or below the directory, in the order in which they can be undone. Touches none of them."""
+    """Mount points at or below the directory, in the order in which they can be unmounted. Touches none of them."""
     real = os.path.realpath(directory)
     return [mount.point for mount in mountinfo.below(mountinfo.read(), real)]
 

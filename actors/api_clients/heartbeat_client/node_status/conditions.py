@@ -1,4 +1,4 @@
-"""The four conditions that a node agent owns, worded and timed as the reference does. Pure.
+"""The four conditions that the agent owns, with the texts and times of the reference. Pure.
 
 A condition's transition time moves when its status does, and only then; it is read from the API's object, so a restart
 of the agent moves nothing. What the agent does not know yet leaves a condition as the API has it.
@@ -15,7 +15,7 @@ Status = Literal["True", "False", "Unknown"]
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Something to record an event of, once the API has it."""
+    """A condition that changed: an event is recorded once the API has it."""
 
     reason: str
 

@@ -1,6 +1,6 @@
-"""Gathers what the node's status is made of: from neighbours, who may be dead, and from the host.
+"""Collects the facts of the node's status from other actors and from the host.
 
-What was learnt is kept; who does not answer is asked again, and nobody waits for it.
+What is known is kept; an actor that does not answer is asked again, and nothing waits for it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ LOOK_UP_SECONDS: Final = 300.0
 """How often name service is asked for the node's name, where it is asked at all."""
 LOOK_UP_DEADLINE: Final = 5.0
 ENOUGH_SECONDS: Final = 3.0
-"""A new node waits so long for its capacity and addresses before it is registered without."""
+"""A new node waits so long for capacity and addresses; then it is registered without."""
 SILENT_SECONDS: Final = 60.0
-"""When nobody has told of pressure for so long since the start, there is none."""
+"""Without a report for so long since the start, there is no pressure."""
 
 
 class FactSources:

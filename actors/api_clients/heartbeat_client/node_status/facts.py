@@ -1,4 +1,4 @@
-"""What is known of this node at a moment. None: nothing is known yet, the API's object keeps what it has."""
+"""The facts that the node's status is computed from. None: not known yet, the status stays as the API has it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the host, read when this process starts."""
+    """The host, as it was when this process started."""
 
     machine_id: str = ""
     system_uuid: str = ""

@@ -1,4 +1,4 @@
-"""When an unchanged status is sent again: at the report frequency, spread at random after each change. Pure."""
+"""When an unchanged status is written again: at the report frequency, shifted by chance after each change. Pure."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ class ReportSchedule(msgspec.Struct, frozen=True, kw_only=True):
         return changed or self.last is None or now - self.last >= self.every + self.delay
 
     def reported(self, changed: bool, now: float, rng: Callable[[], float]) -> ReportSchedule:
-        """After a report; all nodes of a cluster that changed at once are not to report together for ever."""
+        """After a report. The shift keeps nodes that changed together from reporting together."""
         delay = (rng() - 0.5) * self.every if changed else 0.0
         return msgspec.structs.replace(self, last=now, delay=delay)

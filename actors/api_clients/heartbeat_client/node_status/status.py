@@ -1,7 +1,6 @@
 """The status of the Node object, computed from the API's last object and what is known. Pure.
 
-Each part is taken from the facts or, where they are silent, left as the API has it: a restart of this process, or a
-neighbour that does not answer, changes nothing of the node.
+Parts that the facts do not know stay as the API has them: a restart, or an actor that does not answer, changes nothing.
 """
 
 from __future__ import annotations
