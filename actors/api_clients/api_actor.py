@@ -105,9 +105,8 @@ class ApiActor(Actor):
         from actors.shared.api.client import ApiClient
 
         if self.client is None:
-            self.client = ApiClient(access, **self.limits())
-            self.client.observe, self.client.warned = self._observe, self._warned
-            self.client.tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
+            tracer = begin(self, self.agent.config.tracing, self.agent.node_name)
+            self.client = ApiClient(access, observe=self._observe, warned=self._warned, tracer=tracer, **self.limits())
             self.log.info("API server %s, by %s", access.server, access.source)
             await self.on_joining()
         else:

@@ -63,16 +63,23 @@ class ApiClient:
     """One server, one set of credentials, own connections."""
 
     def __init__(
-        self, access: Access, *, qps: float = 0.0, burst: int = 0, timeout: float = 10.0, user_agent: str = USER_AGENT
+        self,
+        access: Access,
+        *,
+        qps: float = 0.0,
+        burst: int = 0,
+        timeout: float = 10.0,
+        user_agent: str = USER_AGENT,
+        observe: Observer = lambda observation: None,
+        warned: Callable[[str], None] = lambda text: None,
+        tracer: Tracer = OFF,
     ) -> None:
+        """`observe` is called after each request, `warned` with each warning that comes with an answer."""
         self._timeout, self._agent = timeout, user_agent
         self._limit = TokenBucket(qps, burst)
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
-        self.observe: Observer = lambda observation: None
-        self.warned: Callable[[str], None] = lambda text: None
-        """Called with each warning that comes with an answer."""
-        self.tracer: Tracer = OFF
+        self._observe, self._warned, self._tracer = observe, warned, tracer
         self._use(access)
 
     def _use(self, access: Access) -> None:
@@ -181,14 +188,14 @@ class ApiClient:
             async with self._stream(connections.calls, request, self._timeout) as response:
                 answer = Answer(response.status, await bounded_body(response), headers_of(response))
                 for text in warnings_of(response):
-                    self.warned(text)
+                    self._warned(text)
             code, received = str(answer.status), len(answer.body)
         except _FAILURES as error:
             raise unreachable(request, error) from None
         finally:
             connections.in_flight -= 1
             await connections.closed_if_done()
-            self.observe(request.observation(code, time.monotonic() - began, received))
+            self._observe(request.observation(code, time.monotonic() - began, received))
         if not 200 <= answer.status < 300:
             raise error_of(answer.status, answer.body, answer.headers)
         return answer
@@ -243,7 +250,7 @@ class ApiClient:
         except TimeoutError:
             raise Unreachable(0, "Unreachable", f"watch: no answer within {self._timeout:g} s") from None
         finally:
-            self.observe(request.observation(code, time.monotonic() - began, 0))
+            self._observe(request.observation(code, time.monotonic() - began, 0))
         return response
 
     async def _watch_refused(self, response: httpcore.Response) -> ApiError:
@@ -295,7 +302,7 @@ class ApiClient:
         """Of one attempt; of a watch until its end."""
         name, path = f"HTTP {request.method}", urlsplit(request.url).path
         about = {"http.request.method": request.method, "server.address": self.host, "url.path": path}
-        return self.tracer.start(name, about, kind=Kind.CLIENT)
+        return self._tracer.start(name, about, kind=Kind.CLIENT)
 
 
 __all__ = ["USER_AGENT", "Answer", "ApiClient", "Event", "Observation"]

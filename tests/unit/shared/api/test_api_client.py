@@ -67,8 +67,7 @@ async def test_what_the_server_warns_of_is_passed_on(tmp_path: Path) -> None:
 
     told: list[str] = []
     async with ScriptedServer(tmp_path, script) as server:
-        client = ApiClient(access(server))
-        client.warned = told.append
+        client = ApiClient(access(server), warned=told.append)
         await client.call("POST", "/x", body=b"{}")
         await client.close()
     assert told == ['spec.x is "old"', "another", "yet another"]
@@ -401,9 +400,8 @@ async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
 
 async def test_each_request_is_observed_with_what_it_cost(tmp_path: Path) -> None:
     async with ScriptedServer(tmp_path, ok) as server:
-        client = ApiClient(access(server))
         seen: list[Observation] = []
-        client.observe = seen.append
+        client = ApiClient(access(server), observe=seen.append)
         await client.call("POST", "/x", body=b"12345")
         await server.stop()
         with pytest.raises(Unreachable):

@@ -31,10 +31,8 @@ def tracer(ended: list[Span]) -> RecordingTracer:
 
 
 def client_of(server: ScriptedServer, tracer: RecordingTracer | None, timeout: float = 10.0) -> ApiClient:
-    client = ApiClient(Access(server=server.url, ca=server.authority.path.read_bytes()), timeout=timeout)
-    if tracer is not None:
-        client.tracer = tracer
-    return client
+    access = Access(server=server.url, ca=server.authority.path.read_bytes())
+    return ApiClient(access, timeout=timeout, **({} if tracer is None else {"tracer": tracer}))
 
 
 async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
