@@ -121,7 +121,7 @@ class Shard(Actor):
             found = await self.ask(CONTAINER_MANAGER, GetNodeResources(), timeout=30.0)
         except AskError:
             return
-        self.services.starter.learn_allocatable(found.allocatable)
+        self.services.starter.parts.learn_allocatable(found.allocatable)
 
     async def on_hello(self, name: ActorName) -> None:
         if name in (STATUS_MANAGER, PROBER):

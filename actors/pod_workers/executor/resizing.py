@@ -61,7 +61,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     """Raises AskError, OSError."""
     data, state = encode(desired), run.state
     answer: Message = PodRejected(state.uid, "Infeasible", SWAPPED)
-    if not swaps(run.pod, desired, run.services.starter.may_swap):
+    if not swaps(run.pod, desired, run.services.starter.parts.may_swap):
         question = ResizePod(state.uid, data, state.wanted.data)
         answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ASK_SECONDS))
     if run.state.resizing.desired is not desired:
@@ -138,5 +138,5 @@ async def _update(run: Execution, container: Container, ran: Ran, names: list[st
             raise _NoRoom(
                 f'attempting to set container "{container.name}" memory limit ({limit}) below current usage ({used})'
             )
-    await client.update_container_resources(ran.id, run.services.starter.resources(run.pod, container))
+    await client.update_container_resources(ran.id, run.services.starter.parts.resources(run.pod, container))
     run.report(ContainerResized(ran.id, container.resources))

@@ -31,8 +31,8 @@ from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.container import Container
 from actors.shared.kube.pods import find_container
 
-from .container_starter import Permit
 from .execution import Execution
+from .permit import Permit
 from .termination import announce_hook, terminate
 
 TOUCHING = ("RunContainerError", "CreateContainerError")

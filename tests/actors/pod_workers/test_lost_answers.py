@@ -9,7 +9,7 @@ from typing import Any
 
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected, ResizePod
 from actors.image_manager.messages import EnsureImage, ImageReady
-from actors.pod_workers.executor.container_starter import PERMIT_SECONDS
+from actors.pod_workers.executor.permit import PERMIT_SECONDS
 from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import (
     DesiredPods,

@@ -1,0 +1,31 @@
+"""How many pods of a shard are started at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from supervision.actor import Timer
+
+PERMIT_SECONDS: Final = 30.0
+
+
+class Permit:
+    """One pod's right to start something now. Released while the pod waits for what may take long (a pull, a hook), and
+    lost after PERMIT_SECONDS: calls that hang keep no other pod from starting."""
+
+    def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:
+        self._slots, self._after = slots, after
+        self._end: Timer | None = None
+
+    async def acquire(self) -> None:
+        if self._end is None:
+            await self._slots.acquire()
+            self._end = self._after(PERMIT_SECONDS, self.release)
+
+    def release(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+            self._end = None
+            self._slots.release()
