@@ -371,3 +371,17 @@ def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(
             assert len(asked) == count, "a list that is old is no reason to end anything"
 
     asyncio.run(story())
+
+
+def test_a_relist_counts_the_running_pods_and_containers_and_how_long_ago_the_last_one_was(fake):
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        await pod(fake)
+        await harness.advance(2 * RELIST_SECONDS)
+        samples = harness.actor.metrics.snapshot("pleg", 1).samples
+        found = {(one.name, *one.labels.values()): one for one in samples}
+        assert found["kubelet_running_pods",].value == 1
+        assert found["kubelet_running_containers", "running"].value == 1
+        assert found["kubelet_running_containers", "exited"].value == 0
+        assert sum(found["kubelet_pleg_relist_interval_seconds",].counts) >= 2
+
+    tell(story, fake)

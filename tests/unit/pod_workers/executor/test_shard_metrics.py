@@ -1,0 +1,65 @@
+"""Starts of sandboxes and containers are counted as in the kubelet."""
+
+from __future__ import annotations
+
+import pytest
+
+from actors.pod_workers.errors import StartFailed
+from actors.pod_workers.executor.shard_metrics import ShardMetrics
+from actors.shared.kube.codec import decode
+from actors.shared.kube.pod import Pod
+from actors.shared.metrics import catalogue
+from supervision.metrics import Metrics
+
+POD = decode(
+    b'{"metadata":{"name":"p","namespace":"n","uid":"u"},"spec":{"hostUsers":false,'
+    b'"containers":[{"name":"a"},{"name":"b"}],"initContainers":[{"name":"i"}]}}',
+    Pod,
+)
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.metrics = Metrics(catalogue(strict=True))
+        self.shard = ShardMetrics(self.metrics)
+
+    def __call__(self, name: str, *labels: str) -> float:
+        samples = self.metrics.snapshot("worker", 1).samples
+        return sum(one.value for one in samples if (one.name, *one.labels.values()) == (f"kubelet_{name}", *labels))
+
+
+def test_a_sandbox_is_counted_when_it_is_begun_and_when_it_fails():
+    counted = Counted()
+    counted.shard.sandbox_begins(POD, 0)
+    counted.shard.ran_sandbox("gvisor", 0.2, failed=True)
+    counted.shard.sandbox_failed(POD)
+    counted.shard.sandbox_begins(POD, 1)
+    counted.shard.ran_sandbox("gvisor", 0.3, failed=False)
+    assert (counted("started_pods_total"), counted("started_pods_errors_total")) == (2, 1)
+    assert counted("started_user_namespaced_pods_total") == 2
+    assert counted("started_user_namespaced_pods_errors_total") == 1
+    assert counted("run_podsandbox_duration_seconds", "gvisor") == pytest.approx(0.5)
+    assert counted("run_podsandbox_errors_total", "gvisor") == 1
+    assert counted("containers_per_pod_count") == 2, "for a pod's first sandbox only"
+
+
+def test_containers_are_counted_by_their_type_and_failures_by_their_reason():
+    counted = Counted()
+    for name in ("a", "b", "i"):
+        counted.shard.container_begins(POD, name)
+    counted.shard.container_failed(POD, "i", "ErrImagePull")
+    assert counted("started_containers_total", "container") == 2
+    assert counted("started_containers_total", "init_container") == 1
+    assert counted("started_containers_errors_total", "ErrImagePull", "init_container") == 1
+
+
+@pytest.mark.parametrize(("reason", "requested", "failed"), [("ErrImagePull", 1, 1), ("", 0, 0)])
+def test_an_image_volume_fails_when_its_pull_has_ended_and_not_while_it_goes_on(reason, requested, failed):
+    counted = Counted()
+    with pytest.raises(StartFailed), counted.shard.image_volume():
+        raise StartFailed(reason, "text")
+    assert counted("image_volume_requested_total") == requested
+    assert counted("image_volume_mounted_errors_total") == failed
+    with counted.shard.image_volume():
+        pass
+    assert counted("image_volume_mounted_succeed_total") == 1
