@@ -1,1 +1,12 @@
-"""Cgroups, QoS, node allocatable and the admission ledger: who may run on this node, and inside what limits."""
+"""Admission of pods, their cgroups, QoS tiers, node allocatable and pressure. Where is what:
+
+actor.py             what it is told, handed on to its parts
+pod_admission.py     admits, resizes and releases pods; the checks are in actors/shared/admission
+ledger.py            the pods that are counted; pending_admissions.py: that wait; pod_inventory.py: of the workers
+startup_hold.py      new pods wait after a restart; shutdown_admission.py: and while the node shuts down
+cgroup_setup.py      the driver (cgroup_driver.py), kubepods and its tiers (qos_tiers.py, qos_limits.py)
+pod_cgroups.py       cgroups of pods (pod_limits.py); removed by cgroup_removal.py and orphaned_cgroups.py
+node_resources.py    capacity and allocatable; node_allocatable.py and reserved_cgroups.py enforce them
+pressure_monitor.py  MemoryPressure, DiskPressure, PIDPressure, which pressure.py decides from eviction_signals.py
+periodic_tasks.py    system_cgroups.py and utility_chains.py
+"""

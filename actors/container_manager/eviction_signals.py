@@ -1,4 +1,4 @@
-"""What the node has left of memory, disk and process IDs. Runs in a disposable process: a disk may hang."""
+"""The eviction signals: what is left of memory, disk and process IDs. Runs in a disposable process: a disk may hang."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from actors.shared.linux.memory import read_memory
 
 def read(disks: dict[str, str], host: str = "") -> dict[str, list[int]]:
     """By signal of eviction: available and capacity. `disks`: a directory of each of nodefs and imagefs; `host`: the
-    root directory of a made-up host. What cannot be read is left out.
+    root directory of a made-up host. A signal that cannot be read is left out.
 
-    Memory is as the reference counts it on cgroup v2: what is neither free nor inactive pages of files is in use.
+    As in the reference on cgroup v2, memory that is neither free nor inactive file pages is in use.
     """
     found: dict[str, list[int]] = {}
     for name, directory in disks.items():

@@ -77,8 +77,8 @@ def huge_pages(directory: str) -> dict[str, int]:
 
 
 def reserved(config: KubeletConfiguration) -> dict[str, int]:
-    """kubeReserved and systemReserved together, in the units of `capacity`. Whole CPUs that are kept by their numbers
-    (reservedSystemCPUs) count in place of what the two say of cpu."""
+    """kubeReserved and systemReserved together, in the units of `capacity`. reservedSystemCPUs, whole CPUs by number,
+    replaces their cpu."""
     found: dict[str, int] = {}
     for amounts in (config.kubeReserved, config.systemReserved):
         for name, value in parse_resource_list(amounts).items():
@@ -89,8 +89,8 @@ def reserved(config: KubeletConfiguration) -> dict[str, int]:
 
 
 def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, int]:
-    """What the cgroup of all pods is held to: without the eviction thresholds, so that eviction comes before the OOM
-    killer; all there is when `pods` is not enforced."""
+    """The limits of the cgroup of all pods: without the eviction thresholds, so that eviction comes before the OOM
+    killer. The whole capacity when `pods` is not enforced."""
     if "pods" not in config.enforceNodeAllocatable:
         return dict(total)
     less = reserved(config)
@@ -98,7 +98,7 @@ def enforced(total: dict[str, int], config: KubeletConfiguration) -> dict[str, i
 
 
 def allocatable(total: dict[str, int], config: KubeletConfiguration, *, with_thresholds: bool = True) -> dict[str, int]:
-    """What pods are admitted to. Huge pages are taken out of memory, as they cannot be used for anything else."""
+    """Allocatable. Huge pages are subtracted from memory, as they cannot be used for anything else."""
     less = reserved(config)
     for signal, amount in _hard_thresholds(config) if with_thresholds else ():
         name = _HARD_SIGNALS.get(signal)

@@ -1,6 +1,6 @@
-"""What the cgroups of the QoS tiers are given. Pure.
+"""The limits of the QoS tiers' cgroups. Pure.
 
-A tier's share of the CPU is what its pods request together. With `qosReserved` (gate QOSReserved), a share of the
+The CPU shares of a tier are what its pods request together. With `qosReserved` (gate QOSReserved), a percentage of the
 memory that pods request is kept from the tiers below theirs (design proposal "pod resource management").
 """
 
@@ -16,8 +16,8 @@ from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED, milli_to_shares
 
 
 def tier_limits(ledger: Ledger, memory: int, qos_reserved: Mapping[str, str]) -> dict[str, Limits]:
-    """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: as configured
-    and judged: `{"memory": "50%"}`."""
+    """By QoS class. `memory`: bytes that all pods may have, before eviction thresholds. `qos_reserved`: validated,
+    `{"memory": "50%"}`."""
     shares = milli_to_shares(ledger.requested_by(BURSTABLE, "cpu"))
     burstable, best_effort = _memory(ledger, memory, qos_reserved.get("memory"))
     return {

@@ -1,4 +1,4 @@
-"""What holds the host's own processes to what is reserved for them: enforceNodeAllocatable beyond `pods`."""
+"""The limits of the host's own processes: enforceNodeAllocatable with system-reserved and kube-reserved."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from supervision.complaints import Complaints
 from .pod_limits import milli_to_shares
 
 COMPRESSIBLE: Final = "-compressible"
-"""Such an entry holds to CPU shares only: what can be taken away again without harm."""
+"""An entry with this suffix limits compressible resources only: CPU shares."""
 
 
 def hold_reserved(config: KubeletConfiguration, driver: str, tree: CgroupTree, complaints: Complaints) -> None:
-    """Hold the host's own processes to what is reserved for them, where that is asked for."""
+    """Limit the reserved cgroups that the configuration names."""
     for field, path, limits in reserved_cgroups(config, driver):
         try:
             tree.apply(path, limits)
@@ -45,7 +45,7 @@ def reserved_cgroups(config: KubeletConfiguration, driver: str) -> Iterator[tupl
 
 
 def limits_of(amounts: Mapping[str, str | int], *, only_cpu: bool) -> Limits:
-    """A reservation as limits of a cgroup."""
+    """The limits of a cgroup for a reservation."""
     given = parse_resource_list(amounts)
     shares = milli_to_shares(ceil(given["cpu"] * 1000)) if "cpu" in given else None
     if only_cpu:

@@ -1,5 +1,5 @@
-"""Which cgroup driver the runtime uses (KEP-4033). Asked in a disposable process, so that the gRPC library stays
-out of this actor's memory."""
+"""Asks the runtime for its cgroup driver (KEP-4033). Runs in a disposable process, which keeps the gRPC library out of
+the actor's memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""systemCgroups: the host's processes that are in no cgroup, which is in the root one, are put into a cgroup of theirs.
+"""systemCgroups: moves the host's processes that are in the root cgroup into a cgroup of their own.
 
-As the reference does: never PID 1, and no kernel thread. Runs in a disposable process: to move a process the kernel may
-wait for its others.
+As in the reference, PID 1 and kernel threads stay. Runs in a disposable process: the kernel may block while it moves a
+process.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final
 from actors.shared.linux.cgroup_tree import CgroupError, CgroupTree, find
 
 PASSES: Final = 10
-"""Processes fork while they are moved: it is looked again, so often at most."""
+"""Processes fork while they are moved: how often those that are left are listed again."""
 
 
 def gather_host(cgroup: str, host: str) -> list[str]:
-    """On the host whose root directory this is. What could not be moved, and why. Raises OSError."""
+    """`host`: the root directory of the host. Returns what could not be moved, and why. Raises OSError."""
     return gather(find(host), cgroup, f"{host}/proc")
 
 
 def gather(tree: CgroupTree, cgroup: str, proc: str = "/proc") -> list[str]:
-    """Move them. What could not be moved at the last look, and why. Raises CgroupError when it cannot be made."""
+    """Move the processes. Returns what could not be moved, and why. Raises CgroupError: the cgroup cannot be made."""
     tree.create(cgroup)
     errors: list[str] = []
     for _ in range(PASSES):
@@ -42,7 +42,7 @@ def _move(tree: CgroupTree, cgroup: str, pid: int) -> str:
 
 
 def _has_program(pid: int, proc: str) -> bool:
-    """A kernel thread has none; nor has a process that has ended."""
+    """Kernel threads and processes that have ended have none."""
     try:
         os.readlink(f"{proc}/{pid}/exe")
     except FileNotFoundError:

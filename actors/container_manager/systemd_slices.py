@@ -13,18 +13,18 @@ _CALL: Final = ["call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
 
 
 class SliceError(Exception):
-    """systemd did not do it."""
+    """systemd refused or did not answer."""
 
 
 class Slices:
-    """Asks systemd for slices."""
+    """Starts, updates and stops slices."""
 
     def __init__(self, version: int, runner: Runner = run) -> None:
         """`version` of the cgroup tree."""
         self._version, self._run = version, runner
 
     async def start(self, name: CgroupName, limits: Limits) -> None:
-        """Make the slice and those above it, or set its properties where it is there. Raises SliceError."""
+        """Start the slice and those above it, or set the properties of one that runs. Raises SliceError."""
         unit = slice_of(name)
         described = {"Description": ("s", f"pods: {unit}"), "DefaultDependencies": ("b", "false")}
         accounting = dict.fromkeys(("CPUAccounting", "MemoryAccounting", "TasksAccounting"), ("b", "true"))
@@ -45,7 +45,7 @@ class Slices:
             raise SliceError(f"systemd did not set the limits of {unit}: {error}")
 
     async def stop(self, name: CgroupName) -> None:
-        """One that is not loaded is stopped already. Raises SliceError."""
+        """A slice that is not loaded is stopped already. Raises SliceError."""
         unit = slice_of(name)
         error = await self._run([BUSCTL, *_CALL, "StopUnit", "ss", unit, "replace"])
         if error and "not loaded" not in error.lower():
@@ -53,7 +53,7 @@ class Slices:
 
 
 def _written(properties: dict[str, tuple[str, object]]) -> list[str]:
-    """As busctl reads an array of (name, variant)."""
+    """An array of (name, variant), as arguments of busctl."""
     words = [str(len(properties))]
     for name, (kind, value) in properties.items():
         words += [name, kind, str(value)]

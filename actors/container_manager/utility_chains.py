@@ -1,9 +1,9 @@
-"""The chains of iptables that a node has for others' sake: a hint, and the guard of what listens on localhost only.
+"""The iptables chains that other programs rely on: a hint, and the guard of services that listen on localhost only.
 
-KUBE-IPTABLES-HINT says to programs in containers which of its two back ends the host's iptables writes to (KEP-3178).
-KUBE-FIREWALL drops what comes to 127.0.0.0/8 from elsewhere: a node that forwards ports may have route_localnet set,
-and its neighbours could then reach services of localhost (CVE-2020-8558). KUBE-KUBELET-CANARY holds nothing: when it is
-gone, something flushed the tables, and all is made again. None is ever taken away, as with the kubelet.
+KUBE-IPTABLES-HINT tells programs in containers which of the two back ends the host's iptables uses (KEP-3178).
+KUBE-FIREWALL drops packets to 127.0.0.0/8 that come from elsewhere: on a node with route_localnet its neighbours could
+reach services of localhost (CVE-2020-8558). KUBE-KUBELET-CANARY is empty: when it is gone, something has flushed the
+tables, and all chains are made again. As in the kubelet, no chain is ever removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CANARY: Final = "KUBE-KUBELET-CANARY"
 FIREWALL: Final = "KUBE-FIREWALL"
 HINT: Final = "KUBE-IPTABLES-HINT"
 _LOCK_SECONDS: Final = "4"
-"""Another program may hold the lock of the tables for a while; less than what a command is given."""
+"""How long a command waits for the lock of the tables; less than the deadline of a command."""
 _GUARD: Final = (
     '-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" '
     "-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP"
@@ -32,7 +32,7 @@ class Family(NamedTuple):
     tool: str
     restore: str
     has_guard: bool
-    """Nothing but IPv4 routes its loopback addresses."""
+    """Only IPv4 can route its loopback addresses."""
 
 
 def families(host: str = "") -> list[Family]:
@@ -46,7 +46,7 @@ def families(host: str = "") -> list[Family]:
 
 
 class UtilityChains:
-    """Looks whether they are there, and makes them where they are not."""
+    """Checks the chains, and makes those that are missing."""
 
     def __init__(self, families: list[Family], runner: Runner = run) -> None:
         self._families, self._run = families, runner

@@ -1,1 +1,10 @@
-"""Images: pulled when a container needs them, removed when the disk does."""
+"""Images: pulled when containers need them, removed when their disk fills up. Where is what:
+
+actor.py               what it is asked, handed on to its parts
+image_pulls.py         answers EnsureImage: policy, credentials, pull, backoff
+pending_pulls.py       one pull for each pod and image; pull_queue.py: how many at once, and how many a second
+pull_backoff.py        pauses after failures; pull_events.py: what users see; pull_request.py: what the runtime is told
+credential_lookup.py   which credentials a pull tries: keyring.py, node_credentials.py, credential_plugins.py
+pull_records.py        which pods may use a present image; pull_record_store.py keeps the records
+image_collector.py     image garbage collection, which garbage_collection.py decides
+"""

@@ -1,4 +1,4 @@
-"""Credentials from programs of the node (KEP-2133): which of them to ask, and what they said before."""
+"""Credential plug-ins, programs of the node (KEP-2133): which are run for an image, and their cached answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Account(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a plug-in is told of the pod: a token, and annotations of its service account."""
+    """What a plug-in is given of the pod: a token, and annotations of its service account."""
 
     account_uid: str = ""
     token: str = ""
@@ -47,7 +47,7 @@ class _Cached(msgspec.Struct, frozen=True):
 
 
 class Plugins:
-    """All of them, in the configuration's order."""
+    """The configured plug-ins, in the configuration's order."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Plugins:
             if provider.tokenAttributes is not None:
                 who = _who(provider, account, identity)
                 if not identity.token:
-                    return Keyring()  # a pod without a service account, and the plug-in does not insist on one
+                    return Keyring()  # the pod has no service account, and the plug-in requires none
             return self._cached(provider, image, who) or await self._join(provider, image, who, identity)
         except PluginFailed as error:
             self._complain(f"credential plug-in {provider.name}: {error}")
@@ -107,7 +107,7 @@ class Plugins:
         return None
 
     async def _join(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
-        """One run at a time for what is the same."""
+        """Equal runs are joined."""
         key = (provider.name, image, *who)
         task = self._going.get(key)
         if task is None:
@@ -152,7 +152,7 @@ def registry(image: str) -> str:
 
 
 def _who(provider: Provider, account: Account, identity: Identity) -> tuple[str, ...]:
-    """What else an answer depends on, where the plug-in knows the pod's service account."""
+    """The rest of the cache key of a plug-in that knows the pod's service account."""
     attributes = provider.tokenAttributes
     by_token = attributes is not None and attributes.cacheType == "Token"
     annotations = [f"{key}={value}" for key, value in sorted(identity.annotations.items())]

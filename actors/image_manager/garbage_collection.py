@@ -12,7 +12,7 @@ import msgspec
 
 
 class ImageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one image. Times in seconds of a clock that nobody sets."""
+    """One image. Times are seconds of a monotonic clock."""
 
     id: str
     size_bytes: int

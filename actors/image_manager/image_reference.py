@@ -1,4 +1,4 @@
-"""Image references: are they valid, what is their tag, which pull policy follows. Pure.
+"""Image references: their grammar, tag and digest, and the default pull policy. Pure.
 
 Grammar: distribution/reference: [domain[:port]/]path[:tag][@digest], path components in lower case.
 """
@@ -26,20 +26,22 @@ class Reference(msgspec.Struct, frozen=True):
 
     @property
     def full(self) -> str:
-        """What the runtime is asked for: tag `latest` where neither tag nor digest is given."""
+        """The reference that the runtime is given: with tag `latest` when it has neither tag nor digest."""
         tag = self.tag or ("" if self.digest else "latest")
         return self.name + (f":{tag}" if tag else "") + (f"@{self.digest}" if self.digest else "")
 
 
 class ReferenceInvalid(ValueError):
-    """The image name is not one (waiting reason InvalidImageName)."""
+    """Not a valid image name (waiting reason InvalidImageName)."""
 
 
 def parse(image: str) -> Reference:
     """The parts of an image reference. Raises ReferenceInvalid."""
     match = _REFERENCE.match(image)
     if match is None or _ID.match(image):
-        wanted = " (repository name must be lowercase)" if image.lower() != image and parse_able(image.lower()) else ""
+        wanted = (
+            " (repository name must be lowercase)" if image.lower() != image and is_reference(image.lower()) else ""
+        )
         raise ReferenceInvalid(f'couldn\'t parse image name "{image[:300]}": invalid reference format{wanted}')
     name, tag, digest = match.groups()
     if len(name) > MAX_NAME:
@@ -47,7 +49,7 @@ def parse(image: str) -> Reference:
     return Reference(name, tag or "", digest or "")
 
 
-def parse_able(image: str) -> bool:
+def is_reference(image: str) -> bool:
     return _REFERENCE.match(image) is not None
 
 

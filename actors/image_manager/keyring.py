@@ -48,7 +48,7 @@ def qualified(name: str) -> str:
 
 
 def fits(pattern: str, name: str) -> bool:
-    """Whether a pattern of images (as a key) is of the image of this name."""
+    """Whether a pattern, written like a key, matches the image of this name."""
     host, _, path = qualified(name).partition("/")
     return _fits(pattern, host, path)
 
@@ -71,11 +71,11 @@ def _fits(key: str, host: str, path: str) -> bool:
 
 
 def read_docker_config(documents: Iterable[bytes]) -> Keyring:
-    """A keyring of .dockerconfigjson or .dockercfg contents; what cannot be read is left out."""
+    """A keyring of .dockerconfigjson or .dockercfg contents; unreadable ones are left out."""
     entries: list[tuple[str, Credential]] = []
     for document in documents:
         try:
-            data = msgspec.json.decode(document.decode(errors="replace"))  # as Go reads what is no text
+            data = msgspec.json.decode(document.decode(errors="replace"))  # as Go decodes invalid UTF-8
         except UNREADABLE:
             continue
         hosts = data.get("auths", data) if isinstance(data, dict) else {}

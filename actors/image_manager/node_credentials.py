@@ -1,4 +1,4 @@
-"""Registry credentials in files of the node: the places where the kubelet and docker look, the first that has any."""
+"""Registry credentials in files of the node: of the paths of the kubelet and docker, the first that has any."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BYTES: Final = 1 << 20
 
 
 def places(root_dir: str, environment: Mapping[str, str], directory: str) -> list[str]:
-    """Files in the order in which they count. Pure. `directory`: the working directory."""
+    """Paths in the order in which they are tried. Pure. `directory`: the working directory."""
     home = environment.get("HOME", "")
     new = [root_dir, directory, f"{home}/.docker" if home else "", "/.docker"]
     old = [root_dir, directory, home, "/"]
@@ -26,7 +26,7 @@ def places(root_dir: str, environment: Mapping[str, str], directory: str) -> lis
 
 
 class NodeCredentials:
-    """What the files say, read again when it is old."""
+    """The content of the files, read again after KEPT_SECONDS."""
 
     def __init__(self, root_dir: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._root_dir, self._clock = root_dir, clock

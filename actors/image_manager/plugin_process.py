@@ -19,11 +19,11 @@ _CACHE_KEYS: Final = ("Image", "Registry", "Global")
 
 
 class PluginFailed(Exception):
-    """It gave no credentials; the text is for the log and has no secret in it."""
+    """The plug-in gave no credentials. The text is for the log and holds no secret."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """`image`: its whole name without tag."""
+    """`image`: its full name without tag."""
 
     image: str
     token: str = ""
@@ -34,7 +34,7 @@ class Response(msgspec.Struct, frozen=True):
     cache_key: str
     """Image, Registry or Global."""
     cache_seconds: float | None
-    """None: as the configuration says."""
+    """None: defaultCacheDuration of the configuration."""
     auth: dict[str, tuple[str, str]]
     """(user name, password) by pattern of images."""
 
@@ -70,7 +70,7 @@ def read(provider: Provider, output: bytes) -> Response:
         answer = msgspec.json.decode(output, type=_Answer)
         seconds = None if answer.cacheDuration is None else float(Duration.parse(answer.cacheDuration))
     except (DurationError, *UNREADABLE):
-        # the parser's text may quote a password
+        # the parser's message may quote a password
         raise PluginFailed("printed no CredentialProviderResponse in JSON") from None
     if answer.kind != "CredentialProviderResponse" or answer.apiVersion != provider.apiVersion:
         found = f"{answer.kind[:40]!r} of {answer.apiVersion[:60]!r}"
@@ -116,5 +116,5 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         try:
             os.killpg(process.pid, 9)
         except OSError:
-            pass  # it has ended meanwhile
+            pass  # it has just ended
         await process.wait()

@@ -1,6 +1,6 @@
-"""What the runtime is told with a pull: the image, and for whom it is.
+"""The CRI messages of a pull: the image, the pod that it is for, the credential.
 
-A runtime may go by the pod: CRI-O has policies of signatures for each namespace, containerd a snapshotter for the
+A runtime may depend on the pod: CRI-O has a signature policy for each namespace, containerd a snapshotter for the
 runtime handler that an annotation names.
 """
 
@@ -23,7 +23,7 @@ def image_spec(asked: EnsureImage, image: str) -> cri.ImageSpec:
 
 
 def sandbox(asked: EnsureImage) -> cri.PodSandboxConfig:
-    """As much of the pod's sandbox as bears on an image."""
+    """The part of the pod's sandbox config that matters for an image."""
     from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
     from proto import cri_pb2 as cri
 

@@ -1,4 +1,4 @@
-"""What credential plug-ins are told of a pod's service account: a token, and some of its annotations (KEP-4412)."""
+"""The identity that a credential plug-in is given: a token of the pod's service account, and annotations (KEP-4412)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _Token(msgspec.Struct):
 
 
 async def identify(call: Call, provider: Provider, account: Account) -> Identity:
-    """Raises PluginFailed where the plug-in cannot be told what it needs. No token: the pod has no account, and need
-    not have one."""
+    """Raises PluginFailed when the plug-in cannot be given what it requires. The token is empty when the pod has no
+    service account and the plug-in requires none."""
     wanted = provider.tokenAttributes
     assert wanted is not None  # noqa: S101 - asked for those only
     if not account.name:
@@ -59,7 +59,7 @@ async def identify(call: Call, provider: Provider, account: Account) -> Identity
 
 
 def chosen(annotations: dict[str, str], wanted: TokenAttributes) -> dict[str, str]:
-    """Raises PluginFailed when one that is required is not there. Pure."""
+    """Raises PluginFailed when a required annotation is missing. Pure."""
     missing = [key for key in wanted.requiredServiceAccountAnnotationKeys if key not in annotations]
     if missing:
         raise PluginFailed(f"the service account lacks the annotations {', '.join(missing)}")
