@@ -51,7 +51,7 @@ class Application:
     """Modules that are imported once, before any actor is forked."""
     prepare: tuple[str, ...] = ()
     """Functions (`module:function`, without arguments) that are called once after that: what takes time and memory to
-    make, and every actor would make anew. They open nothing and start no thread."""
+    make, and every actor would otherwise make for itself. They open nothing and start no thread."""
     metrics: tuple[Metric, ...] = ()
     """Metrics that the actors make, besides the engine's own."""
     context: Any = None

@@ -25,11 +25,11 @@ class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
     reset_after: float = 10.0
     """Having been well for so long makes the next failure the first one again."""
     free: int = 1
-    """So many failures in a row cost no pause."""
+    """So many consecutive failures cost no pause."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """Where one thing stands: its failures in a row."""
+    """Where one thing stands: its consecutive failures."""
 
     failures: int = 0
 

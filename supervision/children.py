@@ -137,9 +137,9 @@ def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Fam
 
 def with_policies(family: Family, spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Family:
     """The same children, each as it stands, by other policies. What has been counted of restarts and pauses is kept."""
-    anew = {child.name: child for child in family_of(spec, name, policies).children}
+    changed = {child.name: child for child in family_of(spec, name, policies).children}
     children = (
-        msgspec.structs.replace(child, policy=anew[child.name].policy, budget=anew[child.name].budget)
+        msgspec.structs.replace(child, policy=changed[child.name].policy, budget=changed[child.name].budget)
         for child in family.children
     )
     return msgspec.structs.replace(family, policy=policies[name], children=tuple(children))

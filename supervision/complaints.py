@@ -1,4 +1,4 @@
-"""What does not go well is said once, until it has been well."""
+"""Warnings about what is tried again and again: each is logged once, until the thing has gone well."""
 
 from __future__ import annotations
 

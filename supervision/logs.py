@@ -1,4 +1,5 @@
-"""Logs: klog's text or its JSON, to stderr and to a file. Each record bears the name of its actor: that of its logger.
+"""Logs: klog's text or its JSON, to stderr and to a file. Each record has the name of its actor, which is that of its
+logger.
 
 Verbosity is klog's: `-v 0` shows what is always of interest, 2 is usual, 4 is for debugging. In Python's terms INFO is
 V(0) and DEBUG is V(4); `V(n)` gives the level of the others. A record's key="value" pairs are what is passed as
@@ -92,7 +93,7 @@ def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = (), split: Spl
 
 
 def flush(*, due: bool = False) -> None:
-    """Write what is held back; `due`: if that is long enough. To be called again and again, and before the end."""
+    """Write what is held back; `due`: if that is long enough. Called now and then, and before the end."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, Console):
             handler.flush_information(due=due)

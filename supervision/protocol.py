@@ -1,4 +1,4 @@
-"""What the engine's own parts say to each other: fork_server, supervisors, actors, command line.
+"""What the engine's own parts say to each other: fork server, supervisors, actors, command line.
 
 Every one is an ordinary message on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` that
 of the root supervisor."""
@@ -242,17 +242,17 @@ class Done(Message, frozen=True):
 
 # -- between the fork server and the processes it forked --------------------------------------------------------------
 class Ready(Message, frozen=True):
-    """Actor to fork_server: on_start has ended, and the name means this incarnation."""
+    """Actor to fork server: on_start has ended, and the name means this incarnation."""
 
 
 class Leave(Message, frozen=True):
-    """ForkServer to actor: end in an orderly way. After `budget` seconds it is killed."""
+    """Fork server to actor: end in an orderly way. After `budget` seconds it is killed."""
 
     budget: float
 
 
 class RunDisposable(Question["DisposableResult"], frozen=True):
-    """Actor to fork_server: run `function` in a process of its own; answered with DisposableResult."""
+    """Actor to fork server: run `function` in a process of its own; answered with DisposableResult."""
 
     function: str
     arguments: bytes

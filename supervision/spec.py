@@ -114,7 +114,8 @@ class ChildSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_supervisor(self) -> bool:
-        return bool(self.children) or self.actor.endswith("Supervisor")
+        """It has children, or neither a class nor a program of its own: then it is a plain supervisor."""
+        return bool(self.children) or not (self.actor or self.program)
 
 
 def full_name(parent: str, child: ChildSpec) -> str:

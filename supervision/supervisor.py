@@ -5,7 +5,7 @@ them by its order: it asks with `ActorExitRequest`, and kills after the budget.
 
 All it decides is in `decide.py`; this performs the orders. It never waits for a child: one that hangs while it starts
 has a deadline of its own, and its siblings are looked after meanwhile. Nothing is persisted: when it is itself
-restarted, the fork server has ended its subtree, and it starts its children anew.
+restarted, the fork server has ended its subtree, and it starts its children again.
 """
 
 from __future__ import annotations

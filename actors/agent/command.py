@@ -61,7 +61,7 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def _parser(words: list[str]) -> argparse.ArgumentParser:
-    from supervision.cli.register import Surroundings, register
+    from supervision.cli.register import CommandSettings, register
 
     parser = argparse.ArgumentParser(
         prog="supervise", description="Troupelet: a Kubernetes node agent as a supervised tree of actors."
@@ -69,7 +69,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     subcommands.add_parser("start", help="run the node agent (takes the kubelet's flags)", add_help=False)
     subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
-    register(subcommands, Surroundings(where=_where, tree_of=_tree, policy_file=_policy_file()))
+    register(subcommands, CommandSettings(where=_where, tree_of=_tree, policy_file=_policy_file()))
     subcommands.add_parser("config", help="validate, show, explain, roll back configurations", add_help=False)
     if not words or words[0] in ("demo", "-h", "--help"):
         from actors.agent.demo.command import register as register_demo

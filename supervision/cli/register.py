@@ -2,7 +2,7 @@
 
 parser = argparse.ArgumentParser(prog="supervise")
 subcommands = parser.add_subparsers(required=True)
-register(subcommands, Surroundings(where=..., tree_of=..., policy_file=...))
+register(subcommands, CommandSettings(where=..., tree_of=..., policy_file=...))
 arguments = parser.parse_args()
 sys.exit(arguments.execute(arguments))
 """
@@ -24,7 +24,7 @@ _ANSWER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class CommandSettings:
     """What the subcommands must know of the application."""
 
     where: Callable[[argparse.Namespace], Where] = default_where
@@ -34,13 +34,13 @@ class Surroundings:
     """Checked when no other is named."""
 
 
-def register(subcommands: Any, around: Surroundings = Surroundings()) -> None:
+def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
     """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject` and `policy check`.
 
     `subcommands` is what `ArgumentParser.add_subparsers` gave. Each sets `execute` in the parsed arguments: a function
     of the arguments that gives the exit code.
     """
-    adding = _Adding(subcommands, around)
+    adding = _Adding(subcommands, settings)
     adding.add("status", "whether the agent is ready: exit code 0, 1 (not well) or 3 (not running)")
     adding.add("tree", "every actor with pid, state, uptime, restarts, memory, mailbox and last incident")
     _stop(adding.add("stop", "stop the agent in order, and wait for it"))
@@ -48,13 +48,13 @@ def register(subcommands: Any, around: Surroundings = Surroundings()) -> None:
     _incidents(adding.add("incidents", "what went wrong, newest last; also when no agent runs"))
     _logs(adding.add("logs", "the log of one actor, or of a supervisor and all below it"))
     _inject(adding.add("inject", "injure an actor on purpose"))
-    if around.tree_of is not None:
-        _policy(subcommands, around, around.tree_of)
+    if settings.tree_of is not None:
+        _policy(subcommands, settings, settings.tree_of)
 
 
 class _Adding:
-    def __init__(self, subcommands: Any, around: Surroundings) -> None:
-        self._subcommands, self._around = subcommands, around
+    def __init__(self, subcommands: Any, settings: CommandSettings) -> None:
+        self._subcommands, self._settings = subcommands, settings
 
     def add(self, name: str, text: str) -> argparse.ArgumentParser:
         """A subcommand that the module of that name runs: imported when it is called, so that none pays for another."""
@@ -63,10 +63,10 @@ class _Adding:
             code: int = import_module(f"{__package__}.{name}").run(context)
             return code
 
-        return _parser(self._subcommands, name, run, text, self._around)
+        return _parser(self._subcommands, name, run, text, self._settings)
 
 
-def _parser(subcommands: Any, name: str, run: Run, text: str, around: Surroundings) -> argparse.ArgumentParser:
+def _parser(subcommands: Any, name: str, run: Run, text: str, settings: CommandSettings) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subcommands.add_parser(
         name,
         help=text,
@@ -88,7 +88,7 @@ def _parser(subcommands: Any, name: str, run: Run, text: str, around: Surroundin
         metavar="S",
         help="seconds to wait for an answer (default: 5)",
     )
-    parser.set_defaults(execute=lambda arguments: execute(run, arguments, around.where))
+    parser.set_defaults(execute=lambda arguments: execute(run, arguments, settings.where))
     return parser
 
 
@@ -149,14 +149,14 @@ def _inject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--status", type=int, default=1, help="of exit (default: 1)")
 
 
-def _policy(subcommands: Any, around: Surroundings, tree_of: TreeOf) -> None:
+def _policy(subcommands: Any, settings: CommandSettings, tree_of: TreeOf) -> None:
     below = subcommands.add_parser("policy", help="the supervision policy").add_subparsers(required=True)
 
     def run(context: Context) -> int:
         from . import policy
 
-        return policy.run(context, tree_of, around.policy_file)
+        return policy.run(context, tree_of, settings.policy_file)
 
     text = "all that is wrong with a policy file, and what each actor gets when nothing is"
-    parser = _parser(below, "check", run, text, around)
-    parser.add_argument("file", nargs="?", default="", help=f"(default: {around.policy_file})")
+    parser = _parser(below, "check", run, text, settings)
+    parser.add_argument("file", nargs="?", default="", help=f"(default: {settings.policy_file})")

@@ -103,7 +103,7 @@ class Control:
         )
 
     def _rolling_restart(self, order: RollingRestart) -> str:
-        """What cannot be restarted, '' for nothing. A child that is down, or stopping, starts anew in any case."""
+        """What cannot be restarted, '' for nothing. A child that is down, or stopping, is started again in any case."""
         children = {name: self._table.get(name) for name in order.names}
         for child in children.values():
             if child is not None and child.kind == "actor" and child.state in ("starting", "running"):

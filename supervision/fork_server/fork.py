@@ -1,4 +1,4 @@
-"""A child begins: forked with all signals blocked, tied to the fork server's life, rid of the fork server's
+"""One child starts: forked with all signals blocked, killed with the fork server, without the fork server's
 descriptors."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Keeps the fork hooks of libraries out of the children.
 
-The hooks make locks anew that another thread may have held. Only the fork server forks, and it has one thread. For each
+The hooks replace locks that another thread may have held. Only the fork server forks, and it has one thread. For each
 child they would write to some fifty pages that it shares with all others. The one hook that matters, the new seed of
 `random`, is in fork.py.
 

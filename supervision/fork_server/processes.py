@@ -1,4 +1,4 @@
-"""The processes of the tree: begun on order, ended on order, reaped with what ended them."""
+"""The processes of the tree: started on order, ended on order, reaped with the cause of their end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Processes:
         """Processes that cannot be ended."""
         return len(self._abandoned)
 
-    # -- beginning ------------------------------------------------------------------------------------------------
+    # -- starting -------------------------------------------------------------------------------------------------
     def start(self, child: Child) -> None:
         """Fork it; once its old process is gone, when there still is one."""
         if child.alive:

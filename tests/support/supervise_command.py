@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervision.cli.command import Where
-from supervision.cli.register import Surroundings, register
+from supervision.cli.register import CommandSettings, register
 
 if TYPE_CHECKING:
     from supervision.spec import ChildSpec
@@ -28,7 +28,7 @@ def tree_of() -> tuple[ChildSpec, Collection[str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="supervise")
-    register(parser.add_subparsers(required=True), Surroundings(where, tree_of, "policy.yaml"))
+    register(parser.add_subparsers(required=True), CommandSettings(where, tree_of, "policy.yaml"))
     arguments = parser.parse_args()
     code: int = arguments.execute(arguments)
     return code
