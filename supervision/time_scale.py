@@ -18,7 +18,7 @@ REFERENCE_SECONDS: Final = 0.0025
 ORDINARY: Final = 2.0
 """Up to so much slower the deadlines do as they are."""
 MOST: Final = 20.0
-_ROUNDS: Final = 3
+_ROUNDS: Final = 5
 
 
 @dataclass
@@ -63,9 +63,10 @@ def find() -> tuple[float, str]:
 
 
 def _measure() -> float:
-    """Seconds that the work took: the interpreter's everyday life, dictionaries and strings."""
-    began = time.perf_counter()
+    """CPU seconds that the work took: the interpreter's everyday life, dictionaries and strings. The clock on the wall
+    would show what else runs at this moment, and the factor is for the life of the agent."""
+    began = time.process_time()
     table: dict[int, str] = {}
     for number in range(12_000):
         table[number % 97] = f"{number}:{table.get(number % 89, '')}"[:9]
-    return time.perf_counter() - began
+    return time.process_time() - began

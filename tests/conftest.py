@@ -15,6 +15,10 @@ MARKED_FOLDERS = ("tree", "node")
 NEEDS_ROOT = pytest.mark.skip(reason="NOT TESTED: real containers need root")
 
 
+os.environ.setdefault("SUPERVISION_TIME_SCALE", "1")
+"""Tests know the deadlines of the policy; a machine that is slow at the start of one is to change none of them."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):

@@ -45,8 +45,11 @@ def test_of_two_kills_in_one_instant_both_are_recorded(tmp_path: Path) -> None:
     with fork_server_running(SMALL, tmp_path / "run") as fork_server:
         for round in range(1, 6):
             pids = [fork_server.pid(name) for name in ("group", "group/a")]
+            # both have died before the fork server looks: it would end the child of the one by itself
+            os.kill(fork_server.process.pid, signal.SIGSTOP)
             for pid in pids:
                 os.kill(pid, signal.SIGKILL)
+            os.kill(fork_server.process.pid, signal.SIGCONT)
             fork_server.wait_running("group", "group/a", "group/b", incarnation=round + 1)
         found = [(incident["name"], incident["cause"]) for incident in incidents(tmp_path / "incidents")]
         assert sorted(found) == [("group", "signal")] * 5 + [("group/a", "signal")] * 5

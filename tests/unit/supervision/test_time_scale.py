@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +32,16 @@ def test_what_is_given_goes_before_what_is_measured(monkeypatch: pytest.MonkeyPa
     assert time_scale.find()[0] == 10.0
     monkeypatch.setenv(time_scale.VARIABLE, "3")
     assert time_scale.find() == (3.0, "deadlines are multiplied by 3: SUPERVISION_TIME_SCALE says so")
+
+
+def test_what_else_runs_at_the_start_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        assert time_scale.find()[0] <= 3.0
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
 
 
 @pytest.mark.parametrize("given", ["fast", "0", "-1", "1000", "nan"])
