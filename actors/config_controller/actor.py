@@ -27,9 +27,9 @@ from supervision.spec import SetPolicies
 
 from . import session, trial
 from .candidates import Candidates
+from .consumers import Consumers
 from .in_force import InForce
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
-from .readers import Consumers
 from .sources import Sources, Wanted, spec_of
 
 SETTLE_SECONDS = 0.3

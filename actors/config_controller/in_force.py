@@ -6,7 +6,7 @@ import msgspec
 
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
-from .readers import Consumers, can_change, consumers_of
+from .consumers import Consumers, can_change, consumers_of
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,8 +2,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.config_controller.consumers import ENGINE, RESTART, UNREAD, can_change, consumers_of
 from actors.config_controller.in_force import InForce, differing
-from actors.config_controller.readers import ENGINE, RESTART, UNREAD, can_change, consumers_of
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.tree import RELATIONS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import actors
-from actors.config_controller.readers import ENGINE, RESTART, UNREAD
+from actors.config_controller.consumers import ENGINE, RESTART, UNREAD
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.tree import RELATIONS
 from tests.support.source_files import parsed
