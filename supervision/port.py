@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import socket
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 from thespian.actors import Actor as ThespianActor
 from thespian.actors import ActorAddress, DeadEnvelope, WakeupMessage
 
-from .actor import Actor, Address, AskError, AskTimeout, DisposableError, DisposableTimeout, Timer
+from .actor import Actor, Address, AskError, DisposableError, DisposableTimeout, Timer
 from .addresses import ActorName
 from .channel import Flusher
 from .class_names import class_name
@@ -25,14 +26,24 @@ from .message import Message
 from .names import Names
 from .payload import unwrap, wrap
 from .protocol import FORK_SERVER, CreateActor, DisposableResult, RunDisposable, Shutdown
+from .questions import Questions
 from .running import Runner
 from .time_scale import scaled
 from .uplink import Uplink
-from .wire import Frame, WireError, encode
+from .wire import Frame, encode
 
 DEAD_LETTERS = "dead~letters"
 """The name that Thespian's handler of dead letters has besides its own."""
 _DISPOSABLE_GRACE_SECONDS = 10.0
+
+
+@dataclass
+class Losses:
+    """Messages that were not handled, counted."""
+
+    dropped: int = 0
+    """For want of room, or by an injected fault."""
+    dead_letters: int = 0
 
 
 class ActorPort:
@@ -52,18 +63,19 @@ class ActorPort:
     ) -> None:
         self.name, self.incarnation, self.context, self.names = name, incarnation, context, names
         self.address: ActorAddress = Address(name)
-        self.globalName = name
         self.loop = asyncio.get_running_loop()
         self.runner, self._listeners = runner, listeners or Listeners()
         self.inbox: Inbox
         self.uplink: Uplink
-        self.dropped = self.dead_letters = 0
+        self.losses = Losses()
         self._dynamic = dynamic
         self._links: dict[str, Link] = {}
-        self._asks: dict[int, tuple[str, asyncio.Future[Message]]] = {}
-        # never those of an earlier incarnation
-        self._ask_ids = itertools.count((incarnation << 40) + 1)
+        self._questions = Questions(self.loop, incarnation)
         self._child_numbers = itertools.count(1)
+
+    @property
+    def globalName(self) -> str:
+        return self.name
 
     @property
     def flusher(self) -> Flusher:
@@ -104,11 +116,11 @@ class ActorPort:
         return self.uplink.unsent or self.inbox.unsent or any(link.unsent for link in self._links.values())
 
     def undelivered(self, name: str, entry: Entry, reason: str) -> None:
-        self.dead_letters += 1
-        self.dropped += reason == "overflow"
+        self.losses.dead_letters += 1
+        self.losses.dropped += reason == "overflow"
         self.count("actor_dead_letters_total", to=name, reason=reason)
         if entry.ask:
-            self._fail(entry.ask, AskError(reason))
+            self._questions.fail(entry.ask, AskError(reason))
         elif self._dynamic and name != DEAD_LETTERS:
             self.actor_send(Address(DEAD_LETTERS), DeadEnvelope(Address(name), unwrap(entry.message)), 1.0)
         elif isinstance(self.actor, Actor):
@@ -123,41 +135,22 @@ class ActorPort:
 
     # -- questions ------------------------------------------------------------------------------------------------
     async def ask(self, name: str, message: Message, timeout: float) -> Message:
-        ask, timeout = next(self._ask_ids), scaled(timeout)
-        future: asyncio.Future[Message] = self.loop.create_future()
-        self._asks[ask] = name, future
+        ask, timeout = self._questions.open(name), scaled(timeout)
         if name == FORK_SERVER:
             self.uplink.send(message, ask)
         else:
             self._link(name).send(Entry(message, encode(self.name, message, ask), self.loop.time() + timeout, ask))
-        expire = self.loop.call_later(timeout, self._fail, ask, AskTimeout(f"no answer within {timeout:g} s"))
         try:
-            return await future
+            return await self._questions.answer(ask, timeout)
         except AskError as error:
             raise type(error)(f"{name} was asked {type(message).__name__}: {error}") from None
-        finally:
-            expire.cancel()
-            self._asks.pop(ask, None)
 
     def answered(self, name: str, frame: Frame) -> None:
-        _, future = self._asks.get(frame.answer, ("", None))
-        if future is None or future.done():
+        if not self._questions.answered(frame):
             self.count("actor_late_answers_total")
-            return
-        try:
-            future.set_result(frame.message())
-        except WireError as error:
-            future.set_exception(AskError(str(error)))
 
     def broke(self, name: str, kept: set[int]) -> None:
-        for ask, (asked, _) in list(self._asks.items()):
-            if asked == name and ask not in kept:
-                self._fail(ask, AskError("it died before it answered"))
-
-    def _fail(self, ask: int, error: AskError) -> None:
-        _, future = self._asks.get(ask, ("", None))
-        if future is not None and not future.done():
-            future.set_exception(error)
+        self._questions.broke(name, kept)
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         order = RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))

@@ -158,7 +158,14 @@ class Process:
 
     def _report(self) -> None:
         port, inbox = self._port, self._inbox
-        counts = (inbox.handled, port.dropped, port.dead_letters, len(inbox), len(self._runner), port.waiting)
+        counts = (
+            inbox.handled,
+            port.losses.dropped,
+            port.losses.dead_letters,
+            len(inbox),
+            len(self._runner),
+            port.waiting,
+        )
         self._launch.status_entry.count(counts)
 
     def crash(self, message: str, error: BaseException) -> NoReturn:
@@ -206,7 +213,7 @@ class Process:
 
     def _receive(self, message: Any, sender: Address) -> Any:
         if self._faults is not None and not self._faults.intercept(message):
-            self._port.dropped += 1
+            self._port.losses.dropped += 1
             return None
         if type(message) is Payload:
             try:

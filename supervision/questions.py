@@ -1,0 +1,59 @@
+"""The questions of one incarnation that wait for their answers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+from .errors import AskError, AskTimeout
+from .message import Message
+from .wire import Frame, WireError
+
+
+class Questions:
+    """Each has a number, which its answer carries."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, incarnation: int) -> None:
+        self._loop = loop
+        self._waiting: dict[int, tuple[str, asyncio.Future[Message]]] = {}
+        # never those of an earlier incarnation
+        self._numbers = itertools.count((incarnation << 40) + 1)
+
+    def open(self, name: str) -> int:
+        """The number of a new question to the actor `name`."""
+        number = next(self._numbers)
+        self._waiting[number] = name, self._loop.create_future()
+        return number
+
+    async def answer(self, number: int, timeout: float) -> Message:
+        """Wait for the answer to an open question. Raises AskTimeout after `timeout` seconds, AskError."""
+        _, future = self._waiting[number]
+        expire = self._loop.call_later(timeout, self.fail, number, AskTimeout(f"no answer within {timeout:g} s"))
+        try:
+            return await future
+        finally:
+            expire.cancel()
+            self._waiting.pop(number, None)
+
+    def answered(self, frame: Frame) -> bool:
+        """An answer came; False: too late."""
+        _, future = self._waiting.get(frame.answer, ("", None))
+        if future is None or future.done():
+            return False
+        try:
+            future.set_result(frame.message())
+        except WireError as error:
+            future.set_exception(AskError(str(error)))
+        return True
+
+    def broke(self, name: str, kept: set[int]) -> None:
+        """The connection to `name` is gone; of the questions to it only those in `kept` can still be answered."""
+        for number, (asked, _) in list(self._waiting.items()):
+            if asked == name and number not in kept:
+                self.fail(number, AskError("it died before it answered"))
+
+    def fail(self, number: int, error: AskError) -> None:
+        """The question will not be answered."""
+        _, future = self._waiting.get(number, ("", None))
+        if future is not None and not future.done():
+            future.set_exception(error)

@@ -1,0 +1,58 @@
+"""Questions that wait for their answers: each ends once, with an answer or a reason."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from supervision.errors import AskError, AskTimeout
+from supervision.protocol import Done
+from supervision.questions import Questions
+from supervision.wire import Frame, Reader, Writer, encode
+
+
+def frame(number: int) -> Frame:
+    """An answer as it comes over the wire."""
+    (found,) = Reader().feed(_framed(encode("pleg", Done("yes"), answer=number)))
+    assert isinstance(found, Frame)
+    return found
+
+
+def _framed(body: bytes) -> bytes:
+    writer = Writer()
+    writer.add(body)
+    return bytes(writer.take())
+
+
+async def test_an_answer_ends_the_question_of_its_number() -> None:
+    questions = Questions(asyncio.get_running_loop(), 1)
+    first, second = questions.open("pleg"), questions.open("pleg")
+    assert questions.answered(frame(second))
+    assert await questions.answer(second, 5.0) == Done("yes")
+    questions.fail(first, AskError("no"))
+    with pytest.raises(AskError, match="no"):
+        await questions.answer(first, 5.0)
+
+
+async def test_a_late_answer_is_told_from_one_in_time() -> None:
+    questions = Questions(asyncio.get_running_loop(), 1)
+    number = questions.open("pleg")
+    with pytest.raises(AskTimeout):
+        await questions.answer(number, 0.0)
+    assert not questions.answered(frame(number))
+
+
+async def test_a_broken_connection_fails_the_questions_to_that_actor_which_nobody_will_repeat() -> None:
+    questions = Questions(asyncio.get_running_loop(), 1)
+    lost, kept, other = questions.open("pleg"), questions.open("pleg"), questions.open("prober")
+    questions.broke("pleg", {kept})
+    with pytest.raises(AskError, match="it died before it answered"):
+        await questions.answer(lost, 5.0)
+    assert questions.answered(frame(kept))
+    assert questions.answered(frame(other))
+
+
+async def test_numbers_of_two_incarnations_differ() -> None:
+    loop = asyncio.get_running_loop()
+    assert Questions(loop, 1).open("pleg") != Questions(loop, 2).open("pleg")
