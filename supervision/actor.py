@@ -208,7 +208,7 @@ class Actor(ThespianActor):
         return self.port.every(seconds, call, jitter, immediately)
 
     async def pause(self, seconds: float) -> None:
-        """Come back so many seconds from now."""
+        """Wait for so many seconds of the actor's clock."""
         over = asyncio.Event()
         timer = self.after(seconds, over.set)
         try:

@@ -57,15 +57,16 @@ class Application:
     context: Any = None
     """What every actor finds as `self.context`."""
     refresh: str = ""
-    """`module:function` that each actor's process calls with the context when it begins, and that gives it the context
-    of now: what was changed since the fork server was started. It must not raise."""
+    """`module:function` that each actor's process calls with the context when it starts. It returns the context with
+    the changes since the fork server was started. It must not raise."""
     run_dir: Path
     """Sockets; made when it is missing, and the agent's alone."""
     lock_dir: Path | None = None
     """Where the lock is that one agent holds: a directory that outlives `run_dir`; None: `run_dir`."""
     incidents: IncidentSink = field(default_factory=NoIncidents)
     dynamic: bool = False
-    """Whether actors may create others that are in no spec, as Thespian's createActor does."""
+    """Whether dead letters go to the actor that called Thespian's handleDeadLetters, rather than to their sender; and
+    whether many actors are created that are in no spec."""
     log_file: str = ""
     incident_file: str = ""
     policy_file: str = ""

@@ -40,7 +40,7 @@ class FaultHook(Protocol):
     """`faults.Faults`: what is injected into this process."""
 
     def order(self, inject: Inject) -> Any:
-        """Do it now, or remember it. May raise, hang or end the process: that is what it is for.
+        """Inject the fault now, or keep it for later messages. May raise, hang or end the process.
 
         A coroutine that it returns is run beside the handlers.
         """
@@ -65,18 +65,18 @@ class Launch:
     uplink: socket.socket
     listeners: Listeners = field(default_factory=Listeners)
     refresh: str = ""
-    """`module:function` that gives the context of now, from `context`."""
+    """`module:function` that brings `context` up to date."""
     feeders: tuple[ActorName, ...] = ()
     """Told Hello once the actor is in service."""
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
-    """Actors come and go by Thespian's createActor, and dead letters may have a handler (`system_base.py`)."""
+    """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
     settled: Callable[[], None] = lambda: None
-    """Called when the start is some time ago, and now and then from then on: what was needed once can be given back."""
+    """Called once the start is over, and periodically from then on: gives back memory that only the start needed."""
 
 
 def run_actor(launch: Launch) -> NoReturn:
-    """Be the actor until it ends; never returns."""
+    """Run the actor until it ends; never returns."""
     launch.blackbox.arm()
     try:
         asyncio.run(Process(launch).run())
@@ -169,7 +169,7 @@ class Process:
         self._launch.status_entry.count(counts)
 
     def crash(self, message: str, error: BaseException) -> NoReturn:
-        """Let it crash: leave the reason with the fork server, tell senders what not to send again, end the process."""
+        """Let it crash: record the reason, acknowledge what was handled, end the process."""
         self._launch.blackbox.record(message, error)
         self._log.error("crashed on %s", message or "no message", exc_info=error)
         self._report()
@@ -189,7 +189,7 @@ class Process:
             self._log.warning("%s held the actor for %.1f s", label, seconds)
 
     def orphaned(self) -> None:
-        """The fork server is gone. The system ends us with it; this is for the case that it did not."""
+        """The fork server is gone. The kernel kills its children; this is for the case that it did not."""
         self.exit(EXIT_ORPHANED)
 
     async def _leave(self) -> None:
@@ -233,7 +233,7 @@ class Process:
             self._runner.task(self._leave(), "on_stop")
 
     def ordered(self, message: Message) -> None:
-        """From the fork server. What concerns the process itself does not wait behind the mailbox."""
+        """A message of the fork server. Orders to the process itself do not wait behind the mailbox."""
         if isinstance(message, Leave):
             self.dispatch(ActorExitRequest(), Address(FORK_SERVER))
         elif isinstance(message, Inject):

@@ -224,8 +224,7 @@ class Split(msgspec.Struct, frozen=True):
 
 
 class SetLogging(Message, frozen=True):
-    """Asks the fork server to log in this way from now on; answered with Done. It tells every actor, and new ones
-    inherit."""
+    """Tells the fork server to log in this way from now on. It tells every actor, and new ones inherit."""
 
     verbosity: int
     form: Literal["text", "json"] = "text"

@@ -25,7 +25,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     restart: Restart = "permanent"
     shutdown_seconds: float = 5.0
-    """Time to end in after being asked; then SIGKILL. 0: SIGKILL at once. A supervisor has its children's on top."""
+    """Time that it has to end after it was asked; then SIGKILL. 0: SIGKILL at once. A supervisor has that of its
+    children in addition."""
     start_seconds: float = 10.0
     """From the order to fork until in service; then SIGKILL, and it counts as a failure."""
     heartbeat_seconds: float = 10.0
@@ -54,7 +55,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class SetPolicies(Message, frozen=True):
-    """Asks the fork server to supervise by these policies from now on; answered with Done. It tells the supervisors.
+    """Tells the fork server to supervise by these policies from now on. It tells the supervisors.
 
     What a policy says of starting and of heartbeats shorter than an actor's own counts from its next incarnation.
     """
@@ -131,7 +132,7 @@ def walk(spec: ChildSpec, name: str = ROOT, parent: str = FORK_SERVER) -> Iterat
 
 
 def stop_budget(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> float:
-    """Seconds that stopping it may take in all: a supervisor stops its children one after the other, within theirs.
+    """Seconds that stopping it may take in all: a supervisor stops its children one after the other.
 
     OTP's `infinity` for supervisors, made finite: a supervisor is never cut short while its children keep to theirs.
     """

@@ -56,7 +56,7 @@ class CreatePrimary(Question["Created"], frozen=True):
 
 
 class Created(Message, frozen=True):
-    """It has been ordered; it may not be in service yet."""
+    """The actor is ordered; it may not be in service yet."""
 
     name: str
 
@@ -70,7 +70,7 @@ class SystemRoot(Actor):
 
 
 class Endpoint:
-    """A correspondent of the actors outside the tree. Its loop runs only while one of its methods does."""
+    """A mailbox outside the tree. Its loop runs only while one of its methods does."""
 
     def __init__(self, names: Names) -> None:
         self.name = f"external-{os.getpid()}-{next(_numbers)}"
@@ -91,7 +91,7 @@ class Endpoint:
         self.loop.close()
 
     def tell(self, name: str, payload: Any) -> None:
-        """Returns when it is handed over, or given up."""
+        """Returns when the message is handed over, or its deadline has passed."""
         link = self._link(name)
         message = wrap(payload)
         link.send(Entry(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))

@@ -36,6 +36,7 @@ def worker_of(uid: str, workers: int) -> ActorName:
 
 
 def is_pod_worker(name: str) -> bool:
+    """Whether an actor is a pod worker."""
     return name.startswith(_WORKER)
 
 
