@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import NodePressure, NodeProblem, VolumesInUse
+from actors.api_clients.messages import GetObject, NodePressure, NodeProblem, ObjectState, VolumesInUse
 from actors.cert_manager.messages import NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pleg.messages import PodNetwork
@@ -188,6 +189,22 @@ def test_an_unchanged_status_is_read_each_ten_seconds_and_written_each_five_minu
                 await node.pass_time(10)
             assert len(node.asked("patch", "nodes/status")) == writes + 1
             assert node.condition("Ready")["lastHeartbeatTime"] > beat
+
+    play(story)
+
+
+def test_a_node_that_kube_client_watches_is_not_read_from_the_server(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            await node.ready()
+            node.harness.answer(GetObject, lambda ask: ObjectState(ask.ref, json.dumps(node.node).encode()))
+            reads = len(node.asked("get", "nodes"))
+            for _ in range(5):
+                await node.runtime()
+                await node.pass_time(10)
+            assert len(node.asked("get", "nodes")) == reads
+            await node.harness.deliver(NodeProblem("shutdown", "node is shutting down"))
+            await node.until(lambda: node.status("Ready") == "False", "a status that is written all the same")
 
     play(story)
 
