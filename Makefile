@@ -14,6 +14,7 @@ ROOT_DIR ?= /var/lib/troupelet-demo
 PREFIX ?= /opt/troupelet
 DESTDIR ?=
 DURATION ?= 300
+VERSION_FILE := actors/shared/config/version.py
 SEED ?= 1
 
 # A start must not pay for compiling what it imports, each time anew.
@@ -35,7 +36,7 @@ run: deps $(VENV)/.installed  ## a node of its own on this machine, with a sampl
 	@exec $(BIN)supervise demo --root-dir=$(ROOT_DIR) $(RUN_FLAGS)
 
 .PHONY: venv
-venv: $(VENV)/.installed-dev  ## .venv with all of pyproject.toml; again only after that changed
+venv: $(VENV)/.installed-dev  ## .venv with all of pyproject.toml; again only after that, or the version, changed
 	@:
 
 .PHONY: deps
@@ -127,9 +128,9 @@ clean:  ## remove what was made here, but not .venv
 
 $(VENV)/.installed: EXTRAS := top
 $(VENV)/.installed-dev: EXTRAS := top,dev
-$(VENV)/.installed $(VENV)/.installed-dev: pyproject.toml
+$(VENV)/.installed $(VENV)/.installed-dev: pyproject.toml $(VERSION_FILE)
 	@exec 9<pyproject.toml; flock 9
-	[ "$@" -nt pyproject.toml ] && exit 0
+	[ "$@" -nt pyproject.toml ] && [ "$@" -nt $(VERSION_FILE) ] && exit 0
 	$(PYTHON3) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
 	  echo "Python 3.11 or newer is needed, $(PYTHON3) is $$($(PYTHON3) -V 2>&1): make PYTHON3=/path/to/python3" >&2; exit 1; }
 	if ! $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null; then

@@ -35,7 +35,7 @@ class Flagz(Message, frozen=True):
     gates: dict[str, bool]
     """Every known feature gate with its effective value."""
     version: str
-    """v1.36.2+troupelet.0.1.0"""
+    """v1.36.2+troupelet.0.2.0"""
 
 
 class CgroupDriverLearnt(Message, frozen=True):

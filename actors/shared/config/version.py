@@ -8,7 +8,7 @@ from typing import Final
 MAJOR, MINOR, PATCH = 1, 36, 2
 KUBERNETES_VERSION: Final = f"v{MAJOR}.{MINOR}.{PATCH}"
 PREVIOUS_MINOR: Final = f"{MAJOR}.{MINOR - 1}"
-OWN_VERSION: Final = "0.1.0"
+OWN_VERSION: Final = "0.2.0"
 """Troupelet's release; the package's build reads it here. To ask what is installed takes longer than a whole module."""
 
 
