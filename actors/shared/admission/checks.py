@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from .host_ports import occupied_host_port
 from .node_affinity import unmatched_affinity
 from .node_conditions import node_condition
-from .platform import other_os, unavailable_apparmor, unsupported_groups_policy
+from .platform import other_os, unavailable_apparmor, unprepared_claims, unsupported_groups_policy
 from .request import Candidate, CheckFunction, NodeState, Refusal
 from .resources import insufficient_resource
 from .sysctls import forbidden_sysctl
@@ -37,6 +37,7 @@ CHECKS: Final = (
     Check(occupied_host_port),
     Check(untolerated_taint),
     Check(unavailable_apparmor, of_admitted=True),
+    Check(unprepared_claims),
     Check(node_shutdown),
 )
 

@@ -51,3 +51,11 @@ def wants_apparmor(pod: Pod) -> bool:
         (container.securityContext or SecurityContext()).appArmorProfile or whole for container in all_containers(pod)
     ]
     return any(profile is not None and profile.type != "Unconfined" for profile in profiles)
+
+
+def unprepared_claims(candidate: Candidate, node: NodeState) -> Refusal | None:
+    """PodFeatureUnsupported, for a pod with resource claims: it would start without its devices (KEP-4381)."""
+    if bytes(candidate.pod.spec.resourceClaims) in (b"", b"[]", b"null"):
+        return None
+    text = "spec.resourceClaims: dynamic resource allocation is not supported on this node"
+    return Refusal("PodFeatureUnsupported", text)

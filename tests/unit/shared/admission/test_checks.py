@@ -71,6 +71,15 @@ def test_of_a_pod_that_runs_only_what_it_asks_for_counts_not_what_else_is_on_the
     assert refused == ["SysctlForbidden", "SupplementalGroupsPolicyNotSupported", "AppArmor"]
 
 
+@pytest.mark.parametrize("claims", [[{"name": "gpu", "resourceClaimName": "c"}], []])
+def test_a_pod_with_a_resource_claim_is_refused_as_it_would_start_without_its_device(claims: list[object]) -> None:
+    wanted = decode_pod(encode({"metadata": {"name": "p"}, "spec": {**SPEC, "resourceClaims": claims}}))
+    candidate = Candidate(wanted, POD.demand)
+    found = refusal(candidate, FREE)
+    assert (found.reason if found else "") == ("PodFeatureUnsupported" if claims else "")
+    assert refusal(candidate, FREE, admitted=True) is None
+
+
 @pytest.mark.parametrize(
     ("one", "other", "clash"),
     [
