@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import GetObject, NodePressure, NodeProblem, ObjectState, VolumesInUse
+from actors.api_clients.messages import (
+    GetObject,
+    NodePressure,
+    NodeProblem,
+    ObjectState,
+    RuntimeHandlerReport,
+    VolumesInUse,
+)
 from actors.cert_manager.messages import NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pleg.messages import PodNetwork
@@ -34,6 +41,18 @@ def play(tmp_path: Path) -> Callable[[Story], None]:
         asyncio.run(whole())
 
     return run
+
+
+def test_what_the_runtime_can_do_is_told_but_user_namespaces_which_no_pod_gets_are_not(play):
+    async def story(server: ApiServer) -> None:
+        async with Heartbeat(server) as node:
+            handler = RuntimeHandlerReport(name="runc", recursive_read_only_mounts=True, user_namespaces=True)
+            await node.runtime(handlers=[handler])
+            await node.until(lambda: bool(node.registered and node.node["status"].get("runtimeHandlers")), "handlers")
+            (found,) = node.node["status"]["runtimeHandlers"]
+            assert found["features"] == {"recursiveReadOnlyMounts": True, "userNamespaces": False}
+
+    play(story)
 
 
 # -- registration ------------------------------------------------------------------------------------------------------
