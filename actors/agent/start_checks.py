@@ -23,9 +23,9 @@ def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
 def warnings(agent: Agent) -> Iterator[str]:
     """The warnings: no pod runs without a runtime, but one may be started later."""
     if not agent.managed_runtime:
-        from actors.container_runtime.presence import doubt
+        from actors.container_runtime.presence import warning
 
-        said = doubt(agent.runtime_endpoint)
+        said = warning(agent.runtime_endpoint)
         if said:
             yield f"containerRuntimeEndpoint: {said}"
 

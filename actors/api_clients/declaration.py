@@ -19,7 +19,7 @@ KUBE: Final = Declaration(
     reads=("kubeAPIQPS", "kubeAPIBurst", "configMapAndSecretChangeDetectionStrategy", "tracing"),
     fed_by=(CERT_MANAGER,),
     preload_joined=API,
-    prepare_joined=("actors.shared.api.rehearsal:prepare",),
+    prepare_joined=("actors.shared.api.warmup:prepare",),
 )
 EVENT: Final = Declaration(
     name=EVENT_CLIENT,

@@ -13,7 +13,7 @@ _HINT = (
 )
 
 
-def doubt(endpoint: str) -> str:
+def warning(endpoint: str) -> str:
     """What stands against the runtime at `unix:///path` being of use right now, '' when nothing does.
 
     Only a warning at start: a runtime may well be started after the agent.

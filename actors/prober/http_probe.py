@@ -41,12 +41,12 @@ def url_of(action: HTTPGetAction, container: Container, pod_ip: str) -> str:
 async def probe_http(url: str, headers: Headers, timeout: float) -> Outcome:
     """Get it, and what it redirects to on the same host, all within the timeout."""
     try:
-        return judged(await get_following(url, headers, USER_AGENT, timeout))
+        return outcome_of(await get_following(url, headers, USER_AGENT, timeout))
     except ExchangeError as problem:
         return failure(str(problem))
 
 
-def judged(answer: Answer) -> Outcome:
+def outcome_of(answer: Answer) -> Outcome:
     if 200 <= answer.status < 300:
         return success(kept(answer.body))
     if 300 <= answer.status < 400:

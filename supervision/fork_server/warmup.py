@@ -36,7 +36,7 @@ from .code_layout import bring_together, functions, profiled
 from .memory_switches import is_on
 
 log = logging.getLogger("fork_server")
-NAME: Final = ActorName("rehearsal")
+NAME: Final = ActorName("warm-up")
 _ROUNDS: Final = 8
 """A function is specialised after it was called some eight times."""
 _SECONDS: Final = 2.0

@@ -224,7 +224,7 @@ def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
     except OSError as error:
         raise _told(error, path) from None
     for file in _INHERITED if "cpuset" in hierarchy.controllers and not hierarchy.unified else ():
-        # a v1 cpuset is born empty, and no process can enter it before it has both
+        # a v1 cpuset begins empty, and no process can enter it before it has both
         try:
             if not Path(path, file).read_text("ascii").strip():
                 _write(f"{path}/{file}", Path(parent, file).read_text("ascii").strip())

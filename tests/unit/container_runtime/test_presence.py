@@ -5,14 +5,14 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from actors.container_runtime.presence import doubt
+from actors.container_runtime.presence import warning
 
 
 def test_nothing_is_doubted_when_a_socket_accepts(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "sock"))
         listening.listen()
-        assert doubt(f"unix://{tmp_path}/sock") == ""
+        assert warning(f"unix://{tmp_path}/sock") == ""
 
 
 def test_a_runtime_that_is_not_installed_started_or_a_socket_is_told_apart(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_runtime_that_is_not_installed_started_or_a_socket_is_told_apart(tmp_p
     with socket.socket(socket.AF_UNIX) as ended:
         ended.bind(str(tmp_path / "dead"))
     for name, words in (("none", "there is no"), ("file", "is not a socket"), ("dead", "nothing answers there")):
-        text = doubt(f"unix://{tmp_path}/{name}")
+        text = warning(f"unix://{tmp_path}/{name}")
         assert f"{tmp_path}/{name}" in text
         assert words in text
         assert "--container-runtime-endpoint=managed" in text
@@ -28,4 +28,4 @@ def test_a_runtime_that_is_not_installed_started_or_a_socket_is_told_apart(tmp_p
 
 def test_a_path_through_a_file_says_why(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "Not a directory" in doubt(f"unix://{tmp_path}/file/sock")
+    assert "Not a directory" in warning(f"unix://{tmp_path}/file/sock")

@@ -1,6 +1,6 @@
 """Credential plug-ins for image pulls: kind CredentialProviderConfig (KEP-2133, KEP-4412 for tokens).
 
-A file, or a directory whose .yaml, .yml and .json files are merged in lexical order. Judged whole: a wrong one ends
+A file, or a directory whose .yaml, .yml and .json files are merged in lexical order. Checked whole: a wrong one ends
 start-up.
 """
 

@@ -27,7 +27,7 @@ def prepare() -> None:
 def _begin_handshake() -> None:
     """As far as it goes without anybody to answer."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    connection = context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="rehearsal")
+    connection = context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="warm-up")
     try:
         connection.do_handshake()
     except ssl.SSLWantReadError:
@@ -38,4 +38,4 @@ async def _ask() -> None:
     backend = httpcore.AsyncMockBackend([_ANSWER, _ANSWER])
     async with httpcore.AsyncConnectionPool(network_backend=backend) as pool:
         for _ in range(2):
-            await pool.request("GET", "http://rehearsal/", extensions={"timeout": _SECONDS})
+            await pool.request("GET", "http://warm-up/", extensions={"timeout": _SECONDS})
