@@ -20,7 +20,7 @@ import socket
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from thespian.actors import ActorAddress, WakeupMessage
@@ -33,13 +33,14 @@ from .timers import Timers
 from .virtual_clock import VirtualClock
 
 T = TypeVar("T", bound=Message)
+A = TypeVar("A", bound=Actor)
 Answer = Message | BaseException | Callable[[Any], Any]
 
 
 class HarnessPort:
     """The fake Port: what the actor's verbs are delegated to."""
 
-    def __init__(self, harness: Harness, name: str, context: Any, incarnation: int) -> None:
+    def __init__(self, harness: Harness[Any], name: str, context: Any, incarnation: int) -> None:
         self._harness, self.name, self.context, self.incarnation = harness, name, context, incarnation
         self.address: ActorAddress = Address(name)
         self.globalName = name
@@ -88,12 +89,12 @@ class HarnessPort:
         return self.start_task(_await(result), name) if inspect.isawaitable(result) else None
 
 
-class Harness:
+class Harness(Generic[A]):
     """One actor and everything it sees of the world."""
 
     def __init__(
         self,
-        actor_class: type[Actor],
+        actor_class: type[A],
         *,
         name: str = "actor",
         context: Any = None,
@@ -124,7 +125,7 @@ class Harness:
         self.actor._myRef = self.port
 
     # -- life -----------------------------------------------------------------------------------------------------
-    async def __aenter__(self) -> Harness:
+    async def __aenter__(self) -> Harness[A]:
         await asyncio.wait_for(self.actor.on_start(), 10)
         self._raise_failures()
         return self
