@@ -11,6 +11,7 @@ from actors.shared.cri.model import ContainerState, Resources
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.quantity import milli, whole
 from actors.status_manager.container_resources import container_resources
+from tests.support.present import present
 
 GIVEN = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}}
 
@@ -19,7 +20,7 @@ def shown(applied: Resources | None, given_: dict | None = None, *, running: boo
     container = Container(name="a", resources=ResourceRequirements(**(given_ or GIVEN)))
     state = ContainerState.RUNNING if running else ContainerState.EXITED
     ran = Runtime(id="c", name="a", pod_uid="u", state=state, resources=applied)
-    found = container_resources(container, ran, actual or {})
+    found = present(container_resources(container, ran, actual or {}))
     return {"requests": dict(found.requests), "limits": dict(found.limits)}
 
 

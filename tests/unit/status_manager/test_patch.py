@@ -14,6 +14,7 @@ from actors.shared.kube.pod import PodStatus
 from actors.status_manager.api_pods import ApiPods, read
 from actors.status_manager.patch import OWNED_CONDITIONS, body, is_transition, status_patch
 from tests.support.pods_of_api import ApiPodStore
+from tests.support.present import present
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
@@ -140,11 +141,12 @@ conditions = st.lists(
     max_size=4,
     unique_by=lambda each: each["type"],
 )
+ips = st.lists(st.sampled_from(["1", "2"]), max_size=2, unique=True)
 statuses = st.fixed_dictionaries({
     "phase": st.sampled_from(["Pending", "Running", "Succeeded", "Failed"]),
     "reason": st.sampled_from(["", "Evicted"]),
     "conditions": conditions,
-    "podIPs": st.lists(st.sampled_from(["1", "2"]).map(lambda ip: {"ip": ip}), max_size=2, unique_by=lambda x: x["ip"]),
+    "podIPs": ips.map(lambda found: [{"ip": ip} for ip in found]),
     "startTime": st.sampled_from([None, THEN, NOW]),
     "observedGeneration": st.integers(1, 3),
     "containerStatuses": st.lists(st.builds(container, restartCount=st.integers(0, 2)), max_size=1),
@@ -211,6 +213,6 @@ def test_an_answer_counts_also_with_a_lower_version_unless_something_came_meanwh
 def test_mirrors_are_found_by_name():
     pods = ApiPods()
     pods.put(read(versioned("1", "m", annotations={"kubernetes.io/config.mirror": "h"})))
-    assert pods.mirror("m_n").mirror_hash == "h"
+    assert present(pods.mirror("m_n")).mirror_hash == "h"
     pods.drop("m")
     assert pods.mirror("m_n") is None

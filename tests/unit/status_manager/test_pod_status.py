@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,31 +18,39 @@ from actors.status_manager.container_status import MESSAGE_BYTES, Readiness
 from actors.status_manager.messages import PodObserved, Resize, Waiting
 from actors.status_manager.phase import TERMINAL
 from actors.status_manager.pod_status import Node, Observation, compute
+from tests.support.present import present
 
 S = 1_000_000_000
 NOW = 1_700_000_100 * S
 NODE = Node(["10.0.0.1", "fd00::1"])
 
 
-def pod_of(spec: dict | None = None, **meta: object) -> Pod:
+def pod_of(spec: dict[str, Any] | None = None, **meta: Any) -> Pod:
     spec = {"containers": [{"name": "a", "image": "i"}], **(spec or {})}
     meta = {"name": "p", "namespace": "n", "uid": "u", **meta}
     return codec.decode_pod(json.dumps({"metadata": meta, "spec": spec}).encode())
 
 
-def ran(name: str = "a", code: int | None = None, **more: object) -> Runtime:
+def ran(name: str = "a", code: int | None = None, **more: Any) -> Runtime:
     """A container that runs, or ended with that code."""
     state = ContainerState.RUNNING if code is None else ContainerState.EXITED
-    more = {"id": f"id-{name}", "started_ns": NOW - 50 * S, "finished_ns": 0 if code is None else NOW - 9 * S, **more}
-    return Runtime(name=name, pod_uid="u", state=state, exit_code=code or 0, image="i", image_ref="sha256:1", **more)
+    known: dict[str, Any] = {
+        "id": f"id-{name}",
+        "started_ns": NOW - 50 * S,
+        "finished_ns": 0 if code is None else NOW - 9 * S,
+    }
+    return Runtime(
+        name=name, pod_uid="u", state=state, exit_code=code or 0, image="i", image_ref="sha256:1", **{**known, **more}
+    )
 
 
 def look(
-    pod: Pod, *containers: Runtime, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: object
+    pod: Pod, *containers: Runtime, before: PodStatus | None = None, ready: bool = True, now: int = NOW, **seen: Any
 ) -> PodStatus:
     sandbox = Sandbox(id="s", pod_uid="u", pod_name="p", pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid="u", sandboxes=[sandbox], containers=list(containers))
-    message = PodObserved("u", codec.encode(pod), **{"worker_phase": "running", "runtime": runtime, **seen})
+    fields: dict[str, Any] = {"worker_phase": "running", "runtime": runtime, **seen}
+    message = PodObserved("u", codec.encode(pod), **fields)
     return compute(Observation(message, pod, lambda *_: Readiness(ready, ready), now), NODE, before)
 
 
@@ -138,14 +147,15 @@ def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ra
     spec = {"ephemeralContainers": [{"name": "debug", "image": "x"}]}
     status = look(pod_of(spec), ran(), waiting={"debug": Waiting("ErrImagePull", "no such image")})
     (debug,) = status.ephemeralContainerStatuses
-    assert (debug.state.waiting.reason, status.phase) == ("ErrImagePull", "Running")
+    assert (present(debug.state.waiting).reason, status.phase) == ("ErrImagePull", "Running")
     assert look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses == []
 
 
 def test_the_user_is_shown_where_the_runtime_tells():
     user = User(uid=1000, gid=3000, supplemental_groups=[4000])
     shown = look(pod_of(), ran(user=user)).containerStatuses[0].user
-    assert (shown.linux.uid, shown.linux.gid, shown.linux.supplementalGroups) == (1000, 3000, [4000])
+    linux = present(present(shown).linux)
+    assert (linux.uid, linux.gid, linux.supplementalGroups) == (1000, 3000, [4000])
     assert look(pod_of(), ran()).containerStatuses[0].user is None
 
 
@@ -201,18 +211,21 @@ def test_before_the_runtime_was_looked_at_what_was_reported_stands():
 def test_a_crashing_container_waits_and_shows_how_it_ended():
     first = ran(code=7, id="old", attempt=0)
     status = look(pod_of(), ran(code=1, attempt=1), first, waiting=CRASHED).containerStatuses[0]
-    assert status.state.waiting.reason == "CrashLoopBackOff"
-    assert (status.lastState.terminated.exitCode, status.lastState.terminated.reason) == (1, "Error")
+    assert present(status.state.waiting).reason == "CrashLoopBackOff"
+    assert (present(status.lastState.terminated).exitCode, present(status.lastState.terminated).reason) == (1, "Error")
     again = look(pod_of(), ran(id="new", attempt=2), ran(code=1, attempt=1)).containerStatuses[0]
     assert again.state.running is not None
-    assert again.lastState.terminated.exitCode == 1
+    assert present(again.lastState.terminated).exitCode == 1
 
 
 def test_a_container_that_vanished_while_it_ran_is_counted_as_a_restart_of_unknown_end():
     before = look(pod_of(), ran(attempt=4))
     lost = look(pod_of(), before=before).containerStatuses[0]
-    assert lost.state.waiting.reason == "ContainerCreating"
-    assert (lost.lastState.terminated.reason, lost.lastState.terminated.exitCode) == ("ContainerStatusUnknown", 137)
+    assert present(lost.state.waiting).reason == "ContainerCreating"
+    assert (present(lost.lastState.terminated).reason, present(lost.lastState.terminated).exitCode) == (
+        "ContainerStatusUnknown",
+        137,
+    )
     assert lost.restartCount == 5
     kept = look(pod_of(), before=look(pod_of(), before=before)).containerStatuses[0]
     assert kept.restartCount == 5
@@ -221,13 +234,14 @@ def test_a_container_that_vanished_while_it_ran_is_counted_as_a_restart_of_unkno
 
 def test_an_init_container_that_was_collected_is_completed():
     status = look(pod_of(INIT), ran()).initContainerStatuses[0]
-    assert (status.state.terminated.exitCode, status.state.terminated.reason, status.ready) == (0, "Completed", True)
+    end = present(status.state.terminated)
+    assert (end.exitCode, end.reason, status.ready) == (0, "Completed", True)
 
 
 def test_termination_messages_of_a_pod_are_bounded_in_total():
     spec = {"containers": [{"name": name, "image": "i"} for name in "abc"]}
     status = look(pod_of(spec), *(ran(name, code=1, message="ä" * 9000) for name in "abc"))
-    total = sum(len(each.state.terminated.message.encode()) for each in status.containerStatuses)
+    total = sum(len(present(each.state.terminated).message.encode()) for each in status.containerStatuses)
     assert 0 < total <= MESSAGE_BYTES
 
 
@@ -320,31 +334,32 @@ def test_what_never_began_still_waits_when_the_pod_is_over():
         1,
         None,
     ]
-    assert over.initContainerStatuses[2].state.waiting.reason == "PodInitializing"
-    assert over.containerStatuses[0].state.waiting.reason == "PodInitializing"
+    assert present(over.initContainerStatuses[2].state.waiting).reason == "PodInitializing"
+    assert present(over.containerStatuses[0].state.waiting).reason == "PodInitializing"
     assert of(over, "Initialized") == ("False", "ContainersNotInitialized")
 
 
 def test_what_was_to_begin_and_did_not_has_an_unknown_end_when_the_pod_is_over():
     over = look(pod_of(INIT), ran("i", code=0), worker_phase="terminated")
-    ended = over.containerStatuses[0].state.terminated
+    ended = present(over.containerStatuses[0].state.terminated)
     assert (over.phase, ended.exitCode, ended.reason) == ("Failed", 137, "ContainerStatusUnknown")
     never = look(pod_of(TWO_INIT), worker_phase="terminated")
     assert [one.state.terminated is not None for one in never.initContainerStatuses] == [True, False, False]
 
 
 def test_a_resize_is_shown_by_conditions_and_by_the_containers_resources():
-    small, big = {"requests": {"cpu": "100m"}}, {"requests": {"cpu": "200m"}}
+    small: dict[str, dict[str, str | int | float]] = {"requests": {"cpu": "100m"}}
+    big = {"requests": {"cpu": "200m"}}
     pod = pod_of({"containers": [{"name": "a", "image": "i", "resources": big}]})
     has = {"a": ResourceRequirements(requests=small["requests"])}
     moving = look(pod, ran(), resize=Resize(in_progress=True), actual_resources=has)
     assert moving.containerStatuses[0].allocatedResources == big["requests"]
-    assert moving.containerStatuses[0].resources.requests == small["requests"]
+    assert present(moving.containerStatuses[0].resources).requests == small["requests"]
     assert of(moving, "PodResizeInProgress") == ("True", "")
     failed = look(pod, ran(), before=moving, resize=Resize(in_progress=True, error="no"), actual_resources=has)
     assert of(failed, "PodResizeInProgress") == ("True", "Error")
     done = look(pod, ran(), before=failed, resize=Resize("Deferred", "later"))
-    assert done.containerStatuses[0].resources.requests == big["requests"]
+    assert present(done.containerStatuses[0].resources).requests == big["requests"]
     assert of(done, "PodResizePending") == ("True", "Deferred")
     assert "PodResizeInProgress" not in {each.type for each in done.conditions}
     over = look(pod, ran(code=0), before=done, resize=Resize("Deferred", "later"), worker_phase="terminated")
@@ -391,7 +406,10 @@ def test_while_all_containers_are_restarted_the_condition_holds_and_each_remembe
     again = look(
         pod, ran("i", code=0, id="i1", attempt=1), ran(id="a1", attempt=1), ran("b", id="b1", attempt=1), before=removed
     )
-    ends = {each.name: each.lastState.terminated for each in (*again.initContainerStatuses, *again.containerStatuses)}
+    ends = {
+        each.name: present(each.lastState.terminated)
+        for each in (*again.initContainerStatuses, *again.containerStatuses)
+    }
     assert {name: end.exitCode for name, end in ends.items()} == {"i": 0, "a": 42, "b": 0}
     assert [each.state.running is not None for each in again.containerStatuses] == [True, True]
 
@@ -405,7 +423,7 @@ def test_a_container_in_backoff_does_not_restart_the_others_yet():
 def test_the_last_end_stays_when_the_runtime_has_collected_the_dead_container():
     crashed = look(pod_of(), ran(id="new", attempt=1), ran(id="old", code=3))
     kept = look(pod_of(), ran(id="new", attempt=1), before=crashed).containerStatuses[0]
-    assert kept.lastState.terminated.exitCode == 3
+    assert present(kept.lastState.terminated).exitCode == 3
 
 
 def test_the_image_is_the_runtimes_name_of_it():
@@ -416,9 +434,9 @@ def test_the_image_is_the_runtimes_name_of_it():
 
 def test_a_container_that_waits_for_volumes_waits_for_the_pods_initialization_where_it_has_one():
     mounting = {"a": Waiting("ContainerCreating", "volumes: timeout")}
-    with_init = look(pod_of(INIT), waiting=mounting).containerStatuses[0].state.waiting
+    with_init = present(look(pod_of(INIT), waiting=mounting).containerStatuses[0].state.waiting)
     assert (with_init.reason, with_init.message) == ("PodInitializing", "")
-    without = look(pod_of(), waiting=mounting).containerStatuses[0].state.waiting
+    without = present(look(pod_of(), waiting=mounting).containerStatuses[0].state.waiting)
     assert (without.reason, without.message) == ("ContainerCreating", "")
 
 
@@ -426,6 +444,6 @@ def test_the_pods_own_resources_are_shown_as_they_were_allocated():
     own = {"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}
     status = look(pod_of({"resources": own}), ran())
     assert status.allocatedResources == {"cpu": "1"}
-    assert (status.resources.requests, status.resources.limits) == ({"cpu": "1"}, {"memory": "1Gi"})
+    assert (present(status.resources).requests, present(status.resources).limits) == ({"cpu": "1"}, {"memory": "1Gi"})
     plain = look(pod_of(), ran())
     assert (plain.allocatedResources, plain.resources) == ({}, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import pytest
 
 from actors.shared.cri.model import Container as Runtime
@@ -12,13 +14,13 @@ from actors.status_manager.messages import ProbeResult
 from actors.status_manager.readiness import OLD_NS, Sources, readiness
 
 BEGAN = 10**18
-PROBES = {"readiness": {"readinessProbe": Probe()}, "startup": {"startupProbe": Probe()}}
+PROBES: dict[str, dict[str, Any]] = {"readiness": {"readinessProbe": Probe()}, "startup": {"startupProbe": Probe()}}
 BOTH = {**PROBES["readiness"], **PROBES["startup"]}
 
 
 def found(
-    probes: dict[str, Probe],
-    results: dict[str, bool],
+    probes: dict[str, Any],
+    results: dict[Literal["readiness", "startup", "liveness"], bool],
     *,
     before: Readiness | None = None,
     age_ns: int = 0,
@@ -27,7 +29,7 @@ def found(
     """(started, ready). `probed`: the id of the container that the results are of."""
     container = Container(name="a", **probes)
     ran = Runtime(id="c1", name="a", pod_uid="u", state=ContainerState.RUNNING, started_ns=BEGAN - age_ns)
-    by_kind = {("a", kind): ProbeResult("u", "a", probed, kind, good) for kind, good in results.items()}
+    by_kind = {("a", str(kind)): ProbeResult("u", "a", probed, kind, good) for kind, good in results.items()}
     now = readiness(container, ran, Sources(by_kind, before, BEGAN))
     return now.started, now.ready
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,14 +14,15 @@ from actors.status_manager.api_pods import ApiPod, read
 from actors.status_manager.messages import PodObserved
 from actors.status_manager.pod_table import PodTable
 from actors.status_manager.steps import CreateMirror, DeletePod, PatchStatus, next_step
-from actors.status_manager.stuck_pods import REASONS, due, overdue, waits_for
+from actors.status_manager.stuck_pods import REASONS, Reported, due, overdue, waits_for
 from actors.status_manager.tracked_pod import TrackedPod, last_status, reported, tracked, with_base
+from tests.support.present import present
 
 DELETED = "2026-01-01T00:00:00Z"
 STATIC = {CONFIG_SOURCE: "file", CONFIG_HASH: "h1"}
 
 
-def pod(phase: str | None = "Running", *, uid: str = "u", static: bool = False, **seen: object) -> TrackedPod:
+def pod(phase: str | None = "Running", *, uid: str = "u", static: bool = False, **seen: Any) -> TrackedPod:
     meta = {"uid": uid, "name": "p", "namespace": "n", "annotations": STATIC if static else {}}
     data = json.dumps({"metadata": meta, "spec": {"containers": [{"name": "a"}]}}).encode()
     report = PodObserved(uid, data, **{"worker_phase": "running", **seen})
@@ -28,7 +30,7 @@ def pod(phase: str | None = "Running", *, uid: str = "u", static: bool = False, 
     return msgspec.structs.replace(tracked(report, 1.0), status=status, has_base=True)
 
 
-def stored(phase: str = "Running", *, uid: str = "u", hash: str = "", **meta: object) -> ApiPod:
+def stored(phase: str = "Running", *, uid: str = "u", hash: str = "", **meta: Any) -> ApiPod:
     annotations = {CONFIG_MIRROR: hash} if hash else {}
     whole = {"uid": uid, "name": "p", "namespace": "n", "resourceVersion": "1", "annotations": annotations, **meta}
     return read(json.dumps({"metadata": whole, "status": {"phase": phase}}).encode())
@@ -43,7 +45,7 @@ def table(*objects: ApiPod, pods: tuple[TrackedPod, ...] = (), synced: bool = Tr
     return found
 
 
-FINISHED = {"worker_phase": "terminated", "finished": True}
+FINISHED: dict[str, Any] = {"worker_phase": "terminated", "finished": True}
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,7 @@ def test_a_deletion_that_the_server_has_accepted_is_asked_for_again_after_a_whil
 def test_what_the_server_stores_differently_is_not_written_again():
     found = table(stored("Pending"), pods=(pod(),))
     step = next_step(found, "u")
+    assert isinstance(step, PatchStatus)
     found.server_altered("u", step.fields)
     assert next_step(found, "u") is None
 
@@ -101,7 +104,7 @@ def test_what_the_server_stores_differently_is_not_written_again():
 def test_a_status_continues_its_base_once():
     first = msgspec.structs.replace(pod(None), has_base=False)
     based = with_base(first, stored("Running"))
-    assert (based.has_base, based.status.phase) == (True, "Running")
+    assert (based.has_base, present(based.status).phase) == (True, "Running")
     assert with_base(based, stored("Failed")) is based
 
 
@@ -111,14 +114,14 @@ def test_an_old_mirror_of_a_static_pod_that_runs_again_is_no_base():
 
 
 def test_an_end_that_somebody_else_wrote_is_final():
-    assert last_status(pod("Running"), stored("Failed")).phase == "Failed"
-    assert last_status(pod("Succeeded"), stored("Failed")).phase == "Succeeded"
-    assert last_status(pod("Running", static=True), stored("Failed")).phase == "Running"
+    assert present(last_status(pod("Running"), stored("Failed"))).phase == "Failed"
+    assert present(last_status(pod("Succeeded"), stored("Failed"))).phase == "Succeeded"
+    assert present(last_status(pod("Running", static=True), stored("Failed"))).phase == "Running"
 
 
 def test_a_report_without_a_pod_keeps_the_last_one():
     before = pod()
-    after = reported(before, PodObserved("u", b"", "terminating", removed=True))
+    after = present(reported(before, PodObserved("u", b"", "terminating", removed=True)))
     assert (after.pod is before.pod, after.observed.worker_phase, after.observed.removed) == (True, "terminating", True)
 
 
@@ -141,7 +144,8 @@ def test_a_stuck_pod_is_reported_at_once_then_on_change_and_then_each_five_minut
     found = table(stored("Running", deletionTimestamp=DELETED), pods=(pod(),))
     began = 1767225600.0
     assert overdue(found, began + 59) == []
-    said, reported_ = [], {}
+    said: list[float] = []
+    reported_: Reported = {}
     for late in (61.0, 100.0, 300.0, 362.0, 400.0):
         now, reported_ = due(overdue(found, began + late), reported_, began + late)
         said += [late] * len(now)
