@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import Literal
 
 import pytest
 
 from actors.api_clients.messages import ObjectRef, ObjectState
 from actors.pod_workers.containers.api_objects import Objects
-from actors.pod_workers.containers.container_config import expand_all
 from actors.pod_workers.containers.environment import EnvContext, Environment, environment, references
+from actors.pod_workers.containers.expansion import expand_all
 from actors.pod_workers.containers.host_addresses import wanted
 from actors.pod_workers.containers.service_links import service_environment
 from actors.pod_workers.errors import ConfigError
@@ -33,7 +34,7 @@ def config_map(name: str, **data: str) -> ObjectState:
     return ObjectState(ObjectRef("ConfigMap", name, "d"), json.dumps({"data": data, "binaryData": None}).encode())
 
 
-def absent(kind: str, name: str, reason: str = "NotFound", message: str = "") -> ObjectState:
+def absent(kind: Literal["Secret", "ConfigMap"], name: str, reason: str = "NotFound", message: str = "") -> ObjectState:
     return ObjectState(ObjectRef(kind, name, "d"), reason=reason, message=message)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from actors.pod_workers.executor.termination import Observer, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
@@ -30,7 +31,8 @@ async def nowhere() -> str:
 
 
 def stopped(*terminations: Termination) -> tuple[dict[str, int], list[str]]:
-    runtime, said = Runtime(), []
+    runtime: Any = Runtime()
+    said: list[str] = []
     observer = Observer(
         begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: said.append(f"{name}: {why}")
     )

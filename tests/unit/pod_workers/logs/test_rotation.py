@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,7 +50,8 @@ class Logs:
         self.writer = Writer(self.path)
         self.now = NOW
         limits = Limits(size_bytes=size, files=files)
-        self.rotation = LogRotation(self.writer, str(home), limits, self.compress)
+        runtime: Any = self.writer
+        self.rotation = LogRotation(runtime, str(home), limits, self.compress)
         state = ContainerState.RUNNING
         self.ran = Container(id="c", name="c", pod_uid="u", state=state, log_path=str(self.path))
 

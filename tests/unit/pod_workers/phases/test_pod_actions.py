@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ NONE = Verdicts()
 S = ContainerState
 
 
-def pod(*names: str, init: tuple[Container, ...] = (), policy: str = "Always", **kwargs: object) -> Pod:
+def pod(*names: str, init: tuple[Container, ...] = (), policy: str = "Always", **kwargs: Any) -> Pod:
     containers = [Container(name=name, image="i") for name in names]
     return Pod(spec=PodSpec(containers=containers, initContainers=list(init), restartPolicy=policy, **kwargs))
 
@@ -32,8 +34,12 @@ def box(number: int = 0, ready: bool = True) -> Sandbox:
     return Sandbox(id=f"s{number}", pod_uid="u", pod_name="p", pod_namespace="d", attempt=number, ready=ready, ips=ips)
 
 
-def ran(name: str, state: ContainerState = S.RUNNING, *, exit_code: int = 0, count: int = 0, **kwargs: object) -> Ran:
-    values = {"sandbox_id": "s0", "annotations": {"io.kubernetes.container.restartCount": str(count)}, **kwargs}
+def ran(name: str, state: ContainerState = S.RUNNING, *, exit_code: int = 0, count: int = 0, **kwargs: Any) -> Ran:
+    values: dict[str, Any] = {
+        "sandbox_id": "s0",
+        "annotations": {"io.kubernetes.container.restartCount": str(count)},
+        **kwargs,
+    }
     if state is S.EXITED:
         values = {"finished_ns": int((NOW - 1) * 1e9), "started_ns": int((NOW - 2) * 1e9), **values}
     return Ran(id=f"{name}-{count}", name=name, pod_uid="u", state=state, exit_code=exit_code, **values)
@@ -101,7 +107,7 @@ def test_init_containers_are_not_run_again_while_the_pod_runs():
     assert starts(do(pod("a", init=(Container(name="i1"),)), ran("a"))) == []
 
 
-def sidecar(**kwargs: object) -> Container:
+def sidecar(**kwargs: Any) -> Container:
     return Container(name="side", image="i", restartPolicy="Always", **kwargs)
 
 
@@ -276,7 +282,9 @@ def test_an_init_container_can_restart_all_too():
 
 def test_one_that_restarts_all_again_and_again_has_its_pause():
     wanted = Pod(spec=PodSpec(containers=[restarts_all("a"), Container(name="b", image="i")]))
-    row = {"annotations": {"io.kubernetes.container.restartCount": "2", CONTAINER_RESTARTS_IN_A_ROW: "2"}}
+    row: dict[str, Any] = {
+        "annotations": {"io.kubernetes.container.restartCount": "2", CONTAINER_RESTARTS_IN_A_ROW: "2"}
+    }
     actions = do(wanted, ran("a", S.EXITED, exit_code=88, **row), ran("b"))
     assert actions.restart_all == []
     assert [(one.name, one.until) for one in actions.backoff] == [("a", NOW - 1 + 20.0)]

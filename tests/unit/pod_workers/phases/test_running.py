@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.pod_workers.phases.effects import CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import Looked, RuntimeTouched
@@ -27,8 +28,10 @@ def test_a_pod_that_is_as_it_is_wanted_needs_nothing():
 def test_a_pod_without_a_sandbox_gets_one_with_its_containers():
     step = decide(running(pod("a", "b"), boxes=()))
     assert effects(step) == ["StartContainers"]
-    assert step.effects[0].create_sandbox
-    assert [start.container.name for start in step.effects[0].start] == ["a", "b"]
+    (effect,) = step.effects
+    assert isinstance(effect, StartContainers)
+    assert effect.create_sandbox
+    assert [start.container.name for start in effect.start] == ["a", "b"]
 
 
 def test_after_a_change_in_the_runtime_it_is_looked_at_before_anything_is_decided():
@@ -103,7 +106,9 @@ def test_a_hook_that_broke_off_is_run_once_its_container_runs():
 def test_dead_containers_are_collected_at_the_end_of_a_round():
     step = decide(running(pod(), ran(count=2), ran(state=EXITED, count=1), ran(state=EXITED)))
     assert effects(step) == ["CollectGarbage"]
-    assert [one.id for one in step.effects[0].containers] == ["a-0"]
+    (effect,) = step.effects
+    assert isinstance(effect, CollectGarbage)
+    assert [one.id for one in effect.containers] == ["a-0"]
     assert effects(decide(step.state)) == []
 
 
@@ -125,4 +130,6 @@ def test_what_was_started_carries_its_consecutive_restarts_no_longer():
 def test_an_ephemeral_container_starts_beside_the_others():
     wanted = pod(ephemeralContainers=[Container(name="e")])
     step = decide(running(wanted, ran()))
-    assert [start.container.name for start in step.effects[0].start] == ["e"]
+    effect = step.effects[0]
+    assert isinstance(effect, StartContainers)
+    assert [start.container.name for start in effect.start] == ["e"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def test_a_container_of_an_unknown_pod_ends_as_its_annotations_say():
     )
     wanted = Pod(spec=PodSpec(containers=[container], terminationGracePeriodSeconds=12))
     written = container_annotations(wanted, Start(container, 3, 2))
-    termination = plan(ran(**written), None)
+    termination = plan(msgspec.structs.replace(ran(), annotations=written), None)
     assert (termination.grace, termination.pre_stop, [port.name for port in termination.ports]) == (12, HOOK, ["web"])
 
 
