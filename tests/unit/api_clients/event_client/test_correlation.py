@@ -18,6 +18,7 @@ from actors.api_clients.event_client.correlation import (
     event_name,
 )
 from actors.api_clients.event_client.event_object import count_patch, event_object, involved_object
+from tests.support.present import present
 
 SECOND = 10**9
 
@@ -27,9 +28,9 @@ def new_event(message: str = "m", **more: Any) -> NewEvent:
     return NewEvent(message=message, **{**known, **more})
 
 
-def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) -> list[CorrelatedEvent | None]:
+def run(correlator: Correlator, *messages: str, at: float = 0.0, **more: Any) -> list[CorrelatedEvent]:
     return [
-        correlator.correlate(new_event(message, **more), at + n, round((1000 + at + n) * SECOND))
+        present(correlator.correlate(new_event(message, **more), at + n, round((1000 + at + n) * SECOND)))
         for n, message in enumerate(messages)
     ]
 
@@ -43,7 +44,14 @@ def test_the_same_again_is_one_event_with_a_count():
 
 def test_other_objects_parts_reasons_and_types_are_counted_apart():
     correlator = Correlator()
-    for more in ({}, {"uid": "v"}, {"field": "spec.containers{a}"}, {"reason": "S"}, {"type": "Warning"}):
+    others: tuple[dict[str, Any], ...] = (
+        {},
+        {"uid": "v"},
+        {"field": "spec.containers{a}"},
+        {"reason": "S"},
+        {"type": "Warning"},
+    )
+    for more in others:
         (event,) = run(correlator, "m", **more)
         assert event.count == 1
 
@@ -133,7 +141,7 @@ def test_of_the_same_event_only_the_newest_count_waits():
     for event in run(Correlator(), "m", "m", "m"):
         backlog.put(event)
     assert len(backlog) == 1
-    assert backlog.first().count == 3
+    assert present(backlog.first()).count == 3
 
 
 def test_the_oldest_goes_when_there_are_too_many():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.api_clients.heartbeat_client.node_status.conditions import (
@@ -32,7 +34,7 @@ def condition(kind: str, status: str, reason: str = "r") -> dict[str, str]:
 
 
 def test_a_new_node_gets_all_four_in_the_references_order():
-    made = []
+    made: list[dict[str, Any]] = []
     for kind in ("memory", "disk", "pids"):
         made, _ = with_pressure(made, kind, False, NOW)
     made, _ = with_ready(made, [], NOW)

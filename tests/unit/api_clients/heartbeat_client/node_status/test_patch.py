@@ -72,5 +72,6 @@ def test_what_the_server_leaves_out_because_it_is_empty_is_not_written_again():
 
 
 def test_a_label_without_a_value_is_a_label():
-    old, new = {"metadata": {"labels": {}}}, {"metadata": {"labels": {"node-role": ""}}}
+    old: dict[str, Any] = {"metadata": {"labels": {}}}
+    new = {"metadata": {"labels": {"node-role": ""}}}
     assert node_patch(old, new) == {"metadata": {"labels": {"node-role": ""}}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
@@ -10,7 +12,7 @@ from actors.api_clients.messages import RuntimeReport
 BEGAN = 1000.0
 
 
-def report(ready_at: float = BEGAN + 1, relisted_at: float = BEGAN + 1, **more: str) -> RuntimeReport:
+def report(ready_at: float = BEGAN + 1, relisted_at: float = BEGAN + 1, **more: Any) -> RuntimeReport:
     return RuntimeReport(ready_at=ready_at, relisted_at=relisted_at, **more)
 
 
@@ -54,7 +56,8 @@ def test_a_pleg_that_was_replaced_takes_nothing_away():
 @pytest.mark.parametrize(("field", "word"), [("runtime_error", "runtime"), ("network_error", "runtime network")])
 def test_what_the_runtime_says_of_itself_is_passed_on(field, word):
     text = "XReady=false reason:R message:m"
-    state = well().told(report(**{field: text}))
+    said: dict[str, Any] = {field: text}
+    state = well().told(report(**said))
     assert state.settled(BEGAN)
     assert state.errors(BEGAN + 2) == [f"container {word} not ready: {text}"]
     assert state.told(report()).errors(BEGAN + 2) == []

@@ -151,7 +151,10 @@ def test_as_many_images_as_configured(most, count):
 
 def test_a_cloud_that_has_set_addresses_has_the_say():
     settings = msgspec.structs.replace(SETTINGS, external_cloud=True, node_ips=("10.0.0.7",))
-    node = {"metadata": {"name": "n1"}, "status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"}]}}
+    node: dict[str, Any] = {
+        "metadata": {"name": "n1"},
+        "status": {"addresses": [{"type": "ExternalIP", "address": "1.2.3.4"}]},
+    }
     after = made(node, settings)
     assert after["status"]["addresses"] == node["status"]["addresses"]
     assert after["metadata"]["annotations"] == {"alpha.kubernetes.io/provided-node-ip": "10.0.0.7"}
