@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.shared.admission.checks import refusal
@@ -35,7 +37,7 @@ FREE = NodeState(
     strict_groups=True,
     apparmor=True,
 )
-IN_ORDER = [
+IN_ORDER: list[tuple[str, dict[str, Any]]] = [
     ("Evicted", {"conditions": frozenset({DISK_PRESSURE})}),
     ("SysctlForbidden", {"allowed_sysctls": []}),
     ("SupplementalGroupsPolicyNotSupported", {"strict_groups": False}),
@@ -48,7 +50,7 @@ IN_ORDER = [
 ]
 
 
-def reason(state: dict[str, object], *, admitted: bool = False) -> str:
+def reason(state: dict[str, Any], *, admitted: bool = False) -> str:
     fields = {name: getattr(FREE, name) for name in FREE.__struct_fields__}
     found = refusal(POD, NodeState(**{**fields, **state}), admitted=admitted)
     return found.reason if found is not None else ""
@@ -59,7 +61,7 @@ def test_a_pod_that_no_check_refuses_is_admitted() -> None:
 
 
 def test_of_several_refusals_the_one_that_the_reference_finds_first_counts() -> None:
-    state: dict[str, object] = {}
+    state: dict[str, Any] = {}
     for expected, wrong in reversed(IN_ORDER):
         assert reason(wrong) == expected
         state |= wrong

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from actors.shared.admission.platform import unavailable_apparmor, unsupported_groups_policy
 from actors.shared.admission.request import Candidate, NodeState, demand_of
 from tests.support.driven import container, pod
 
-CONFINED = {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}
-OPEN = {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}}
+CONFINED: dict[str, Any] = {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}
+OPEN: dict[str, Any] = {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}}
 STRICT = {"securityContext": {"supplementalGroupsPolicy": "Strict"}}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,8 +28,9 @@ from actors.shared.api.errors import (
 from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
 
 
-def access(server: ScriptedServer, /, **more: object) -> Access:
-    return Access(**{"server": server.url, "ca": server.authority.path.read_bytes(), **more})
+def access(server: ScriptedServer, /, **more: Any) -> Access:
+    given: dict[str, Any] = {"server": server.url, "ca": server.authority.path.read_bytes(), **more}
+    return Access(**given)
 
 
 async def drain(client: ApiClient, into: list[bytes]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,8 @@ def tracer(ended: list[Span]) -> RecordingTracer:
 
 def client_of(server: ScriptedServer, tracer: RecordingTracer | None, timeout: float = 10.0) -> ApiClient:
     access = Access(server=server.url, ca=server.authority.path.read_bytes())
-    return ApiClient(access, timeout=timeout, **({} if tracer is None else {"tracer": tracer}))
+    more: dict[str, Any] = {} if tracer is None else {"tracer": tracer}
+    return ApiClient(access, timeout=timeout, **more)
 
 
 async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:

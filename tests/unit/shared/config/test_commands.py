@@ -10,6 +10,7 @@ import pytest
 from actors.shared.config.commands import early_text, run
 from actors.shared.config.explain import entries
 from actors.shared.config.flags.table import FLAGS
+from tests.support.present import present
 
 
 def do(*words):
@@ -88,7 +89,7 @@ def test_wrong_use_shows_how_to_use_it():
 
 
 def test_help_has_every_flag_with_its_default():
-    text = early_text(["--help"])
+    text = present(early_text(["--help"]))
     for name in FLAGS:
         assert re.search(rf"--{name}( |\n)", text)
     assert "(default 110)" in text
@@ -96,11 +97,11 @@ def test_help_has_every_flag_with_its_default():
 
 @pytest.mark.parametrize("argv", [["--version"], ["--version=true"]])
 def test_the_version_is_one_that_kubeadm_reads(argv):
-    assert re.fullmatch(r"Kubernetes v1\.36\.\d+\+troupelet\.[0-9.]+\n", early_text(argv))
+    assert re.fullmatch(r"Kubernetes v1\.36\.\d+\+troupelet\.[0-9.]+\n", present(early_text(argv)))
 
 
 def test_the_raw_version_shows_its_parts():
-    assert 'Minor:"36"' in early_text(["--version=raw"])
+    assert 'Minor:"36"' in present(early_text(["--version=raw"]))
 
 
 def test_flags_without_help_or_version_start_the_agent():
@@ -112,8 +113,8 @@ def test_bad_flags_ask_for_no_help_so_that_all_that_is_wrong_is_said_together():
 
 
 def test_help_names_the_command_it_is_asked_of():
-    assert early_text(["--help"]).startswith("Usage: supervise start [flags]")
-    assert early_text(["-h"], "kubelet").startswith("Usage: kubelet [flags]")
+    assert present(early_text(["--help"])).startswith("Usage: supervise start [flags]")
+    assert present(early_text(["-h"], "kubelet")).startswith("Usage: kubelet [flags]")
 
 
 def test_checking_needs_none_of_the_costly_libraries():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from actors.shared.config.agent import Agent, run_dir_of
 from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.fields.duration import Duration
 from actors.shared.config.loading import load
 from actors.shared.config.start.host import host_facts
 
@@ -44,7 +45,7 @@ def test_the_configuration_of_a_real_cluster_is_accepted(name, host):
     agent = load([f"--config={SAMPLES / name}"], host)
     assert agent.config.clusterDNS == ["10.96.0.10"]
     assert agent.config.authentication.x509.clientCAFile == "/etc/kubernetes/pki/ca.crt"
-    assert agent.config.syncFrequency == 60
+    assert agent.config.syncFrequency == Duration(60)
     assert agent.config_sources["clusterDomain"] == f"{SAMPLES / name}:18"
 
 

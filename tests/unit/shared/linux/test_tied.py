@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from actors.shared.linux.tied import tied
@@ -24,11 +25,15 @@ def test_a_command_ends_with_who_started_it_even_by_sigkill():
     wait_for(lambda: command(pid) == [])
 
 
+def _is_gone(pid: int) -> bool:
+    return not command(pid)
+
+
 def test_a_command_ends_whose_starter_ended_before_it_was_tied():
     for _ in range(5):
         output = subprocess.check_output([sys.executable, "-c", STARTER, "0"])
         pid = int(output)
-        wait_for(lambda pid=pid: command(pid) == [])
+        wait_for(partial(_is_gone, pid))
 
 
 def test_the_command_is_run_with_its_words_as_they_are():

@@ -6,6 +6,7 @@ import os
 import resource
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,6 +49,10 @@ V1 = {
     "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5",
 }
 CONTROLLERS = frozenset({"cpu", "cpuacct", "memory", "pids", "io"})
+
+
+UNUSED: Any = None
+"""What a collector of cgroups does not call."""
 
 
 def tree(root: Path, files: dict[str, str], *, unified: bool) -> CgroupTree:
@@ -190,7 +195,7 @@ def test_of_a_volume_on_a_server_its_file_system_is_asked_and_no_file_is_looked_
     ("given", "found"), [("/c/", {"runtime"}), ("c", {"runtime"}), ("/nowhere", set()), ("", set())]
 )
 def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, given, found):
-    collector = Collector(Agent(flags={"runtime-cgroups": given}), None, None)
+    collector = Collector(Agent(flags={"runtime-cgroups": given}), UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
     system = collector._system()
@@ -200,7 +205,7 @@ def test_the_cgroup_of_the_runtime_is_looked_at_where_it_is_named(tmp_path, give
 
 
 def test_the_cgroup_that_gathers_the_rest_is_looked_at_as_misc(tmp_path):
-    collector = Collector(Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), None, None)
+    collector = Collector(Agent(config=KubeletConfiguration(systemCgroups="/c", kubeletCgroups="/c")), UNUSED, UNUSED)
     collector._tree = tree(tmp_path, V2, unified=True)
 
     assert set(collector._system()) == {"kubelet", "misc"}

@@ -26,7 +26,8 @@ def encoded(*spans: Span) -> otlp.ExportTraceServiceRequest:
 
 def test_a_span_arrives_with_all_that_is_known_of_it() -> None:
     one = span("Status", PARENT)
-    for name, value in {"text": "t", "yes": True, "number": -3, "share": 0.5}.items():
+    attributes: dict[str, str | bool | int | float] = {"text": "t", "yes": True, "number": -3, "share": 0.5}
+    for name, value in attributes.items():
         one.set(name, value)
     one.raised(OSError("gone"))
     one.end()

@@ -10,7 +10,7 @@ from actors.shared.config.fields.resources import format_cpu_list, parse_cpu_lis
 
 
 def test_reservations_are_read_in_cores_bytes_and_ids():
-    given = {"cpu": "250m", "memory": "1Gi", "ephemeral-storage": 5, "pid": "1k"}
+    given: dict[str, str | int] = {"cpu": "250m", "memory": "1Gi", "ephemeral-storage": 5, "pid": "1k"}
     assert parse_resource_list(given) == {
         "cpu": Fraction(1, 4),
         "memory": 1 << 30,

@@ -1,5 +1,7 @@
 """Precedence: defaults < file < drop-ins < flags, a row for each way a value can come about."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ def test_unknown_fields_are_refused_and_with_the_lenient_switch_ignored_with_a_w
 
 
 def setting(path, value):
-    data = {}
+    data: dict[str, Any] = {}
     put(data, path, value)
     return data
 

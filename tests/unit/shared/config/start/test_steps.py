@@ -74,7 +74,8 @@ def test_swap_and_cgroup_v1_forbid_a_start_unless_they_are_allowed(agent):
     allowed = configured(agent, failSwapOn=False, failCgroupV1=False)
     assert list(preflight.problems(allowed, bad)) == []
     assert "cgroup v1" in next(preflight.warnings(allowed, bad))
-    assert list(preflight.problems(agent, GOOD)) == list(preflight.warnings(agent, GOOD)) == []
+    assert list(preflight.problems(agent, GOOD)) == []
+    assert list(preflight.warnings(agent, GOOD)) == []
 
 
 def test_warnings_do_not_forbid_a_start(agent, host):
@@ -124,7 +125,8 @@ def test_a_directory_that_cannot_be_made_is_named(agent, tmp_path):
 
 
 def test_the_lock_is_waited_for_and_held(tmp_path):
-    path, said = str(tmp_path / "lock"), []
+    path = str(tmp_path / "lock")
+    said: list[str] = []
     first = lock_file.acquire(path)
     with pytest.raises(ConfigErrors):
         lock_file.acquire(path, deadline=time.monotonic() + 0.1, say=said.append)
