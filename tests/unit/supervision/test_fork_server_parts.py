@@ -23,6 +23,7 @@ from supervision.protocol import Done, GetTree, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage, padded
 from supervision.wire import Frame, Reader
+from tests.support.present import present
 
 TREE = ChildSpec(
     name="root",
@@ -57,7 +58,7 @@ def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor
     table, stopped = Table(TREE, {}), []
     for child in table:
         child.state = "running"
-    table.get("s/b").state = "down"  # type: ignore[union-attr]
+    present(table.get("s/b")).state = "down"
     done = []
 
     def stop(child: Child, budget: float) -> None:
@@ -68,8 +69,7 @@ def test_everything_is_stopped_in_reverse_order_children_before_their_supervisor
     for name in ("d", "s/c", "s", "a", "root"):
         assert stopped[-1][0] == name
         assert not done
-        child = table.get(name)
-        assert child is not None
+        child = present(table.get(name))
         child.state = "down"
         order.ended(child)
     assert done == [True]
@@ -85,7 +85,7 @@ def test_what_is_below_a_supervisor() -> None:
 
 def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     table = Table(TREE, {})
-    table.get("root").pid = os.getpid()
+    present(table.get("root")).pid = os.getpid()
     counts: Any = SimpleNamespace(running=0, abandoned=0)
     lifecycle: Any = SimpleNamespace(state="ready")
     application: Any = SimpleNamespace(log_file="", incident_file="", policy_file="")
@@ -187,7 +187,8 @@ def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later
         connection.send(Done("x" * 3_000_000))
     assert time.monotonic() - began < 10
     assert 0 < connection.dropped < 100
-    reader, found = Reader(), []
+    reader = Reader()
+    found: list[Frame] = []
 
     def read() -> None:
         found.extend(item for item in reader.feed(theirs.recv(1 << 20)) if isinstance(item, Frame))
@@ -205,7 +206,12 @@ def test_a_connection_never_blocks_on_who_does_not_read_and_sends_the_rest_later
 def test_a_connection_is_closed_when_what_comes_is_not_ours() -> None:
     loop, closed = Loop(), []
     ours, theirs = socket.socketpair()
-    Connection(loop, ours, lambda *_: None, lambda _: (closed.append(True), loop.stop()))  # type: ignore[func-returns-value]
+
+    def on_closed(_: Connection) -> None:
+        closed.append(True)
+        loop.stop()
+
+    Connection(loop, ours, lambda *_: None, on_closed)
     theirs.sendall(b"\x00\x00\x00\x01\xc1")
     loop.call_later(5, loop.stop)
     loop.run()

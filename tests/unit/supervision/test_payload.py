@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from thespian.actors import ActorExitRequest, ChildActorExited, DeadEnvelope, PoisonMessage, WakeupMessage
 
 from supervision.actor import Address
+from supervision.addresses import ActorName
 from supervision.payload import unwrap, wrap
 from supervision.protocol import Hello, Payload
 from supervision.wire import WireError
@@ -42,7 +43,7 @@ def test_thespians_messages_arrive() -> None:
 
 
 def test_a_registered_message_is_itself_and_may_be_inside_other_data() -> None:
-    hello = Hello("a", 1)
+    hello = Hello(ActorName("a"), 1)
     assert wrap(hello) is hello
     assert unwrap(wrap([hello])) == [hello]
 
