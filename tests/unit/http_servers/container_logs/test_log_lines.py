@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,7 +23,7 @@ LOG = [
 ]
 
 
-def sent(**query: object) -> str:
+def sent(**query: Any) -> str:
     sieve = LineFilter(LogQuery(**query))
     return b"".join(sieve.feed(line.encode()) for line in LOG).decode()
 

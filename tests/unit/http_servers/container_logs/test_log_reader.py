@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,7 @@ async def gone() -> bool:
     return False
 
 
-def read(tmp_path, **query: object) -> str:
+def read(tmp_path, **query: Any) -> str:
     async def story() -> str:
         blocks = read_log(lambda: open_log(str(tmp_path), "a/0.log"), LogQuery(**query), gone)
         return b"".join([block async for block in blocks]).decode()
@@ -130,7 +131,7 @@ def docker(tmp_path):
     return tmp_path
 
 
-def read_docker(where, container_id: str, **query: object) -> str:
+def read_docker(where, container_id: str, **query: Any) -> str:
     def opened():
         return open_log(str(where / "pods"), "ns_p_u/c/0.log", container_id, str(where / "docker"))
 

@@ -7,6 +7,7 @@ import itertools
 import ssl
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -17,7 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from actors.cert_manager.messages import ServingCertificate
 from actors.http_servers.tls import openssl
 from actors.http_servers.tls.client_certificate import BadCertificate, identity_on
-from actors.http_servers.tls.context import server_context
+from actors.http_servers.tls.context import ServerContext, server_context
 from actors.shared.config.fields import tls as names
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
@@ -49,7 +50,7 @@ class Maker:
         )
 
     def _write(self, name, builder) -> Path:
-        path = self._folder / name
+        path: Path = self._folder / name
         path.write_bytes(builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
         return path
 
@@ -81,7 +82,7 @@ def serving(cluster) -> dict[str, tuple[str, str]]:
     }
 
 
-def server(pair: tuple[str, str], ca: str = "", **config: object) -> ssl.SSLContext:
+def server(pair: tuple[str, str], ca: str = "", **config: Any) -> ServerContext:
     return server_context(ServingCertificate(*pair, ca, 1), KubeletConfiguration(**config))
 
 
@@ -218,7 +219,7 @@ def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
 ):
     """`late`: this Python lets us see the verdict; else a bad certificate ends the handshake."""
 
-    def made() -> tuple[str, str] | None:
+    def made() -> Any:
         match kind:
             case "none":
                 return None
@@ -361,9 +362,9 @@ def test_files_that_do_not_fit_are_an_error_of_the_files(cluster, serving, tmp_p
         loaded = serialization.load_pem_private_key(Path(key).read_bytes(), None)
         best = serialization.BestAvailableEncryption(b"x")
         bad.write_bytes(loaded.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, best))
-    files = {"cert": (str(bad), key, ca), "ca": (cert, key, str(bad))}.get(broken, (cert, str(bad), ca))
+    cert, key, ca = {"cert": (str(bad), key, ca), "ca": (cert, key, str(bad))}.get(broken, (cert, str(bad), ca))
     with pytest.raises(OSError):  # ssl.SSLError is one
-        server_context(ServingCertificate(*files, 1), KubeletConfiguration())
+        server_context(ServingCertificate(cert, key, ca, 1), KubeletConfiguration())
 
 
 def test_the_context_says_http_1_1(serving):

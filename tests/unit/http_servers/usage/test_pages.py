@@ -92,7 +92,7 @@ def test_a_page_has_every_metric_that_is_declared_for_it_as_declared(page, decla
 
 def value(name: str, **labels: str) -> float:
     (found,) = [
-        sample.value
+        float(sample.value)
         for family in text_string_to_metric_families(cadvisor())
         for sample in family.samples
         if sample.name == name and labels.items() <= sample.labels.items()
