@@ -36,7 +36,8 @@ EACH = pytest.mark.parametrize("declaration", list(declarations()), ids=lambda o
 
 def class_of(declaration: Declaration) -> type[Actor]:
     module, _, name = declaration.actor.partition(":")
-    return getattr(import_module(module), name)
+    found: type[Actor] = getattr(import_module(module), name)
+    return found
 
 
 def box(name: ActorName, agent: Agent) -> ChildSpec:

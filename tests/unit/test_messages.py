@@ -74,7 +74,8 @@ def test_a_message_is_received_by_the_product(message: type[Message]):
 
 def test_the_handler_of_a_question_answers_what_the_question_declares_and_others_answer_nothing():
     wrong = []
-    for one in (*ACTOR_CLASSES, Actor):
+    classes: list[type[Actor]] = [*ACTOR_CLASSES, Actor]
+    for one in classes:
         for message, attribute in one._handlers.items():
             returns = getattr(one, attribute).__annotations__["return"]
             declared = reply_of(message) if issubclass(message, Question) else None

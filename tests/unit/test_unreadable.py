@@ -27,6 +27,7 @@ from actors.shared.kube.node_addresses import host_ips
 from actors.shutdown_manager.shutdown_state import FILE, StateFile
 from actors.status_manager.readiness_file import ReadinessFile
 from actors.volume_manager.csi import records
+from actors.volume_manager.csi.model import DATA
 
 NO_TEXT = b'"\xff\xfe"'
 DEEP = b"[" * 100_000
@@ -63,7 +64,7 @@ def test_what_comes_over_the_network(reads: Callable[[bytes], bool], value: byte
 
 @pytest.mark.parametrize("data", [NO_TEXT, b'{"version":1,"boot":"\xff","pods":{"\xff":{}}}', DEEP, b"{", b""])
 def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
-    for name in (FILE, "probes.json", "session", allocation.FILE, records.DATA, "kept.json"):
+    for name in (FILE, "probes.json", "session", allocation.FILE, DATA, "kept.json"):
         (tmp_path / name).write_bytes(data)
     journal, memory = StateFile(str(tmp_path)), ReadinessFile(str(tmp_path / "probes.json"))
     journal.load()

@@ -20,7 +20,7 @@ def drive(kubeconfig: str) -> dict[str, Any]:
     """What a client finds at each step of a pod's life."""
     from kubernetes import client, config, watch
 
-    api = client.CoreV1Api(config.new_client_from_config(kubeconfig))
+    api: Any = client.CoreV1Api(config.new_client_from_config(kubeconfig))
     made = api.create_namespaced_pod("default", POD)
     version = api.list_namespaced_pod("default", label_selector="app=a").metadata.resource_version
     api.patch_namespaced_pod("p", "default", {"metadata": {"labels": {"more": "b"}}})

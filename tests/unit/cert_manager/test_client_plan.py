@@ -44,8 +44,8 @@ def test_the_action_follows_from_the_files(facts, action):
 
 
 def test_whatever_the_files_are_the_bootstrap_credentials_are_used_only_when_there_is_no_better():
-    for config, bootstrap, *flags in itertools.product(Config, Bootstrap, *[(False, True)] * 3):
-        stored, newer, fresh = flags
+    flags = (False, True)
+    for config, bootstrap, stored, newer, fresh in itertools.product(Config, Bootstrap, flags, flags, flags):
         facts = Facts(config, bootstrap, stored=stored, newer=newer, fresh=fresh)
         if decide(facts) is Action.BOOTSTRAP:
             assert bootstrap is U

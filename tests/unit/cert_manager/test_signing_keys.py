@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -31,8 +32,8 @@ def authority(tmp_path_factory) -> Authority:
     return Authority(tmp_path_factory.mktemp("ca"))
 
 
-def ask(store: Store, **changes: object) -> dict:
-    given = {
+def ask(store: Store, **changes: Any) -> dict:
+    given: dict[str, Any] = {
         "key_file": store.key_path,
         "in_use": store.current_path,
         "signer": "kubernetes.io/kube-apiserver-client-kubelet",
@@ -48,13 +49,17 @@ def signed(authority: Authority, made: dict, seconds: int = 3600) -> bytes:
     csr = x509.load_pem_x509_csr(made["request"])
     assert csr.is_signature_valid
     usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-    return authority.sign(csr.subject, csr.public_key(), seconds, usage)
+    key = csr.public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    return authority.sign(csr.subject, key, seconds, usage)
 
 
 def test_the_key_is_p256_for_its_owner_only_and_the_request_says_who(store):
     made = ask(store, names=["n1", "10.0.0.1"])
     csr = x509.load_pem_x509_csr(made["request"])
-    assert isinstance(csr.public_key().curve, ec.SECP256R1)
+    key = csr.public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    assert isinstance(key.curve, ec.SECP256R1)
     assert csr.subject.rfc4514_string() == f"CN={USER},O=system:nodes"
     names = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert [str(name.value) for name in names] == ["n1", "10.0.0.1"]

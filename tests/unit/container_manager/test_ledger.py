@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +46,8 @@ def test_requests_are_summed_by_qos_class_and_together() -> None:
 
 @given(steps)
 def test_whatever_comes_and_goes_no_more_is_given_out_than_there_is(steps: list[tuple[str, bool, int, int]]) -> None:
-    ledger, held = Ledger(), {}
+    ledger = Ledger()
+    held: dict[str, Any] = {}
     for uid, comes, cpu, port in steps:
         wanted = demand(uid, port=port, cpu=cpu)
         if not comes:

@@ -1,12 +1,13 @@
 """What the machine has, and what is left of it for pods."""
 
 import os
+from typing import Any
 
 from actors.container_manager.node_resources import allocatable, capacity, enforced, huge_pages, most_pods
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 TOTAL = {"cpu": 4000, "memory": 1000 << 20, "ephemeral-storage": 1000, "pods": 110, "hugepages-2Mi": 20 << 20}
-RESERVED = {
+RESERVED: dict[str, Any] = {
     "kubeReserved": {"cpu": "500m", "memory": "100Mi"},
     "systemReserved": {"cpu": "250m", "memory": "50Mi", "ephemeral-storage": "10"},
     "evictionHard": {"memory.available": "30Mi", "nodefs.available": "10%", "pid.available": "5%"},

@@ -7,12 +7,11 @@ from actors.container_manager.pod_inventory import PodInventory
 
 def test_it_is_complete_once_every_worker_has_told() -> None:
     inventory = PodInventory()
-    assert not inventory.complete
-    inventory.update("worker/0", 2, ["a"])
-    inventory.update("worker/0", 2, ["a"])
-    assert not inventory.complete
-    inventory.update("worker/1", 2, [])
-    assert inventory.complete
+    complete = [inventory.complete]
+    for worker, uids in (("worker/0", ["a"]), ("worker/0", ["a"]), ("worker/1", [])):
+        inventory.update(worker, 2, uids)
+        complete.append(inventory.complete)
+    assert complete == [False, False, False, True]
     assert ("a" in inventory, "b" in inventory) == (True, False)
 
 

@@ -1,12 +1,14 @@
 """What the host's own processes are held to."""
 
+from typing import Any
+
 import pytest
 
 from actors.container_manager.reserved_cgroups import reserved_cgroups
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.cgroup_limits import Limits
 
-RESERVED = {
+RESERVED: dict[str, Any] = {
     "systemReserved": {"cpu": "500m", "memory": "1Gi", "pid": "1000", "ephemeral-storage": "1Gi"},
     "systemReservedCgroup": "/system.slice",
     "kubeReserved": {"memory": "100Mi"},

@@ -64,7 +64,12 @@ def test_what_cannot_be_moved_is_said_once_each_and_not_tried_over_and_over(tmp_
     (tmp_path / "cgroup/cpu/system/cgroup.procs").unlink()
     (tmp_path / "cgroup/cpu/system/cgroup.procs").mkdir()
     looks: list[int] = []
-    monkeypatch.setattr(CgroupTree, "in_root", lambda _: looks.append(1) or {100})
+
+    def in_root(_: CgroupTree) -> set[int]:
+        looks.append(1)
+        return {100}
+
+    monkeypatch.setattr(CgroupTree, "in_root", in_root)
 
     assert gather(host.tree, "/system", f"{tmp_path}/proc") == ["process 100: Is a directory"]
     assert len(looks) == 1 < PASSES

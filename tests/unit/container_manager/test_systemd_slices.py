@@ -11,7 +11,7 @@ POD = ("kubepods", "pod1")
 def systemd(*answers):
     commands, left = [], list(answers)
 
-    async def runner(argv):
+    async def runner(argv: list[str], given: bytes = b"") -> str:
         commands.append(argv)
         return left.pop(0) if left else ""
 

@@ -29,7 +29,9 @@ class Site:
     """Plug-ins whose programs are the test's, time in its hand."""
 
     def __init__(self, *providers: Provider, response: Response | None = None, token: str = "t") -> None:
-        self.now, self.asked, self.said, self.token = 0.0, [], [], token
+        self.now, self.token = 0.0, token
+        self.asked: list[tuple[str, str, str]] = []
+        self.said: list[str] = []
         self.response = response or Response("Image", None, {"*.example.com": ("me", "secret")})
         self.fails = False
         self.plugins = Plugins(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from actors.shared.cri.model import Container, Image
 NOW = 10_000.0
 
 
-def record(image_id: str, size: int = 10, **kwargs: object) -> ImageRecord:
+def record(image_id: str, size: int = 10, **kwargs: Any) -> ImageRecord:
     return ImageRecord(id=image_id, size_bytes=size, **kwargs)
 
 

@@ -34,7 +34,8 @@ def test_a_pod_whose_status_call_failed_is_asked_for_with_each_relist():
 def test_a_pod_whose_status_call_failed_is_reported_gone_once():
     view = failed(relisted(RuntimeView(), listing({"u": ContainerState.RUNNING})).view, "u")
     relist = relisted(view, {})
-    assert (relist.gone, relist.view.uids) == ({"u"}, frozenset())
+    assert relist.gone == {"u"}
+    assert relist.view.uids == frozenset()
     assert relisted(relist.view, {}).gone == frozenset()
 
 
@@ -44,7 +45,8 @@ steps = st.lists(st.tuples(looks, st.lists(st.tuples(st.sampled_from(UIDS), st.b
 
 @given(steps)
 def test_whatever_fails_each_present_pod_is_known_or_asked_for_and_each_missing_one_is_reported(history):
-    view, told = RuntimeView(), set()
+    view = RuntimeView()
+    told: set[str] = set()
     for number, (pods, outcomes) in enumerate(history):
         relist = relisted(view, listing(pods))
         view = completed(relist.view, number + 1.0)

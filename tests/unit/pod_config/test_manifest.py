@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,8 +39,9 @@ def errors_of(text: str, origin: Origin = ORIGIN) -> list[str]:
     return caught.value.texts()
 
 
-def pod_of(text: str, origin: Origin = ORIGIN) -> dict:
-    return json.loads(read_manifest(text.encode(), origin)[0].data)
+def pod_of(text: str, origin: Origin = ORIGIN) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(read_manifest(text.encode(), origin)[0].data)
+    return found
 
 
 def test_a_file_pod_gets_name_namespace_node_hash_source_and_toleration():
@@ -221,7 +223,7 @@ def test_environment_from_the_api_server_is_refused_too():
 
 
 def test_a_list_is_read_from_a_url_and_refused_in_a_file():
-    pods = {"apiVersion": "v1", "kind": "PodList", "items": [
+    pods: dict[str, Any] = {"apiVersion": "v1", "kind": "PodList", "items": [
         {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "x"}]}} for name in ("a", "b")
     ]}  # fmt: skip
     found = read_manifest(json.dumps(pods).encode(), Origin("http", "http://x", "n"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -13,8 +13,10 @@ from actors.prober.probe_type import ProbeType, Subject, Tools
 from actors.prober.probe_types import PROBE_TYPES, ProbeTypes
 from actors.shared.kube import codec
 from actors.shared.kube.container import Container, ExecAction, Probe
+from tests.support.present import present
 
-TOOLS = Tools(runtime=lambda: None, start_task=None)
+UNUSED: Any = None
+TOOLS = Tools(runtime=lambda: UNUSED, start_task=UNUSED)
 
 
 def probe(**fields: object) -> Probe:
@@ -33,7 +35,7 @@ def probe(**fields: object) -> Probe:
     ],
 )
 def test_a_probe_is_of_the_type_whose_field_it_has(fields, name, needs_pod_ip):
-    probe_type, action = ProbeTypes(TOOLS).of(probe(**fields))
+    probe_type, action = present(ProbeTypes(TOOLS).of(probe(**fields)))
     assert (type(probe_type).__name__, probe_type.needs_pod_ip(action)) == (name, needs_pod_ip)
 
 
@@ -56,6 +58,6 @@ class Always(ProbeType[ExecAction]):
 
 async def test_a_new_type_is_one_class_in_the_registry(monkeypatch):
     monkeypatch.setattr(probe_types, "PROBE_TYPES", (Always,))
-    probe_type, action = ProbeTypes(TOOLS).of(probe(exec={"command": ["x", "y"]}))
+    probe_type, action = present(ProbeTypes(TOOLS).of(probe(exec={"command": ["x", "y"]})))
     subject = Subject(("u", "a", "liveness"), Container(name="a"), "c", "", 1)
     assert await probe_type.run(action, subject) == success("x y")

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from actors.prober.messages import ProbedContainer, ProbedPod
 from actors.prober.outcome import error, failure, success
+from actors.prober.probe_type import Key, Kind
 from actors.prober.probed_pods import PodProbes, is_news, probed, replaced, updated
 
-KINDS = ("startup", "liveness", "readiness")
+KINDS: tuple[Kind, ...] = ("startup", "liveness", "readiness")
 EXEC = {"exec": {"command": ["x"]}}
 
 
-def message(*kinds: str, id: str = "c1", running: bool = True, started: bool = False, **more) -> ProbedPod:
+def message(*kinds: Kind, id: str = "c1", running: bool = True, started: bool = False, **more) -> ProbedPod:
     period = more.pop("period", 10)
     probes = {f"{kind}Probe": {**EXEC, "periodSeconds": period} for kind in kinds}
     spec = {"containers": [{"name": "a", "image": "i", **probes}]}
@@ -23,7 +24,7 @@ def message(*kinds: str, id: str = "c1", running: bool = True, started: bool = F
     return ProbedPod("u", pod, [ProbedContainer("a", id, running, 1, started)], **more)
 
 
-def key(kind: str) -> tuple[str, str, str]:
+def key(kind: Kind) -> Key:
     return ("u", "a", kind)
 
 

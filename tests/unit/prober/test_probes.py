@@ -177,10 +177,11 @@ async def health(status: dict[str, int] | None) -> AsyncIterator[int]:
         service = request[2:].decode()
         if service == "slow":
             await asyncio.sleep(5)
-        if service not in status:
+        if service not in known:
             await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
-        return bytes([8, status[service]])
+        return bytes([8, known[service]])
 
+    known = status or {}
     made = grpc.aio.server()
     if status is not None:
         handler = grpc.unary_unary_rpc_method_handler(check)
@@ -308,7 +309,7 @@ async def test_a_runtime_that_is_just_back_has_the_command_that_was_late_end_as_
         runtime.release.set()
         await asyncio.sleep(0.01)
 
-    runtime.version = back
+    monkeypatch.setattr(runtime, "version", back)
     assert (await Exec(runtime).probe(["hang"])).result == "success"
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.prober.outcome import Outcome
+from actors.prober.probe_type import Kind
 from actors.prober.thresholds import Streak, decide
 from actors.shared.kube.container import Probe
 
@@ -34,7 +35,8 @@ def test_a_probe_that_errs_changes_nothing_and_breaks_no_row():
 
 
 def test_failed_liveness_and_any_startup_result_are_put_on_hold_until_another_container():
-    for kind, found in (("liveness", [BAD] * 3), ("startup", [GOOD]), ("startup", [BAD] * 3)):
+    held: list[tuple[Kind, list[Outcome]]] = [("liveness", [BAD] * 3), ("startup", [GOOD]), ("startup", [BAD] * 3)]
+    for kind, found in held:
         streak = Streak()
         for outcome in found:
             streak = decide(streak, outcome, kind, Probe())

@@ -35,10 +35,9 @@ def test_the_group_of_low_priority_is_told_first_and_the_critical_one_waits_for_
     assert told(ending.step([low, high], 100.0)) == {"low": 20}
     assert told(ending.step([low, high], 105.0)) == {"low": 20}  # again, and no less
     assert told(ending.step([ended(low), high], 106.0)) == {"high": 10}
-    assert not ending.over
+    over_before = ending.over
     assert ending.step([ended(low), ended(high)], 107.0) == []
-    assert ending.over
-    assert ending.late == []
+    assert (over_before, ending.over, ending.late) == (False, True, [])
 
 
 def test_a_pod_has_no_more_time_than_it_asks_for() -> None:
@@ -119,7 +118,8 @@ _WINDOWS = st.lists(
 def test_however_pods_end_all_are_told_in_order_and_in_time(
     windows: tuple[Window, ...], pods: list[LivePod], data: st.DataObject
 ) -> None:
-    ending, now, first = TerminationOrder(windows, 0.0), 0.0, {}
+    ending, now = TerminationOrder(windows, 0.0), 0.0
+    first: dict[str, float] = {}
     looks = 0
     while not ending.over:
         for order in ending.step(pods, now):

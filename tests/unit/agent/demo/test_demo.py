@@ -70,7 +70,9 @@ class ToldNode:
     def __init__(self, directory: Path) -> None:
         self.layout = Layout(str(directory))
         self.log = directory / "0.log"
-        self.running, self.dead, self.done, self.left = True, False, [], []
+        self.running, self.dead = True, False
+        self.done: list[str] = []
+        self.left: list[str] = []
 
     def check(self) -> None:
         self.done.append("check")
@@ -148,8 +150,8 @@ def test_what_could_not_be_removed_is_named(told, capsys):
 
 def test_a_signal_while_it_starts_ends_it_in_order(told):
     told.running = False
-    story = Story(told, io.StringIO())  # type: ignore[arg-type]
-    told.start = lambda: story.on_signal(signal.SIGINT, None)  # type: ignore[method-assign]
+    story = Story(told, io.StringIO())
+    told.start = lambda: story.on_signal(signal.SIGINT, None)
     assert story.tell(once=False) == 0
     assert told.done == ["check", "retire", "stop", "remove"]
 

@@ -28,6 +28,7 @@ from actors.volume_manager.types.base import PodContext, Refused, Unready
 from actors.volume_manager.types.csi import CsiMounter
 from actors.volume_manager.types.registry import plan
 from proto import csi_pb2 as csi
+from tests.support.present import present
 from tests.support.volumes import user_of
 
 MODE = csi.VolumeCapability.AccessMode
@@ -91,7 +92,8 @@ def test_a_pods_own_volume_has_a_handle_of_its_own_and_its_secret_is_in_the_pods
     assert isinstance(mounter, CsiMounter)
     step = mounter.mount
     assert (step.source.handle, step.source.ephemeral, step.source.fs_type) == (inline_handle("u", "v"), True, "xfs")
-    assert (step.source.publish_secret.namespace, step.source.publish_secret.name) == ("ns", "s")
+    secret = present(step.source.publish_secret)
+    assert (secret.namespace, secret.name) == ("ns", "s")
     assert step.path == "/pods/u/volumes/kubernetes.io~csi/v/mount"
 
 
