@@ -9,6 +9,7 @@ from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.linux.command import Runner
 from supervision.harness import Harness
 
 ASK = "actors.container_manager.runtime_cgroup_driver:ask"
@@ -26,6 +27,8 @@ class Host:
 
     def __init__(self, root):
         self.root, self.commands = root, []
+        self.runner: Runner = self.run
+        """What systemd answers."""
         (root / "proc/self").mkdir(parents=True)
         (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
         lines = []
@@ -40,7 +43,7 @@ class Host:
         settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **config)
         root_dir = str(self.root / "kubelet")
         context = Agent(root_dir=root_dir, workers=2, config=settings, standalone=standalone, managed_runtime=managed)
-        arguments = {"host": str(self.root), "runner": self.run}
+        arguments = {"host": str(self.root), "runner": self.runner}
         harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
         harness.disposables[ASK] = answer if isinstance(answer, Exception) or callable(answer) else lambda **_: answer
         return harness

@@ -31,7 +31,7 @@ async def test_what_iptables_refuses_is_said_once(
     async def refuse(argv: list[str], given: bytes = b"") -> str:
         return "Permission denied (you must be root)"
 
-    monkeypatch.setattr(host, "run", refuse)
+    monkeypatch.setattr(host, "runner", refuse)
     async with host.start(makeIPTablesUtilChains=True) as manager:
         await manager.advance(200)
     said = [line for line in caplog.messages if "iptables-restore: Permission denied (you must be root)" in line]

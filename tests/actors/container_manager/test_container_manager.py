@@ -1,5 +1,7 @@
 """The container manager on a made-up host: cgroup directories without a kernel behind them."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -403,7 +405,12 @@ async def test_processes_in_no_cgroup_are_gathered_each_minute_and_what_is_left_
     manager, asked = host.start(systemCgroups="/system/", cgroupRoot="/"), []
     left = ["process 7: No space left on device"]
     function = "actors.container_manager.system_cgroups:gather_host"
-    manager.disposables[function] = lambda **arguments: asked.append(arguments) or left
+
+    def gather(**arguments: Any) -> list[str]:
+        asked.append(arguments)
+        return left
+
+    manager.disposables[function] = gather
     async with manager:
         await manager.advance(0.1)
         assert asked == [{"cgroup": "/system", "host": str(host.root)}]

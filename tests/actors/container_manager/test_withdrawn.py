@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from actors.container_manager.messages import (
     AdmitPod,
     CountRunningPod,
     GetNodeResources,
+    NodeResources,
     PodAdmitted,
     PodReleased,
     ReleasePod,
@@ -41,11 +43,13 @@ SLICE = "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podu1.slic
 def come(manager: Harness, *messages: Message) -> None:
     """All at once, as messages are handled that come in one packet."""
     for message in messages:
-        manager.port.run(lambda message=message: manager.actor.receiveMessage(message, Address(WORKER)), "handler")
+        manager.port.run(partial(manager.actor.receiveMessage, message, Address(WORKER)), "handler")
 
 
 async def counted(manager: Harness) -> int:
-    return (await manager.deliver(GetNodeResources())).pods
+    found = await manager.deliver(GetNodeResources())
+    assert isinstance(found, NodeResources)
+    return found.pods
 
 
 @pytest.mark.parametrize("withdrawal", WITHDRAWALS, ids=lambda message: type(message).__name__)
@@ -129,7 +133,7 @@ def held(
     host: Host, verb: str = "StartTransientUnit", answers: Callable[[], str] = str
 ) -> tuple[asyncio.Event, asyncio.Event]:
     """When systemd is asked this of the pod's slice the first is set; it answers when the second is."""
-    asked, go_on, run = asyncio.Event(), asyncio.Event(), host.run
+    asked, go_on, run = asyncio.Event(), asyncio.Event(), host.runner
 
     async def slowly(argv: list[str], given: bytes = b"") -> str:
         await run(argv, given)
@@ -140,7 +144,7 @@ def held(
         await go_on.wait()
         return answer
 
-    host.run = slowly
+    host.runner = slowly
     return asked, go_on
 
 
@@ -216,7 +220,12 @@ async def test_a_failed_attempt_does_not_strike_out_the_one_after_it(host: Host)
 def kills(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The cgroups whose processes are killed, which never end."""
     found: list[str] = []
-    monkeypatch.setattr(CgroupTree, "kill", lambda _, path: found.append(path) or 1)
+
+    def kill(_: CgroupTree, path: str) -> int:
+        found.append(path)
+        return 1
+
+    monkeypatch.setattr(CgroupTree, "kill", kill)
     monkeypatch.setattr(pod_cgroups, "_KILL_PAUSE", 0.01)
     return found
 
