@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ from tests.support.pods_of_api import ApiPodStore
         AskError("kube_client is not there"),
     ],
 )
-async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path, answer):
+async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path: Path, answer: ApiAnswer | AskError):
     store = ApiPodStore()
     bound = store.put(pod())
     left = [3]
@@ -108,7 +109,7 @@ async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
         assert len(order) == 8
 
 
-async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path):
+async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path, monkeypatch):
     store = ApiPodStore()
     bound = store.put(pod())
     whole = store._patch
@@ -117,7 +118,7 @@ async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_pa
         patch["status"].pop("hostIPs", None)
         return whole(found, patch)
 
-    store._patch = normalising
+    monkeypatch.setattr(store, "_patch", normalising)
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))
@@ -154,7 +155,7 @@ async def test_a_pod_that_cannot_be_read_harms_nobody(tmp_path):
 
 
 # -- restarts -----------------------------------------------------------------------------------------------------
-PROBED = {"containers": [{"name": "a", "image": "i", "readinessProbe": {"httpGet": {"port": 80}}}]}
+PROBED: dict[str, Any] = {"containers": [{"name": "a", "image": "i", "readinessProbe": {"httpGet": {"port": 80}}}]}
 
 
 @pytest.mark.parametrize("first", ["worker", "server"])

@@ -19,6 +19,7 @@ from supervision.harness import Harness
 from tests.support.api_joined import joined, seen
 from tests.support.apiserver import ApiServer
 from tests.support.pods_of_api import ApiPodStore
+from tests.support.present import present
 
 NODE = {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 
@@ -91,14 +92,14 @@ async def test_a_pod_of_the_server_runs_is_deleted_and_is_gone(tmp_path):
         await pair.until(lambda: pair.manager.actor.table.api.get(made["metadata"]["uid"]), "the watch")
         await pair.tell(seen(made))
         await pair.until(lambda: pair.phase() == "Running", "running")
-        status = pair.pod()["status"]
+        status = present(pair.pod())["status"]
         assert status["podIPs"] == [{"ip": "10.1.0.2"}]
         assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
         pair.server.delete("pods", "p", gracePeriodSeconds=5)
         await pair.until(lambda: pair.manager.actor.table.api.all()[0].metadata.deletionTimestamp, "the deletion")
         await pair.tell(seen(made, code=143, at=2.0, worker_phase="terminated", termination_step="volumes"))
         await pair.until(lambda: pair.phase() == "Failed", "the end")
-        assert pair.pod()["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
+        assert present(pair.pod())["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
         await pair.tell(seen(made, code=143, at=3.0, worker_phase="terminated", finished=True))
         await pair.until(lambda: pair.pod() is None, "gone")
         await pair.until(lambda: not pair.manager.actor.table.api.all(), "forgotten")
@@ -111,11 +112,11 @@ async def test_addresses_and_conditions_change_as_they_should(tmp_path):
         pair.server.patch("pods", "p", gate, subresource="status")
         await pair.until(lambda: pair.manager.actor.table.api.all(), "the watch")
         await pair.tell(seen(made, sandbox_ready=False, run=False))
-        await pair.until(lambda: pair.pod()["status"].get("podIP"), "first")
+        await pair.until(lambda: present(pair.pod())["status"].get("podIP"), "first")
         assert pair.phase() == "Pending"
         await pair.tell(seen(made, at=2.0))
         await pair.until(lambda: pair.phase() == "Running", "second")
-        conditions = {each["type"]: each for each in pair.pod()["status"]["conditions"]}
+        conditions = {each["type"]: each for each in present(pair.pod())["status"]["conditions"]}
         assert conditions["example.com/mine"]["status"] == "True"
         assert conditions["Ready"]["status"] == "True"
         assert "reason" not in conditions["Ready"]
@@ -131,12 +132,19 @@ async def test_a_static_pod_is_mirrored_with_the_rights_of_a_node(tmp_path):
         await pair.until(lambda: pair.manager.actor.table.api.synced, "the list")
         await pair.tell(seen(static))
         await pair.until(lambda: pair.phase("web-node-1") == "Running", "the mirror")
-        first = pair.pod("web-node-1")["metadata"]
+        first = present(pair.pod("web-node-1"))["metadata"]
         assert first["annotations"]["kubernetes.io/config.mirror"] == "h1"
         pair.server.delete("pods", "web-node-1", gracePeriodSeconds=0)
         await pair.until(lambda: pair.uid("web-node-1") not in ("", first["uid"]), "anew")
         await pair.until(lambda: pair.phase("web-node-1") == "Running", "the new mirror")
-        done = {"code": 0, "worker_phase": "terminated", "removed": True, "finished": True, "gone": True, "at": 5.0}
+        done: dict[str, Any] = {
+            "code": 0,
+            "worker_phase": "terminated",
+            "removed": True,
+            "finished": True,
+            "gone": True,
+            "at": 5.0,
+        }
         await pair.tell(seen(static, **done))
         await pair.until(lambda: pair.pod("web-node-1") is None, "its end")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
@@ -10,7 +11,7 @@ from actors.status_manager.messages import GetPods
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
 
-GATE = {"readinessGates": [{"conditionType": "example.com/gate"}]}
+GATE: dict[str, Any] = {"readinessGates": [{"conditionType": "example.com/gate"}]}
 
 
 async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):
@@ -240,7 +241,10 @@ async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_p
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
-        why = {"reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"}
+        why: dict[str, Any] = {
+            "reason": "OutOfcpu",
+            "message": "Pod was rejected: Node didn't have enough resource: cpu",
+        }
         await harness.deliver(seen(bound, worker_phase="rejected", runtime=None, **why))
         await harness.settle()
         status = store.find("p")["status"]
@@ -270,7 +274,7 @@ async def test_finalizers_are_waited_for_without_haste(tmp_path):
 async def test_an_evicted_pod_is_marked_as_disrupted_with_its_end(tmp_path):
     store = ApiPodStore()
     bound = store.put(pod())
-    why = {"reason": "Evicted", "message": "The node was low on resource: memory."}
+    why: dict[str, Any] = {"reason": "Evicted", "message": "The node was low on resource: memory."}
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))

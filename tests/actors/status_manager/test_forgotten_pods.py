@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from actors.pod_workers.messages import KnownPods, worker_of
 from actors.status_manager.api_sync import UPKEEP_SECONDS
@@ -13,7 +14,7 @@ from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, s
 from tests.support.api_joined import begun, joined, pod, seen
 from tests.support.pods_of_api import ApiPodStore
 
-GONE = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
+GONE: dict[str, Any] = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
 
 
 async def told_of(harness: Harness) -> tuple[list[str], list[str]]:

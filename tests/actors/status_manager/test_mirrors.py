@@ -108,7 +108,7 @@ async def test_an_edited_static_pod_has_another_mirror_once_the_old_one_has_ende
         await harness.deliver(seen(static(), worker_phase="terminating", removed=True, at=2.0))
         await harness.advance(2 * UPKEEP_SECONDS)
         assert mirror(store)["metadata"]["uid"] == old
-        gone = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
+        gone: dict[str, Any] = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
         await harness.deliver(seen(static(), **gone))
         await harness.settle()
         assert mirror(store)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143

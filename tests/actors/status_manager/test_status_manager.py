@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from actors.prober.messages import PodAddress
+from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
@@ -22,14 +23,14 @@ BORN = 1_700_000_000 * S
 PROBE = {"httpGet": {"port": 80}}
 
 
-def started(tmp_path: Path, **agent: object) -> Harness:
+def started(tmp_path: Path, **agent: Any) -> Harness:
     context = Agent(**{"root_dir": str(tmp_path), "node_ip": "10.0.0.1", "workers": 2, **agent})
     began = iter([BORN])
     clocks = Clocks(lambda: next(began, BORN + 60 * S))
     return Harness(StatusManager, name="status_manager", context=context, arguments={"clocks": clocks}, incarnation=3)
 
 
-def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run: bool = True, **more: object):
+def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run: bool = True, **more: Any):
     container = Container(id="c1", name="a", pod_uid=uid, state=ContainerState.RUNNING, started_ns=BORN - age * S)
     sandbox = Sandbox(id="s", pod_uid=uid, pod_name=name, pod_namespace="n", ready=True, ips=["10.1.0.2"])
     runtime = PodRuntime(uid=uid, sandboxes=[sandbox], containers=[container] if run else [], at=at)
@@ -43,15 +44,17 @@ def seen(*, uid: str = "u", name: str = "p", at: float = 1.0, age: int = 5, run:
     return PodObserved(uid, json.dumps(pod).encode(), **fields)
 
 
-async def pods(harness: Harness) -> list[dict]:
+async def pods(harness: Harness) -> list[dict[str, Any]]:
     listed = json.loads((await harness.deliver(GetPods())).data)
     assert (listed["kind"], listed["apiVersion"]) == ("PodList", "v1")
-    return listed["items"]
+    items: list[dict[str, Any]] = listed["items"]
+    return items
 
 
 async def ready(harness: Harness) -> bool:
     (pod,) = await pods(harness)
-    return pod["status"]["containerStatuses"][0]["ready"]
+    found: bool = pod["status"]["containerStatuses"][0]["ready"]
+    return found
 
 
 async def test_pods_are_listed_as_their_source_gave_them_with_the_status_of_now(tmp_path):
@@ -228,7 +231,7 @@ async def test_the_prober_learns_where_a_pod_is_probed_and_when_it_is_gone(
         runtime = msgspec.structs.replace(report.runtime, sandboxes=[sandbox])
         await harness.deliver(msgspec.structs.replace(report, runtime=runtime))
         assert await addresses(harness) == [("u", probed)]
-        await harness.deliver(Hello("prober", 2))
+        await harness.deliver(Hello(PROBER, 2))
         assert await addresses(harness) == [("u", probed)] * 2
         await harness.deliver(seen(gone=True))
         assert await addresses(harness) == [("u", probed)] * 2 + [("u", "")]
@@ -237,6 +240,6 @@ async def test_the_prober_learns_where_a_pod_is_probed_and_when_it_is_gone(
 async def test_the_prober_hears_nothing_of_a_pod_without_probes(tmp_path):
     async with started(tmp_path) as harness:
         await harness.deliver(seen())
-        await harness.deliver(Hello("prober", 2))
+        await harness.deliver(Hello(PROBER, 2))
         await harness.deliver(seen(gone=True))
         assert await addresses(harness) == []
