@@ -40,7 +40,7 @@ def box(number: int = 0, *, ready: bool = True, created: float = NOW - 60) -> Sa
 
 
 def ran(name: str = "a", state: ContainerState = ContainerState.RUNNING, count: int = 0, exit_code: int = 0) -> Ran:
-    times = {"started_ns": round((NOW - 30) * 1e9)}
+    times: dict[str, Any] = {"started_ns": round((NOW - 30) * 1e9)}
     if state is ContainerState.EXITED:
         times["finished_ns"] = round((NOW - 5) * 1e9)
     return Ran(

@@ -7,6 +7,7 @@ import asyncio
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +63,7 @@ class History:
             if last:
                 await self.well_again(node)
 
-    async def step(self, node: Driven, kind: str, *rest: object) -> None:
+    async def step(self, node: Driven, kind: str, *rest: Any) -> None:
         if kind == "fault":
             method, fault = rest
             self.fake.faults.add(method, fault)

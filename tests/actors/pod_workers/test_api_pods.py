@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from actors.shared.kube.codec import decode_pod, encode
 from actors.status_manager.messages import PodObserved
 from actors.volume_manager.messages import UnmountVolumes, VolumesFailed, VolumesUnmounted
-from tests.support.driven import Driven, decode_pod, encode, pod
+from tests.support.driven import Driven, pod
 
 DELETED = {"deletionTimestamp": "2023-11-14T22:13:50Z", "deletionGracePeriodSeconds": 4}
 

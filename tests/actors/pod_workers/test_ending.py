@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -26,10 +28,10 @@ def stopped_with(node: Driven) -> list[int]:
     return [request.timeout for request in node.fake.asked("StopContainer")]
 
 
-async def up(node: Driven, *names: str, **spec: object) -> None:
+async def up(node: Driven, *names: str, **spec: Any) -> None:
     await node.want(pod(**spec))
     for name in names or ("a",):
-        await node.until(lambda name=name: node.running(name), f"{name} running")
+        await node.until(partial(node.running, name), f"{name} running")
     await node.settled()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from actors.api_clients.messages import RecordEvent
 from actors.pod_workers.messages import ProbeVerdict, VolumesMayWork
 from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
@@ -12,6 +14,10 @@ from tests.support.driven import Driven, container, pod
 def told(node: Driven, reason: str) -> list[tuple[str, str]]:
     """Text and field of the events with that reason."""
     return [(one.message, one.field) for one in node.harness.sent(RecordEvent) if one.reason == reason]
+
+
+def was_told(node: Driven, reason: str) -> bool:
+    return told(node, reason) != []
 
 
 async def test_each_container_that_is_stopped_is_told_once(tmp_path):
@@ -64,10 +70,10 @@ async def test_an_unhealthy_container_is_told_and_whether_it_comes_back(tmp_path
     for policy, text in (("Always", ", will be restarted"), ("Never", "")):
         async with Driven(tmp_path / policy) as node:
             await node.want(pod(restartPolicy=policy))
-            await node.until(lambda node=node: node.running("a"))
+            await node.until(partial(node.running, "a"))
             identity = node.containers("a")[0].id
             await node.harness.deliver(ProbeVerdict("u", "a", identity, "liveness", success=False))
-            await node.until(lambda node=node: told(node, "Killing") != [])
+            await node.until(partial(was_told, node, "Killing"))
             assert told(node, "Killing")[0] == (f"Container a failed liveness probe{text}", "spec.containers{a}")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Any
+
+import pytest
 
 from actors.container_manager.messages import AdmitPod, PodAdmitted, PodRejected, ResizePod
 from actors.image_manager.messages import EnsureImage, ImageReady
@@ -65,10 +68,10 @@ async def unhealthy(node: Driven, container_id: str) -> None:
     await node.settled()
 
 
-def ends_well(node: Driven) -> None:
+def ends_well(node: Driven, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its programs exit with 0 when they are told to end."""
     end = node.fake.world.end
-    node.fake.world.end = lambda one, code, *rest: end(one, 0 if code == 143 else code, *rest)
+    monkeypatch.setattr(node.fake.world, "end", lambda one, code, *rest: end(one, 0 if code == 143 else code, *rest))
 
 
 def hooked(when: str, *command: str) -> list[dict[str, Any]]:
@@ -272,7 +275,8 @@ async def test_what_shows_up_while_the_last_traces_go_is_ended(tmp_path, monkeyp
         await node.first_look()
         await up(node)
         late = node.shard.services.starter.sandbox_config(pod(), 7, "/kubepods/podu")
-        remove, removed = node.shard.disposable, []
+        remove = node.shard.disposable
+        removed: list[Any] = []
 
         async def meanwhile(*args, **more):
             if not removed:
@@ -304,10 +308,10 @@ async def test_what_a_pod_that_is_refused_still_runs_is_ended(tmp_path):
 
 
 # -- stopped in order to be restarted ----------------------------------------------------------------------------------
-async def test_an_unhealthy_container_is_restarted_though_it_exits_with_0(tmp_path):
+async def test_an_unhealthy_container_is_restarted_though_it_exits_with_0(tmp_path, monkeypatch):
     async with Driven(tmp_path) as node:
         ran = await up(node, **ENDED_WELL)
-        ends_well(node)
+        ends_well(node, monkeypatch)
         await unhealthy(node, ran)
         await node.relist()
         await node.pass_time(20)
@@ -327,7 +331,7 @@ async def test_a_container_with_a_new_image_is_restarted_whatever_the_policy(tmp
         assert node.stage() == "terminated"
 
 
-async def test_a_resize_by_restart_restarts_a_container_though_it_exits_with_0(tmp_path):
+async def test_a_resize_by_restart_restarts_a_container_though_it_exits_with_0(tmp_path, monkeypatch):
     def wanting(cpu: str) -> list[dict[str, Any]]:
         by_restart = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
         return [container("a", resources={"requests": {"cpu": cpu}}, resizePolicy=by_restart)]
@@ -335,7 +339,7 @@ async def test_a_resize_by_restart_restarts_a_container_though_it_exits_with_0(t
     async with Driven(tmp_path) as node:
         node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, f"/kubepods/pod{asked.uid}"))
         await up(node, containers=wanting("100m"), **ENDED_WELL)
-        ends_well(node)
+        ends_well(node, monkeypatch)
         await node.want(pod(containers=wanting("200m"), **ENDED_WELL))
         await node.settled()
         await node.relist()
@@ -349,11 +353,11 @@ async def test_an_init_container_whose_making_was_not_answered_waits_no_longer_o
         async with Driven(tmp_path / method) as node:
             node.fake.faults.add(method, Fault(answer_lost=True, times=1))
             await node.want(pod(initContainers=[container("i")]))
-            await node.until(lambda node=node: bool(node.fake.world.containers))
+            await node.until(partial(bool, node.fake.world.containers))
             await node.settled()
             await node.pass_time(20)
             await node.end("i")
-            await node.until(lambda node=node: node.running("a"))
+            await node.until(partial(node.running, "a"))
             await node.settled()
             assert node.waiting("i") == ""
 

@@ -8,6 +8,7 @@ from actors.pod_config.messages import PodQuarantined
 from actors.pod_workers.messages import KnownPods
 from actors.pod_workers.phases import pod_actions
 from actors.pod_workers.quarantine import POLICY
+from actors.status_manager.messages import STATUS_MANAGER
 from supervision.protocol import Hello
 from supervision.virtual_clock import VirtualClock
 from tests.support.driven import BEGAN, Driven, container, pod
@@ -55,7 +56,7 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_the_others_run(tmp_pat
         assert (node.waiting("a", "bad"), node.observed("bad").reason) == ("CrashLoopBackOff", "CrashLoop")
         assert node.harness.sent(PodQuarantined) == [PodQuarantined("bad", POLICY.crashes)]
         node.harness.clear()
-        await node.harness.deliver(Hello("status_manager", 2))
+        await node.harness.deliver(Hello(STATUS_MANAGER, 2))
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
 
 

@@ -8,6 +8,7 @@ from actors.container_manager.messages import PodAdmitted, PodRejected, ResizePo
 from actors.shared.kube.pod import Pod
 from tests.support.driven import Driven, container, pod
 from tests.support.fake_cri import Fault
+from tests.support.present import present
 
 UPDATE = "UpdateContainerResources"
 
@@ -45,7 +46,8 @@ async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
         await node.want(sized("200m"))
         await node.until(lambda: node.observed().resize is not None)
         observed = node.observed()
-        assert (observed.resize.reason, observed.resize.message) == ("Infeasible", "too much")
+        refused = present(observed.resize)
+        assert (refused.reason, refused.message) == ("Infeasible", "too much")
         assert b"100m" in observed.pod
         assert b"200m" not in observed.pod
         assert node.asked(UPDATE) == 0
@@ -73,7 +75,7 @@ async def test_a_runtime_that_refuses_is_asked_again_and_the_pod_is_cared_for_me
         await up(node, lambda asked: PodAdmitted(asked.uid, ""))
         node.fake.faults.add(UPDATE, Fault(error="UNKNOWN", times=2))
         await node.want(sized("200m"))
-        await node.until(lambda: node.observed().resize is not None and bool(node.observed().resize.error))
+        await node.until(lambda: node.observed().resize is not None and bool(present(node.observed().resize).error))
         assert node.observed().actual_resources["a"].requests["cpu"] == "100m"
         await node.end("b", 1)
         await node.until(lambda: node.running("b"))
