@@ -75,7 +75,7 @@ class Heartbeat:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.harness.__aexit__(kind, error, traceback)
-        client = self.harness.actor.client  # type: ignore[attr-defined]
+        client = self.harness.actor.client
         if client is not None:
             await client.close()
 

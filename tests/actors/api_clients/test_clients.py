@@ -13,6 +13,7 @@ from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.messages import ApiCall, RecordEvent
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
+from tests.support.present import present
 from tests.support.scripted_server import Asked, ScriptedServer, answer
 
 CONFIG = """\
@@ -55,7 +56,7 @@ def test_a_warning_of_the_server_is_said_once(tmp_path, caplog):
             async with Harness(KubeClient, name="api_clients/kube_client", context=agent) as harness:
                 for _ in range(3):
                     await harness.deliver(ApiCall(method="POST", path="/x", body=b"{}"))
-            await harness.actor.client.close()
+            await present(harness.actor.client).close()
 
     asyncio.run(story())
     assert caplog.text.count("the API server warns: spec.x is deprecated") == 1

@@ -18,13 +18,14 @@ from actors.api_clients.messages import (
     RuntimeHandlerReport,
     VolumesInUse,
 )
-from actors.cert_manager.messages import NodeAddresses
+from actors.cert_manager.messages import CERT_MANAGER, NodeAddresses
 from actors.container_manager.messages import GetNodeResources, NodeResources
 from actors.pleg.messages import PodNetwork
 from actors.shared.config.fields.duration import Duration
 from supervision.protocol import Hello
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import CAPACITY, Heartbeat
+from tests.support.present import present
 
 Story = Callable[[ApiServer], Coroutine[Any, Any, None]]
 
@@ -111,7 +112,7 @@ def test_a_node_that_is_there_is_put_right_and_kept(play):
         labels = {"kubernetes.io/os": "windows", "own": "x"}
         taints = [{"key": "mine", "effect": "NoSchedule"}]
         server.create("nodes", {"metadata": {"name": "n1", "labels": labels}, "spec": {"taints": taints}})
-        uid = server.get("nodes", "n1")["metadata"]["uid"]
+        uid = present(server.get("nodes", "n1"))["metadata"]["uid"]
         async with Heartbeat(server, registerWithTaints=[]) as node:
             await node.ready()
             assert node.node["metadata"]["uid"] == uid
@@ -306,7 +307,7 @@ def test_cert_manager_is_told_the_addresses_before_there_is_a_node_and_again_on_
         async with Heartbeat(server, agent={"kubeconfig": "/no/such/file", "bootstrap_kubeconfig": "/b"}) as node:
             told = NodeAddresses(["10.0.0.7"], ["n1"])
             assert node.harness.sent(NodeAddresses, "cert_manager") == [told]
-            await node.harness.deliver(Hello("cert_manager", 2))
+            await node.harness.deliver(Hello(CERT_MANAGER, 2))
             assert node.harness.sent(NodeAddresses, "cert_manager") == [told, told]
 
     play(story)

@@ -28,6 +28,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.groups import Tracing
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
+from actors.status_manager.messages import STATUS_MANAGER
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.collector import Collector
@@ -47,7 +48,7 @@ def config_map(value: str, version: int = 1, **more: Any) -> dict[str, Any]:
     return {"metadata": meta, "data": {"k": value}, **more}
 
 
-MOUNTED = {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}
+MOUNTED: dict[str, Any] = {"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}
 
 
 PODS, MAPS = "/api/v1/pods", "/api/v1/namespaces/web/configmaps"
@@ -163,7 +164,7 @@ async def test_who_says_hello_is_told_all_again(tmp_path: Path) -> None:
     async with ScriptedServer(tmp_path, cluster) as server, harness_of(joined(tmp_path, server)) as harness:
         await harness.wait_sent(ObjectState)
         harness.clear()
-        await harness.deliver(Hello("status_manager", 2))
+        await harness.deliver(Hello(STATUS_MANAGER, 2))
         assert [name for name, message in harness.outbox if isinstance(message, SourcePods)] == ["status_manager"]
 
 
