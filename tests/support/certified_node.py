@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 from actors.api_clients.messages import CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS, CertManager
@@ -55,7 +56,7 @@ class Node:
     def wall(self) -> float:
         return time.time() + self.offset
 
-    def start(self, *, rotate: bool = True, **config: object) -> Harness:
+    def start(self, *, rotate: bool = True, **config: Any) -> Harness:
         context = Agent(
             node_name="n1",
             cert_dir=str(self.pki),
@@ -65,7 +66,7 @@ class Node:
             config=KubeletConfiguration(rotateCertificates=rotate, **config),
         )
         clocks = {"wall": self.wall, "monotonic": lambda: harness.clock()}
-        harness = Harness(CertManager, name="cert_manager", context=context, arguments=clocks)
+        harness: Harness[CertManager] = Harness(CertManager, name="cert_manager", context=context, arguments=clocks)
         return harness
 
     async def pass_time(self, harness: Harness, seconds: float) -> None:
@@ -122,4 +123,4 @@ async def values(harness: Harness) -> dict[str, float]:
 def failures(harness: Harness) -> float:
     samples = harness.actor.metrics.snapshot("", 1).samples
     name = "kubelet_certificate_manager_client_expiration_renew_errors"
-    return sum(sample.value for sample in samples if sample.name == name)
+    return float(sum(sample.value for sample in samples if sample.name == name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from supervision.harness import Harness
 
 
-def agent(tmp_path: Path, **config: object) -> Agent:
+def agent(tmp_path: Path, **config: Any) -> Agent:
     return Agent(node_name="node-1", cert_dir=str(tmp_path / "pki"), config=KubeletConfiguration(**config))
 
 
@@ -104,7 +105,7 @@ def test_files_of_the_operator_are_read_again_when_they_change_unless_a_gate_is_
 
 
 def test_standalone_no_cluster_is_asked_and_a_start_with_a_good_pair_only_looks_at_it(tmp_path):
-    async def start(**config: object) -> Harness:
+    async def start(**config: Any) -> Harness:
         harness = Harness(CertManager, name="cert_manager", context=agent(tmp_path, **config))
         async with harness:
             await harness.wait_sent(ServingCertificate)

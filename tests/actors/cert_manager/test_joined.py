@@ -6,10 +6,11 @@ import asyncio
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from actors.api_clients.messages import CredentialsChanged
+from actors.api_clients.messages import EVENT_CLIENT, CredentialsChanged
 from actors.cert_manager.actor import CHECK_SECONDS
 from actors.shared.api import kubeconfig
 from supervision.protocol import Hello
@@ -238,7 +239,7 @@ async def test_a_certificate_inside_a_kubeconfig_is_rotated_into_the_store_and_u
     async with node.start() as harness:
         assert (await joined(harness)).certificate == str(node.current)
         harness.clear()
-        await harness.deliver(Hello("api_clients/event_client", 2))
+        await harness.deliver(Hello(EVENT_CLIENT, 2))
         assert harness.sent(CredentialsChanged, to="api_clients/event_client")
     access = kubeconfig.load(str(node.kubeconfig)).with_certificate(str(node.current))
     assert await node.who_am_i(access) == USER
@@ -369,7 +370,7 @@ async def test_a_certificate_that_nobody_rotates_is_warned_about_before_it_ends(
         assert len(harness.sent(CredentialsChanged, to="api_clients/kube_client")) == 1
 
 
-FAULTS = {
+FAULTS: dict[str, dict[str, Any]] = {
     "slow": {"kind": "delay", "seconds": 0.3},
     "made, and the answer lost": {"kind": "lost", "verb": "create", "times": 2},
     "cut off": {"kind": "drop", "times": 3},

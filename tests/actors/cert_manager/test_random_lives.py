@@ -67,8 +67,8 @@ class Life:
                 decide(self.node, self._rng.choice(("Denied", "Approved")), csr["metadata"]["name"])
 
     async def faults(self) -> None:
-        kind = self._rng.choice(({"kind": "drop"}, {"kind": "lost"}, {"kind": "status", "code": 500}))
-        self.node.server.fault(kind["kind"], resource=CSRS, times=2, code=int(kind.get("code", 0)))
+        kind, code = self._rng.choice((("drop", 0), ("lost", 0), ("status", 500)))
+        self.node.server.fault(kind, resource=CSRS, times=2, code=code)
 
     async def good_end(self) -> None:
         """All that may go wrong has ended; then there is a certificate within the longest pause."""
