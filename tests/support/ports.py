@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from supervision.actor import Actor
+from supervision.addresses import ActorName
 from supervision.channel import Flusher
 from supervision.harness import Harness
 from supervision.inbox import Inbox, serve
@@ -50,19 +51,19 @@ class _End:
 class _Node:
     """A real port in this process, without a fork server."""
 
-    def __init__(self, name: str, names: Names, actor: Actor, status_page: StatusPage) -> None:
+    def __init__(self, name: ActorName, names: Names, actor: Actor, status_page: StatusPage) -> None:
         self.end = _End()
         self.loop = asyncio.get_running_loop()
         self.flusher = Flusher(self.loop)
         runner = Runner(self.flusher, status_page.take(), self.end)
         self.port = ActorPort(name, 1, None, names, runner)
         self.port.inbox = Inbox(self)
-        self.port.actor = actor
+        self.port.actor = self.actor = actor
         self.runner = runner
         actor._myRef = self.port
 
     async def start(self) -> None:
-        await self.port.actor.on_start()  # type: ignore[attr-defined]
+        await self.actor.on_start()
         sock = self.port.names.listen(self.port.name, 1)
         self.server = await serve(self.port.inbox, self.flusher, sock)
         self.port.names.publish(self.port.name, 1)
@@ -95,7 +96,7 @@ class Neighbour(Actor):
 class RealWorld:
     def __init__(self, node: _Node, neighbour: _Node) -> None:
         self._node, self._neighbour = node, neighbour
-        self.actor = node.port.actor
+        self.actor = node.actor
         self.failures = node.end.failures
 
     async def deliver(self, message: Message) -> Message | None:
@@ -120,7 +121,8 @@ class HarnessWorld:
         self.failures: list[BaseException] = []
 
     async def deliver(self, message: Message) -> Message | None:
-        return await self._catch(self._harness.deliver(message, "neighbour"))
+        answer: Message | None = await self._catch(self._harness.deliver(message, "neighbour"))
+        return answer
 
     async def pass_time(self, seconds: float) -> None:
         await self._catch(self._harness.advance(seconds))
@@ -147,7 +149,8 @@ async def world(kind: str, directory: Path, actor: Actor, answers: dict[type, Me
             yield HarnessWorld(harness)
         return
     names, status_page = Names(directory / "names"), StatusPage(2)
-    nodes = [_Node("neighbour", names, Neighbour(answers), status_page), _Node("actor", names, actor, status_page)]
+    actors = {"neighbour": Neighbour(answers), "actor": actor}
+    nodes = [_Node(ActorName(name), names, each, status_page) for name, each in actors.items()]
     for node in nodes:
         await node.start()
     try:

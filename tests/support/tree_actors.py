@@ -127,13 +127,13 @@ class Echo(Actor):
         began, data = time.monotonic(), bytes(message.size)
         for value in range(message.count):
             sent = Number(value, data) if message.kind == "number" else Latest(value)
-            self.tell(message.to, sent, deadline=message.deadline)
+            self.tell(ActorName(message.to), sent, deadline=message.deadline)
         return Said(str(time.monotonic() - began))
 
     @on(AskOther)
     async def on_ask_other(self, message: AskOther, sender: Address) -> Said:
         try:
-            answer = await self.ask(message.to, Say(message.question), timeout=message.timeout)
+            answer = await self.ask(ActorName(message.to), Say(message.question), timeout=message.timeout)
         except AskError as error:
             return Said(f"AskError {error}")
         return answer
@@ -178,9 +178,10 @@ class Echo(Actor):
             class Odd(Message, frozen=True):
                 pass
 
-            self.tell("listener", Number(1))
-            self.tell("listener", Odd())
-            self.tell("listener", Number(2))
+            listener = ActorName("listener")
+            self.tell(listener, Number(1))
+            self.tell(listener, Odd())
+            self.tell(listener, Number(2))
 
     def _boom(self) -> None:
         raise ZeroDivisionError("in a timer")
@@ -197,7 +198,7 @@ class Asking(Echo):
     """Needs an answer before it is in service."""
 
     async def on_start(self) -> None:
-        await self.ask("echo", Say("?"), timeout=5)
+        await self.ask(ActorName("echo"), Say("?"), timeout=5)
 
 
 def nap(seconds: float) -> str:

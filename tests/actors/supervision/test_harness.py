@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from supervision.actor import Actor, Address, AskError, DisposableError, on
+from supervision.addresses import ActorName
 from supervision.harness import Harness
 from supervision.message import Message, Question
 from supervision.virtual_clock import VirtualClock
@@ -31,11 +32,11 @@ class Sample(Actor):
 
     async def on_start(self) -> None:
         if self.greeting:
-            self.greeting = (await self.ask("other", Say("name?"), timeout=3)).text
+            self.greeting = (await self.ask(ActorName("other"), Say("name?"), timeout=3)).text
 
     @on(Say)
     def on_say(self, message: Say, sender: Address) -> Said:
-        self.tell("listener", message)
+        self.tell(ActorName("listener"), message)
         return Said(f"{self.greeting}{message.text}")
 
     @on(Fail)
@@ -57,7 +58,7 @@ class Ticker(Actor):
     async def on_start(self) -> None:
         self.slow = asyncio.Event()
         self.runs = 0
-        self.timer = self.every(2, lambda: self.tell("listener", Tick(self.context())), immediately=True)
+        self.timer = self.every(2, lambda: self.tell(ActorName("listener"), Tick(self.context())), immediately=True)
         self.every(1, self.once_at_a_time)
 
     async def once_at_a_time(self) -> None:

@@ -1,14 +1,18 @@
 """The harness keeps to what the real port does: one suite on both."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from supervision.actor import Actor, Address, AskError, on
+from supervision.addresses import ActorName
 from supervision.message import Message, Question
 from tests.support.ports import World, world
+
+NEIGHBOUR = ActorName("neighbour")
 
 
 class Do(Message, frozen=True):
@@ -46,15 +50,15 @@ class Subject(Actor):
 
     async def _tell(self, sender: Address) -> str:
         for number in range(3):
-            self.tell("neighbour", Answer(str(number)))
+            self.tell(NEIGHBOUR, Answer(str(number)))
         return "told"
 
     async def _ask(self, sender: Address) -> str:
-        return (await self.ask("neighbour", GetText())).text
+        return (await self.ask(NEIGHBOUR, GetText())).text
 
     async def _ask_wrong_type(self, sender: Address) -> str:
         try:
-            await self.ask("neighbour", GetWrong())
+            await self.ask(NEIGHBOUR, GetWrong())
         except AskError as error:
             return str(error)
         return "no error"
@@ -65,13 +69,13 @@ class Subject(Actor):
 
     async def _tell_of_the_error(self) -> None:
         try:
-            await self.ask("neighbour", Unanswered(), timeout=0.05)
+            await self.ask(NEIGHBOUR, Unanswered(), timeout=0.05)
         except AskError:
-            self.tell("neighbour", Answer("AskError"))
+            self.tell(NEIGHBOUR, Answer("AskError"))
 
     async def _answer_twice(self, sender: Address) -> str:
         self.send(sender, Answer("first"))
-        self.tell("neighbour", Answer("second"))
+        self.tell(NEIGHBOUR, Answer("second"))
         return "third"
 
     async def _raise(self, sender: Address) -> str:
@@ -91,16 +95,16 @@ class Subject(Actor):
 
     async def _run(self) -> None:
         self.runs += 1
-        self.tell("neighbour", Answer(f"run {self.runs}"))
+        self.tell(NEIGHBOUR, Answer(f"run {self.runs}"))
         await self.go_on.wait()
 
     async def _cancelled(self, sender: Address) -> str:
-        self.after(0.01, lambda: self.tell("neighbour", Answer("too late"))).cancel()
+        self.after(0.01, lambda: self.tell(NEIGHBOUR, Answer("too late"))).cancel()
         return "begun"
 
 
 @pytest.fixture(params=["harness", "real"])
-def worlds(request: pytest.FixtureRequest, tmp_path: Path):  # type: ignore[no-untyped-def]
+def worlds(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], AbstractAsyncContextManager[World]]:
     def make() -> AbstractAsyncContextManager[World]:
         return world(request.param, tmp_path, Subject(), {GetText: Answer("yes"), GetWrong: Answer("yes")})
 

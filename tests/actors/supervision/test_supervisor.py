@@ -26,7 +26,7 @@ class Recording(Supervisor):
 def make(**policy: Any) -> Harness:
     policies = {name: Policy(**policy) for name in ("group", "group/x", "group/y")}
     harness = Harness(Recording, name="group", arguments={"spec": SPEC, "policies": policies, "rng": lambda: 0.0})
-    harness.actor._clock = harness.clock  # type: ignore[attr-defined]
+    harness.actor._clock = harness.clock
     return harness
 
 
@@ -74,7 +74,7 @@ async def test_it_says_why_it_gives_up_before_it_ends() -> None:
         await harness.deliver(ChildExited(Exited("group/y", 1, 101, 0, "stopped")), FORK_SERVER)
         await harness.settle()
         assert harness.asks == [(FORK_SERVER, Escalated("group/x failed once, more than the 0 restarts allowed"))]
-        assert harness.actor.left == EXIT_ESCALATED  # type: ignore[attr-defined]
+        assert harness.actor.left == EXIT_ESCALATED
 
 
 async def test_an_orderly_stop_ends_when_the_last_child_has() -> None:
@@ -89,6 +89,6 @@ async def test_an_orderly_stop_ends_when_the_last_child_has() -> None:
         assert not stopping.done()
         await harness.deliver(ChildExited(Exited("group/x", 1, 100, 0, "stopped")), FORK_SERVER)
         await asyncio.wait_for(stopping, 5)
-        assert harness.actor.left is None  # type: ignore[attr-defined]
+        assert harness.actor.left is None
         await harness.advance(600)
         assert orders(harness) == []
