@@ -23,6 +23,7 @@ from actors.shared.config.fields.groups import Tracing, X509Authentication
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.tracing.exporting import EVERY_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus, Pods, PodStatusFound
+from supervision.actor import Actor
 from supervision.harness import Harness
 from supervision.protocol import FORK_SERVER, ActorState, GetMetrics, GetTree, MetricsSnapshot, Sample, SetLogging, Tree
 from tests.support.certificates import Authority
@@ -62,7 +63,7 @@ TREE = Tree(
 class Node:
     """A node server on a free port with a CA, and clients to it."""
 
-    def __init__(self, tmp_path: Path, *, with_ca: bool = True, actor: type = NodeServer, **config: Any) -> None:
+    def __init__(self, tmp_path: Path, *, with_ca: bool = True, actor: type[Actor] = NodeServer, **config: Any) -> None:
         self.authority = Authority(tmp_path / "ca")
         self.port = free_port()
         self.cert = (str(tmp_path / "s.crt"), str(tmp_path / "s.key"))
@@ -71,11 +72,11 @@ class Node:
         x509 = X509Authentication(clientCAFile=self.ca)
         base = KubeletConfiguration()
         groups = __import__("msgspec").structs.replace(base.authentication, x509=x509)
-        ports = {"readOnlyPort": self.port} if actor is ReadOnlyServer else {"port": self.port}
+        ports: dict[str, Any] = {"readOnlyPort": self.port} if actor is ReadOnlyServer else {"port": self.port}
         settings = KubeletConfiguration(
             authentication=groups, address="127.0.0.1", podLogsDir=str(tmp_path / "logs"), **ports, **config
         )
-        self.harness = Harness(actor, name="http_servers/node_server", context=Agent(config=settings))
+        self.harness: Harness[Any] = Harness(actor, name="http_servers/node_server", context=Agent(config=settings))
         self.answer(GetServingCertificate, ServingCertificate(*self.cert, self.ca, 1))
         self.answer(GetTree, TREE)
         self.answer(GetPods, Pods(b'{"kind":"PodList","items":[]}'))

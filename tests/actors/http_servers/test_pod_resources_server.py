@@ -51,7 +51,7 @@ class Node:
     async def serve(self) -> AsyncIterator[stubs.PodResourcesListerAsyncStub]:
         async with asyncio.timeout(20), self.harness, grpc.aio.insecure_channel(f"unix://{self.path}") as channel:
             yield stubs.PodResourcesListerStub(channel)
-            await channel.close()
+            await channel.close(None)
             await self.harness.stop()
 
     def counted(self, name: str) -> float:

@@ -184,7 +184,7 @@ def test_images_are_listed_biggest_first(fake):
     tell(story, fake)
 
 
-AGELESS = {"imageMinimumGCAge": Duration(0)}
+AGELESS: dict[str, Any] = {"imageMinimumGCAge": Duration(0)}
 
 
 def test_a_full_disk_costs_unused_images_only(fake):

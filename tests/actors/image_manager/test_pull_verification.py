@@ -18,7 +18,10 @@ from supervision.harness import Harness
 from tests.actors.image_manager.test_image_manager import IMAGE, add_image, pulls, tell, wanted
 from tests.support.fake_cri import FakeRuntime
 
-GATE_OFF = {"featureGates": {"KubeletEnsureSecretPulledImages": False}, "imagePullCredentialsVerificationPolicy": ""}
+GATE_OFF: dict[str, Any] = {
+    "featureGates": {"KubeletEnsureSecretPulledImages": False},
+    "imagePullCredentialsVerificationPolicy": "",
+}
 
 
 @pytest.fixture

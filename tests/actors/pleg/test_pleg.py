@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from actors.api_clients.messages import RuntimeReport
+from actors.api_clients.messages import HEARTBEAT_CLIENT, RuntimeReport
 from actors.pleg import actor as module
 from actors.pleg import status_calls
 from actors.pleg.actor import RELIST_SECONDS, SHIMS_SECONDS, STATUS_SECONDS, SWEEP_SHIMS, Pleg
@@ -16,6 +16,7 @@ from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, Runtim
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import ContainerState
+from supervision.addresses import ActorName
 from supervision.harness import Harness
 from supervision.protocol import Hello
 from tests.support.cri_configs import container_config, sandbox_config
@@ -196,7 +197,7 @@ def test_a_pod_whose_status_call_failed_and_that_is_gone_by_the_next_relist_is_r
         assert (message.runtime.sandboxes, message.runtime.containers) == ([], [])
         assert message.runtime.at > 0
         assert (await harness.deliver(GetRuntimePods())).pods == []
-        await harness.deliver(Hello(name, 2), name)
+        await harness.deliver(Hello(ActorName(name), 2), name)
         (told,) = harness.sent(RuntimePods)
         assert (told.pods, told.unread) == ([], [])
 
@@ -248,7 +249,7 @@ def test_a_worker_that_starts_gets_all_its_pods(fake):
         await harness.advance(RELIST_SECONDS)
         harness.outbox.clear()
         name = worker_of(uid, 2)
-        await harness.deliver(Hello(name, 2), name)
+        await harness.deliver(Hello(ActorName(name), 2), name)
         (told,) = harness.sent(RuntimePods)
         assert [one.uid for one in told.pods] == [uid]
         assert harness.sent(RuntimeHealth)
@@ -270,7 +271,7 @@ def test_an_event_of_the_runtime_brings_the_look_at_its_pod_forward(fake):
 
 
 def reports(harness: Harness) -> list[RuntimeReport]:
-    return harness.sent(RuntimeReport, module.HEARTBEAT_CLIENT)
+    return harness.sent(RuntimeReport, HEARTBEAT_CLIENT)
 
 
 def test_the_heartbeat_client_gets_a_report_with_each_health_check_and_on_hello(fake):
@@ -285,7 +286,7 @@ def test_the_heartbeat_client_gets_a_report_with_each_health_check_and_on_hello(
         count = len(reports(harness))
         await harness.advance(3 * STATUS_SECONDS)
         assert len(reports(harness)) == count + 3
-        await harness.deliver(Hello(module.HEARTBEAT_CLIENT, 2))
+        await harness.deliver(Hello(HEARTBEAT_CLIENT, 2))
         assert len(reports(harness)) == count + 4
 
     tell(story, fake, joined=True)
@@ -360,7 +361,12 @@ def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(
         context = Agent(workers=2, managed_runtime=True, runtime_endpoint="unix:///run/x/containerd.sock")
         async with Harness(Pleg, name="pleg", context=context) as harness:
             asked: list[dict[str, object]] = []
-            harness.disposables[SWEEP_SHIMS] = lambda **arguments: asked.append(arguments) or []
+
+            def sweep(**arguments: object) -> list[object]:
+                asked.append(arguments)
+                return []
+
+            harness.disposables[SWEEP_SHIMS] = sweep
             _, box, container = await pod(fake)
             await harness.advance(1.2 * SHIMS_SECONDS)
             assert (asked[0]["socket"], asked[0]["known"]) == ("/run/x/containerd.sock", sorted([box, container]))

@@ -6,13 +6,15 @@ import asyncio
 import json
 import os
 import time
+from functools import partial
+from typing import Any
 
 import pytest
 
 from actors.pod_config.actor import PodConfig
-from actors.pod_config.manifest import read_manifest
+from actors.pod_config.manifest import Origin, read_manifest
 from actors.pod_config.messages import GetSources, PodQuarantined, SourcePods
-from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, worker_of
+from actors.pod_workers.messages import DesiredPods, KnownPods, PodOperation, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -20,7 +22,7 @@ from actors.shared.kube.codec import decode_pod
 from supervision.harness import Harness
 from supervision.protocol import Hello
 
-WORKERS = ["pod_workers/worker/0", "pod_workers/worker/1"]
+WORKERS = pod_workers(2)
 
 
 def manifest(name: str = "web", image: str = "busybox", extra: str = "") -> str:
@@ -30,7 +32,7 @@ def manifest(name: str = "web", image: str = "busybox", extra: str = "") -> str:
     )
 
 
-def started(path: str = "", standalone: bool = True, **config: object) -> Harness:
+def started(path: str = "", standalone: bool = True, **config: Any) -> Harness:
     agent = Agent(
         root_dir=f"{path}.root",
         run_dir=f"{path}.run",
@@ -217,7 +219,7 @@ async def test_a_manifest_that_ends_the_reader_three_times_is_in_quarantine_unti
     (path / "a.yaml").write_text(manifest("evil"))
     (path / "b.yaml").write_text(manifest())
 
-    def read(data: bytes, origin: object) -> list:
+    def read(data: bytes, origin: Origin) -> list[Any]:
         if b"evil" in data:
             raise MemoryError
         return read_manifest(data, origin)
@@ -383,7 +385,8 @@ class Server:
     """A web server with one answer, changed by the test."""
 
     def __init__(self) -> None:
-        self.status, self.body, self.requests = 200, b"", []
+        self.status, self.body = 200, b""
+        self.requests: list[str] = []
 
     async def __aenter__(self) -> Server:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -408,9 +411,12 @@ async def test_pods_of_a_url_come_stay_through_errors_and_go(many):
                "spec": {"containers": [{"name": "c", "image": image}]}}  # fmt: skip
         return json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [pod]} if many else pod).encode()
 
+    def has_failed_again(seen: int) -> bool:
+        return bool(harness.actor._url.failures > seen)
+
     async with Server() as server:
         server.status = 503
-        config = {"staticPodURL": server.url, "staticPodURLHeader": {"X-Token": ["t"]}}
+        config: dict[str, Any] = {"staticPodURL": server.url, "staticPodURLHeader": {"X-Token": ["t"]}}
         async with started(**config, httpCheckFrequency=Duration(20)) as harness:
             world = World(harness)
             await harness.advance(0)
@@ -424,7 +430,7 @@ async def test_pods_of_a_url_come_stay_through_errors_and_go(many):
                 server.status, server.body = status, content
                 seen = harness.actor._url.failures
                 await harness.advance(20)
-                await harness.wait(lambda seen=seen: harness.actor._url.failures > seen)
+                await harness.wait(partial(has_failed_again, seen))
                 assert await errors_of(harness)
             assert world.pods() == {"web-n1": "a"}
             server.status, server.body = 200, body("b")

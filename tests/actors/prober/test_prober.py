@@ -6,16 +6,17 @@ import asyncio
 import json
 import random
 import time
+from typing import Any
 
 from actors.api_clients.messages import RecordEvent
-from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
+from actors.pod_workers.messages import KnownPods, ProbeVerdict, pod_workers, worker_of
 from actors.prober.actor import Prober
 from actors.prober.messages import PodAddress, ProbedContainer, ProbedPod
 from actors.prober.outcome import Outcome
 from actors.shared.config.agent import Agent
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import ExecResult
-from actors.status_manager.messages import ProbeResult
+from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
 from tests.support.driven import Driven
@@ -161,7 +162,7 @@ async def test_a_probe_that_errs_is_tried_three_times_and_changes_nothing():
 async def test_a_pod_being_deleted_is_probed_for_readiness_only():
     harness, runtime = started()
     async with harness:
-        probes = {"liveness": {}, "readiness": {}}
+        probes: dict[str, dict[str, Any]] = {"liveness": {}, "readiness": {}}
         await harness.deliver(pod(probes))
         await harness.advance(0.0)
         runtime.calls.clear()
@@ -193,14 +194,14 @@ async def test_a_neighbour_that_says_hello_gets_the_current_results():
         await harness.deliver(pod({"liveness": {"failureThreshold": 1}, "readiness": {"failureThreshold": 1}}))
         await harness.advance(0.0)
         harness.clear()
-        await harness.deliver(Hello("status_manager", 2))
+        await harness.deliver(Hello(STATUS_MANAGER, 2))
         assert results(harness) == [("c1", False)]
         assert results(harness, "liveness") == [("c1", False)]
         assert verdicts(harness) == []
         await harness.deliver(Hello(WORKER, 2))
         assert verdicts(harness) == [("liveness", "c1", False)]
         harness.clear()
-        other = next(f"pod_workers/worker/{index}" for index in range(2) if f"pod_workers/worker/{index}" != WORKER)
+        (other,) = (name for name in pod_workers(2) if name != WORKER)
         await harness.deliver(Hello(other, 2))
         assert harness.outbox == []
 
@@ -243,7 +244,7 @@ async def test_a_pod_that_was_withdrawn_while_its_worker_was_away_is_forgotten()
         await harness.deliver(pod({"readiness": {}}))
         await harness.deliver(Hello(WORKER, 2))
         assert await probed_on(harness, runtime)  # until its worker knows what there is
-        other = next(f"pod_workers/worker/{index}" for index in range(2) if f"pod_workers/worker/{index}" != WORKER)
+        (other,) = (name for name in pod_workers(2) if name != WORKER)
         await harness.deliver(KnownPods(other, 2, []))
         await harness.deliver(KnownPods(WORKER, 2, ["u"]))
         assert await probed_on(harness, runtime)
@@ -325,7 +326,7 @@ async def test_a_changed_manifest_keeps_what_is_the_same():
         await harness.deliver(pod({"readiness": {}}))
         await harness.advance(10.5)
         assert len(runtime.calls) == 1
-        await harness.deliver(Hello("status_manager", 2))
+        await harness.deliver(Hello(STATUS_MANAGER, 2))
         assert results(harness, "liveness") == [("c1", True)]
 
 
@@ -344,7 +345,8 @@ async def test_http_and_tcp_probes_go_to_the_pods_address():
             probes["liveness"] = {"exec": None, "tcpSocket": {"port": port}}
             await harness.deliver(pod(probes))
             await harness.advance(30.0)
-            assert harness.sent(ProbeResult) == harness.sent(RecordEvent) == [], "it has no address yet"
+            assert harness.sent(ProbeResult) == [], "it has no address yet"
+            assert harness.sent(RecordEvent) == []
             await harness.deliver(PodAddress("u", "127.0.0.1"))
             await harness.advance(0.0)
             await harness.wait_sent(ProbeResult, count=2)
@@ -403,7 +405,7 @@ async def test_a_restart_of_the_status_manager_takes_no_address_away():
         await harness.deliver(PodAddress("u", "127.0.0.1"))
         await harness.deliver(PodAddress("other", "127.0.0.1"))
         await harness.deliver(pod({"readiness": {"exec": None, "tcpSocket": {"port": 1}}}))
-        await harness.deliver(Hello("status_manager", 2))
+        await harness.deliver(Hello(STATUS_MANAGER, 2))
         await harness.advance(0.0)
         await harness.wait_sent(RecordEvent)
         assert harness.actor._addresses == {"u": "127.0.0.1"}, "that of a pod that may be gone is not kept"

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from actors.api_clients.messages import NodeProblem, RecordEvent
+from actors.container_manager.messages import CONTAINER_MANAGER
 from actors.pod_workers.messages import KillPod, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
@@ -458,5 +459,5 @@ async def test_who_says_hello_is_told_how_things_stand(node: Node, bus: SystemBu
     async with node.harness:
         await node.seen(bus, "lock")
         before = len(node.harness.sent(NodeShutdown))
-        await node.harness.deliver(Hello("container_manager", 2))
+        await node.harness.deliver(Hello(CONTAINER_MANAGER, 2))
         assert len(node.harness.sent(NodeShutdown)) == before + 1

@@ -183,8 +183,8 @@ async def test_a_claim_that_no_container_uses_is_not_looked_for(node: Node) -> N
 
 async def test_a_claim_made_for_a_pod_is_for_that_pod_alone(node: Node, tmp_path: Path) -> None:
     assert node.objects is not None
-    template = {"ephemeral": {"volumeClaimTemplate": {}}}
-    made = {**BOUND, "metadata": {"name": "p-v", "namespace": "ns", "uid": "c1"}}
+    template: dict[str, Any] = {"ephemeral": {"volumeClaimTemplate": {}}}
+    made: dict[str, Any] = {**BOUND, "metadata": {"name": "p-v", "namespace": "ns", "uid": "c1"}}
     path = "/api/v1/namespaces/ns/persistentvolumeclaims/p-v"
     node.objects[path] = made
     async with node.harness:
