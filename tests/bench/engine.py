@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from supervision.actor import Actor, Address, on
+from supervision.addresses import ActorName
 from supervision.application import Application
 from supervision.message import Message, Question
 from supervision.spec import ChildSpec, Policy, walk
@@ -70,9 +71,9 @@ class Driver(Actor):
 
     @on(Measure)
     async def on_measure(self, message: Measure, sender: Address) -> Measured:
-        return Measured(await getattr(self, f"_{message.what}")(message.name))
+        return Measured(await getattr(self, f"_{message.what}")(ActorName(message.name)))
 
-    async def _round_trip(self, name: str) -> dict[str, float]:
+    async def _round_trip(self, name: ActorName) -> dict[str, float]:
         times = []
         for number in range(ROUND_TRIPS):
             began = time.perf_counter()
@@ -81,7 +82,7 @@ class Driver(Actor):
         times.sort()
         return {"ask_us_p50": times[ROUND_TRIPS // 2], "ask_us_p99": times[ROUND_TRIPS * 99 // 100]}
 
-    async def _pipelined(self, name: str) -> dict[str, float]:
+    async def _pipelined(self, name: ActorName) -> dict[str, float]:
         """Told, each answered by a tell: the receiver answers to the sender's name."""
         began = time.perf_counter()
         for start in range(0, PIPELINED, AT_ONCE):

@@ -101,7 +101,7 @@ def median_of(key: str, what: str, values: Sequence[float], unit: str, floors: S
 def table(report: Report) -> str:
     """For people."""
     facts = ", ".join(f"{name} {value}" for name, value in report.circumstances.items())
-    rows = [("", "measured", "floor", "x floor", "bar", "", "of")]
+    rows: list[tuple[str, ...]] = [("", "measured", "floor", "x floor", "bar", "", "of")]
     rows += [_row(figure) for figure in report.figures]
     return f"{facts}\n{_aligned(rows)}"
 

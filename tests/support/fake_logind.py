@@ -17,7 +17,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from dbus_fast import BusType, DBusError, Message, MessageType, PropertyAccess
 from dbus_fast.aio import MessageBus
@@ -103,7 +103,11 @@ class Logind(ServiceInterface):
         loop = asyncio.get_running_loop()
         loop.add_reader(ours, self._swept, ours)
         loop.call_later(0.1, os.close, theirs)  # once it is sent
-        place = {"path": "/org/freedesktop/login1", "interface": self.name, "member": "PrepareForShutdown"}
+        place: dict[str, Any] = {
+            "path": "/org/freedesktop/login1",
+            "interface": self.name,
+            "member": "PrepareForShutdown",
+        }
         bus.send(Message(message_type=MessageType.SIGNAL, signature="h", body=[0], unix_fds=[theirs], **place))
 
     def _swept(self, fd: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -29,7 +30,7 @@ class IncidentFile:
             file.write(json.dumps(record) + "\n")
 
 
-def incidents(path: Path, event: str = "opened") -> list[dict[str, object]]:
+def incidents(path: Path, event: str = "opened") -> list[dict[str, Any]]:
     """Those of one kind, oldest first."""
     if not path.exists():
         return []

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from tests.support.waiting import wait_for
 
@@ -14,7 +15,7 @@ class ServiceManager:
     """Hears what is told on its socket, at once: a few datagrams fill that, and what comes then is lost."""
 
     def __init__(self, path: Path) -> None:
-        self.environment = {"NOTIFY_SOCKET": str(path)}
+        self.environment: dict[str, Any] = {"NOTIFY_SOCKET": str(path)}
         self._heard: list[tuple[float, str]] = []
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._sock.bind(str(path))

@@ -65,7 +65,8 @@ def reader_has(fork_server, pods: int) -> None:
 
 def configz(fork_server) -> int:
     answer = fork_server.ask(GetConfigz(), Configz, "config_controller")
-    return json.loads(answer.body)["kubeletconfig"]["maxPods"]
+    found: int = json.loads(answer.body)["kubeletconfig"]["maxPods"]
+    return found
 
 
 def test_an_actor_that_is_replaced_after_a_change_has_the_new_configuration(node: Node) -> None:

@@ -122,7 +122,7 @@ def as_tested(words: list[str]) -> list[str]:
 
 def as_kubelet(words: list[str]) -> subprocess.CompletedProcess[str]:
     """What it answers by itself is asked of it; a start is judged."""
-    command = [Path(sys.executable).with_name("kubelet"), *words]
+    command = [str(Path(sys.executable).with_name("kubelet")), *words]
     if words != ["--version"]:
         command = [*SUPERVISE, "config", "check", *words, "--fail-cgroupv1=false"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)

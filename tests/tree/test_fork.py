@@ -16,7 +16,7 @@ def _status(pid: int) -> int:
 
 
 def test_a_body_that_raises_or_returns_ends_the_child() -> None:
-    assert _status(fork("t", lambda: 1 // 0, ())) == EXIT_EXCEPTION  # type: ignore[arg-type, return-value]
+    assert _status(fork("t", lambda: 1 // 0, ())) == EXIT_EXCEPTION  # type: ignore[arg-type]
     assert _status(fork("t", lambda: None, ())) == EXIT_EXCEPTION
     assert _status(fork("t", lambda: sys.exit(3), ())) == EXIT_EXCEPTION
     assert _status(fork("t", lambda: os._exit(5), ())) == 5

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,10 @@ from tests.support.tree_actors import HERE, Dispose, GetSeen, Said, Say, Seen, T
 
 pytestmark = [pytest.mark.tree, pytest.mark.slow]
 SECONDS = float(os.environ.get("CHAOS_SECONDS", "8"))
+
+
+def _answers(fork_server: ForkServerProcess, name: str) -> bool:
+    return fork_server.ask(Say("hi"), Said, name).text == "hi"
 
 
 def _fault(fork_server: ForkServerProcess, rng: random.Random) -> None:
@@ -58,9 +63,7 @@ def test_after_random_faults_all_is_as_it_was(tmp_path: Path) -> None:
         # the connection that asks
         fork_server.wait(lambda: before.num_fds() <= fds + 1, f"no descriptor too many, seed {seed}")
         for name in ("echo", "listener", "group/a", "group/b"):  # one may still have its exception before it
-            fork_server.wait(
-                lambda name=name: fork_server.ask(Say("hi"), Said, name).text == "hi", f"{name}, seed {seed}"
-            )  # type: ignore[misc]
+            fork_server.wait(partial(_answers, fork_server, name), f"{name}, seed {seed}")
         fork_server.wait_ready()
         fork_server.ask(GetSeen(), Seen, "listener")
         recorded = [(i["name"], i["incarnation"]) for i in incidents(tmp_path / "incidents")]

@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -177,7 +179,7 @@ def test_a_peer_of_another_user_is_refused_both_ways(tmp_path: Path) -> None:
         for path in directory.iterdir():
             path.chmod(0o777)
         for name in ("fork_server", "echo"):
-            assert _as_nobody(lambda name=name: _first_byte(str(directory / name))) == b""  # type: ignore[misc]
+            assert _as_nobody(partial(_first_byte, str(directory / name))) == b""
         directory.chmod(0o777)
         impostor = _listen_as_nobody(str(directory / "impostor"))
         try:
@@ -199,7 +201,7 @@ def _first_byte(path: str) -> bytes:
     return sock.recv(1)
 
 
-def _as_nobody(action) -> bytes:  # type: ignore[no-untyped-def]
+def _as_nobody(action: Callable[[], bytes]) -> bytes:
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

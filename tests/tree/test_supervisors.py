@@ -187,7 +187,7 @@ def test_a_budget_of_nothing_is_a_kill_without_a_word(tmp_path: Path) -> None:
 def test_a_child_that_hangs_in_start_is_killed_at_its_deadline_and_its_siblings_are_looked_after(
     tmp_path: Path,
 ) -> None:
-    policy = {"late": {"start_seconds": 5, "restart": "temporary"}}
+    policy: dict[str, dict[str, Any]] = {"late": {"start_seconds": 5, "restart": "temporary"}}
     with agent(tmp_path, policy, extra="late", ready=False) as found:
         found.fork_server.wait_running("a", "b", *GROUP)
         found.crash("a", 1)
@@ -200,7 +200,10 @@ def test_a_child_that_hangs_in_start_is_killed_at_its_deadline_and_its_siblings_
 
 
 def test_a_start_that_always_times_out_is_a_failure_like_others(tmp_path: Path) -> None:
-    policy = {"late": QUICK | {"start_seconds": 0.3, "max_restarts": 1}, "root": {"max_restarts": 0}}
+    policy: dict[str, dict[str, Any]] = {
+        "late": QUICK | {"start_seconds": 0.3, "max_restarts": 1},
+        "root": {"max_restarts": 0},
+    }
     with agent(tmp_path, policy, extra="late", ready=False) as found:
         assert found.fork_server.wait_end(15) == 1
         assert found.causes() == [("late", "start_timeout"), ("late", "start_timeout"), ("root", "exit")]

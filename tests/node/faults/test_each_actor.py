@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -17,6 +18,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.duration import Duration
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.tree import tree
+from supervision.protocol import Fault
 from supervision.spec import ChildSpec, walk
 from tests.support.faulty_node import DEFAULT_HEARTBEAT, FaultyNode, HealthWatch
 from tests.support.managed import managed_runtime
@@ -100,6 +102,10 @@ def may_interrupt_health(name: str) -> bool:
     return name in ("root", "http_servers", "http_servers/healthz_server")
 
 
+def is_replaced(node: FaultyNode, name: str, incarnation: int) -> bool:
+    return node.actors()[name].incarnation > incarnation
+
+
 def in_time(once: Callable[[], str]) -> None:
     """`once` answers what took too long, '' for nothing."""
     late: list[str] = []
@@ -109,12 +115,12 @@ def in_time(once: Callable[[], str]) -> None:
         time.sleep(CALM_SECONDS)
 
 
-def replaced_after(node: FaultyNode, churn: Churn, name: str, fault: str, cause: tuple[str, str]) -> str:
+def replaced_after(node: FaultyNode, churn: Churn, name: str, fault: Fault, cause: tuple[str, str]) -> str:
     incarnation, known = node.actors()[name].incarnation, len(node.incidents())
     with HealthWatch(node).watching() as health:
         churn.turn()
         node.inject(name, fault)
-        node.until(lambda: node.actors()[name].incarnation > incarnation, f"{name} replaced")
+        node.until(lambda: is_replaced(node, name, incarnation), f"{name} replaced")
         node.wait_whole()
         churn.wait()
     fresh = node.incidents()[known:]
@@ -137,7 +143,7 @@ def test_a_part_whose_handler_raises_is_replaced_and_nothing_else_notices(steady
     in_time(lambda: replaced_after(steady, churn, name, "exception", ("exception", "")))
 
 
-def hang(node: FaultyNode, churn: Churn, names: list[str], fault: str) -> None:
+def hang(node: FaultyNode, churn: Churn, names: list[str], fault: Fault) -> None:
     """Injure them at the same time; each is to be replaced, with one incident that says hang, and the pods go on."""
     before = {name: node.actors()[name].incarnation for name in names}
     known = len(node.incidents())
@@ -145,7 +151,7 @@ def hang(node: FaultyNode, churn: Churn, names: list[str], fault: str) -> None:
     for name in names:
         node.inject(name, fault)
     for name, incarnation in before.items():
-        node.until(lambda name=name, old=incarnation: node.actors()[name].incarnation > old, f"{name} replaced")
+        node.until(partial(is_replaced, node, name, incarnation), f"{name} replaced")
     node.wait_whole()
     churn.wait()
     fresh = node.incidents()[known:]

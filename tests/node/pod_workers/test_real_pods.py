@@ -47,7 +47,8 @@ class PodNode(FaultyNode):
         return next((one for one in items if one["metadata"]["name"] == f"{name}-{NODE_NAME}"), {})
 
     def status(self, name: str) -> dict[str, Any]:
-        return self.pod(name).get("status", {})
+        found: dict[str, Any] = self.pod(name).get("status", {})
+        return found
 
     def wait_phase(self, name: str, phase: str) -> dict[str, Any]:
         self.until(lambda: self.status(name).get("phase") == phase, f"{name} {phase}")
