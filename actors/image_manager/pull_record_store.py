@@ -76,11 +76,11 @@ class PullRecords:
     async def begin(self, image: str) -> None:
         """A pull is about to begin. Raises RecordFailed."""
         await self._loaded.wait()
-        self._intents.add(image)
         intent = msgspec.json.encode(Intent(image))
         problem = await self._change({f"{PULLING}/{file_name(image)}": intent}, ())
         if problem:
             raise RecordFailed(f"failed to record image pull intent for image {image!r}: {problem}")
+        self._intents.add(image)
 
     async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""

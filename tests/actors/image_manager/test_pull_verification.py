@@ -129,6 +129,19 @@ def test_without_its_intent_on_disk_no_image_is_pulled(fake: FakeRuntime) -> Non
     tell(story, fake)
 
 
+def test_an_intent_that_was_not_written_blocks_no_preloaded_image(fake: FakeRuntime) -> None:
+    async def preload(harness: Harness, fake: FakeRuntime) -> None:
+        await harness.ask(by("owner"))
+
+    async def story(harness: Harness, fake: FakeRuntime) -> None:
+        harness.disposables["actors.image_manager.pull_record_files:change"] = DisposableError("OSError", "disk full")
+        assert isinstance(await harness.ask(by("owner", policy="Always")), ImageFailed)
+        assert isinstance(await harness.ask(by("", "v", "Never")), ImageReady)
+
+    tell(preload, fake, **GATE_OFF)
+    tell(story, fake)
+
+
 def test_the_record_of_an_image_that_is_gone_is_removed(fake: FakeRuntime, tmp_path: Path) -> None:
     async def story(harness: Harness, fake: FakeRuntime) -> None:
         await harness.ask(by("owner"))
