@@ -79,6 +79,10 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
     if actions.done:
         return Step(state.after(Event.LEAVE), said)
     effects: list[Effect] = [*said]
+    if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
+        state, waits = _without_network(state, facts)  # nothing is stopped for a sandbox that cannot be created
+        effects += waits
+        return Step(state, tuple(effects)) if effects else next_step(state, facts)
     if actions.kill_pod:
         if actions.create_sandbox and runtime.sandboxes:
             text = "Pod sandbox changed, it will be killed and re-created."
@@ -89,10 +93,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
     if actions.kill:
         state = state.with_instances([kill.container.id for kill in actions.kill if kill.restart], restarting=True)
         return Step(state, (*effects, StopContainers(actions.kill)))
-    if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
-        state, waits = _without_network(state, facts)
-        effects += waits
-    elif actions.create_sandbox or actions.start or actions.resume:
+    if actions.create_sandbox or actions.start or actions.resume:
         effects.append(StartContainers(actions.create_sandbox, actions.attempt, actions.resume, actions.start))
     return Step(state, tuple(effects)) if effects else next_step(state, facts)
 

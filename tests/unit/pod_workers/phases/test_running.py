@@ -94,6 +94,15 @@ def test_a_sandbox_waits_for_the_network_and_users_are_told_once():
     assert effects(decide(rested(step.state), **facts)) == []
 
 
+def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
+    changed = running(pod(), ran(), boxes=(box(ready=False),))
+    waits = decide(changed, network_ready=False)
+    assert effects(waits) == ["Announce"]
+    assert waits.effects[0].reason == "NetworkNotReady"
+    assert effects(decide(rested(waits.state), network_ready=False)) == []
+    assert effects(decide(rested(waits.state))) == ["Announce", "StopPod", "StartContainers"]
+
+
 def test_a_pod_on_the_network_of_the_host_does_not_wait_for_it():
     assert effects(decide(running(pod(hostNetwork=True), boxes=()), network_ready=False)) == ["StartContainers"]
 
