@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from actors.pod_workers.pod.state import PodState, replace
 from actors.pod_workers.pod.table import Event
-from actors.shared.kube.times import seconds, start_time
+from actors.shared.kube.times import seconds
 
 from .effects import Announce
 from .step import Step
@@ -30,14 +30,15 @@ def leave(state: PodState, now: float) -> Step | None:
 
 
 def active_deadline(state: PodState) -> float | None:
-    """When activeDeadlineSeconds are over, counted from status.startTime, in seconds since 1970; None for no limit."""
+    """When activeDeadlineSeconds are over, in seconds since 1970; None for no limit. They count from status.startTime;
+    a static pod, which has none, from when this node ran it first, however old its manifest is."""
     limit = state.wanted.pod.spec.activeDeadlineSeconds if state.wanted.pod is not None else None
     if limit is None or state.wanted.pod is None:
         return None
-    return (seconds(start_time(state.wanted.pod)) or _first_seen(state)) + limit
+    return (seconds(state.wanted.pod.status.startTime) or _first_seen(state)) + limit
 
 
 def _first_seen(state: PodState) -> float:
-    """As far as it is known on this node, before the API has a startTime."""
+    """As far as it is known on this node, where the pod has no startTime."""
     sandboxes = state.runtime.sandboxes if state.runtime is not None else []
     return min([state.began, *(sandbox.created_ns / 1e9 for sandbox in sandboxes)])

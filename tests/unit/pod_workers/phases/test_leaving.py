@@ -7,6 +7,7 @@ import msgspec
 from actors.pod_workers.phases.effects import Announce
 from actors.pod_workers.phases.leaving import DEADLINE_EXCEEDED, OVERDUE
 from actors.pod_workers.pod.table import Phase
+from actors.shared.kube.names import CONFIG_SEEN
 from actors.shared.kube.pod import PodStatus
 from tests.support.pod_states import NOW, box, decide, pod, ran, running, wanted
 
@@ -33,6 +34,13 @@ def test_the_deadline_counts_from_the_start_time_of_the_status_though_there_is_n
     began = NOW - 100
     assert decide(wanted(late), now=began + 59).state.phase is Phase.ADMITTING
     assert decide(wanted(late), now=began + 60).state.phase is Phase.TERMINATING
+
+
+def test_a_static_pod_whose_manifest_is_older_than_its_deadline_runs():
+    static = pod(activeDeadlineSeconds=60)
+    metadata = msgspec.structs.replace(static.metadata, annotations={CONFIG_SEEN: "1970-01-02T00:00:00.000000Z"})
+    step = decide(wanted(msgspec.structs.replace(static, metadata=metadata)))
+    assert (step.state.phase, step.state.due) == (Phase.ADMITTING, NOW + 60)
 
 
 def test_a_new_sandbox_does_not_begin_the_deadline_anew():
