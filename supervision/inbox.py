@@ -164,6 +164,7 @@ class Inbox:
         try:
             message = frame.message()
         except WireError as error:
+            channel.acknowledge()  # those before it were handled
             channel.refuse(error)
             return
         self._in_hand = channel, frame.size

@@ -25,7 +25,7 @@ class Listeners:
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         """The last incarnation's sockets of that label, else those that `make` returns. Raises what `make` raises."""
         kept = self._kept.pop(label, None)
-        if kept is not None:
+        if kept:
             return [socket.socket(fileno=fd) for fd in kept]
         made = make()
         if self._handover is not None:

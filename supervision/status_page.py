@@ -5,6 +5,7 @@ only reads, but for clearing it before a fork. So a hung actor still shows what 
 
 from __future__ import annotations
 
+import errno
 import mmap
 
 import msgspec
@@ -44,7 +45,9 @@ class StatusPage:
         self._free = list(range(entries - 1, -1, -1))
 
     def take(self) -> StatusEntry:
-        """An empty entry. Raises IndexError when there is none."""
+        """An empty entry. Raises OSError when there is none."""
+        if not self._free:
+            raise OSError(errno.EAGAIN, "no entry of the status page is free")
         index = self._free.pop()
         start = index * ENTRY_BYTES
         self._memory[start : start + ENTRY_BYTES] = bytes(ENTRY_BYTES)

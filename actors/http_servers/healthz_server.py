@@ -77,6 +77,12 @@ class HealthzConnection(asyncio.Protocol):
         while len(self._clients) >= MAX_CONNECTIONS:
             self._clients.popitem(last=False)[0].abort()
         self._clients[self] = None
+        self._wait_for_more()
+
+    def _wait_for_more(self) -> None:
+        """For so long, from now."""
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self.abort)
 
     def abort(self) -> None:
@@ -97,9 +103,20 @@ class HealthzConnection(asyncio.Protocol):
                 transport.close()
                 return
             self._clients.move_to_end(self)
+            self._wait_for_more()
         if len(self._buffer) > MAX_HEAD_BYTES:
             transport.write(_response("431 Request Header Fields Too Large", b"too large\n", body=True, keep=False))
             transport.close()
+
+    def pause_writing(self) -> None:
+        """It reads no answers: read no more of its questions, or the answers fill the memory."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It has read them."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._clients.pop(self, None)

@@ -52,20 +52,21 @@ class KeptSockets:
 
     def _receive(self, name: str, ours: socket.socket) -> None:
         try:
-            label, fds, _, _ = socket.recv_fds(ours, _MOST_LABEL_BYTES, _MOST_SOCKETS)
+            label, fds, flags, _ = socket.recv_fds(ours, _MOST_LABEL_BYTES, _MOST_SOCKETS)
             for fd in fds:  # recv_fds ignores its flags, MSG_CMSG_CLOEXEC too
                 os.set_inheritable(fd, False)
         except BlockingIOError:
             return
         except OSError:
-            label, fds = b"", []
+            label, fds, flags = b"", [], 0
         if not label:
             _close(fds)
             self._close_handover(name)
             return
         labels = self._kept.setdefault(name, {})
         _close(labels.pop(label.decode(errors="replace"), []))
-        if len(labels) < _MOST_SOCKETS:
+        # without descriptors a part of them arrives: the next incarnation makes its own then
+        if fds and not flags & socket.MSG_CTRUNC and len(labels) < _MOST_SOCKETS:
             labels[label.decode(errors="replace")] = list(fds)
         else:
             _close(fds)

@@ -56,7 +56,8 @@ class Lock:
             return 0
 
     def release(self) -> None:
-        self.path.unlink(missing_ok=True)
+        if self._is_current(self.fd):  # after the directory was removed it may be another agent's
+            self.path.unlink(missing_ok=True)
         os.close(self.fd)
 
 

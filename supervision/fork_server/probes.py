@@ -25,13 +25,16 @@ class Silence:
 
     def __init__(self) -> None:
         self._since: float | None = None
+        self.unanswered = 0
+        """Probes in a row."""
 
     def probed(self, began: float, answered: bool | None) -> None:
         """A probe that began then was answered, or not; None: nobody knows, for example for want of processes."""
         if answered:
-            self._since = None
-        elif answered is False and self._since is None:
-            self._since = began
+            self._since, self.unanswered = None, 0
+        elif answered is False:
+            self.unanswered += 1
+            self._since = began if self._since is None else self._since
 
     def seconds(self, now: float) -> float:
         """0.0 while it answers."""
@@ -73,8 +76,11 @@ class ProgramProbes:
 
         def done(result: DisposableResult) -> None:
             silence.probed(began, answer_of(result))
-            silent = silence.seconds(time.monotonic())
-            if child.incarnation == incarnation and silent > child.policy.heartbeat_seconds:
+            silent, allowed = silence.seconds(time.monotonic()), child.policy.heartbeat_seconds
+            # meanwhile it may have ended, been told to stop, or been given another policy; and of one probe alone
+            # nobody knows how long it waited for its own process
+            in_service = child.incarnation == incarnation and child.state == "running" and child.cause is None
+            if in_service and silence.unanswered > 1 and 0 < allowed < silent:
                 self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")
             self._schedule(child, probe, silence, incarnation, _REPEAT_SECONDS if silent else probe.interval_seconds)
 

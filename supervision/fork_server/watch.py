@@ -114,6 +114,8 @@ class Watch:
 
     def end_hung(self, child: Child, text: str) -> None:
         """Have a child that hangs write its stacks, then kill it."""
+        if not child.pid:
+            return  # a signal to pid 0 would go to the fork server's own group
         if is_stopped(child.pid):
             self._kill(child, "hang", f"{text}: the process is stopped by a signal")
             return

@@ -156,7 +156,7 @@ def test_an_entry_is_read_as_it_was_written_and_cleared_for_the_next() -> None:
     )
     status_entry.end()
     assert status_entry.read().busy_since == 0
-    with pytest.raises(IndexError):
+    with pytest.raises(OSError, match="no entry of the status page"):
         status_page.take()
     status_page.give_back(status_entry)
     assert status_page.take().read().message == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
@@ -56,3 +58,55 @@ def test_a_program_in_service_that_does_not_answer_is_hung() -> None:
     loop.call_later(10.0, loop.stop)
     loop.run()
     assert hung == [("p", "no answer to m:f")]
+
+
+@pytest.mark.parametrize("change", ["ended", "is being stopped", "is never to count as hung"])
+def test_a_program_that_is_not_in_service_any_more_when_its_probe_ends_is_left_alone(change: str) -> None:
+    probe = ProgramProbe(function="m:f", interval_seconds=0.01)
+    table = Table(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
+    child = table.get("p")
+    assert child is not None
+    child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=2.5)
+    loop, hung = Loop(), []
+    silent = DisposableResult(msgspec.msgpack.encode(False))
+    probes = 0
+
+    def run(owner: str, order: object, answer: Callable[[DisposableResult], None]) -> None:
+        nonlocal probes
+        probes += 1
+        if probes < 3:
+            loop.call_later(0.4, lambda: answer(silent))
+            return
+        if change == "ended":
+            child.state = "down"
+        elif change == "is being stopped":
+            child.cause = "stopped"
+        else:
+            child.policy = Policy(heartbeat_seconds=0)
+        answer(silent)
+        loop.stop()
+
+    ProgramProbes(loop, table, run, lambda child, text: hung.append(text))
+    loop.call_later(10.0, loop.stop)
+    loop.run()
+    assert (probes, hung) == (3, [])
+
+
+def test_one_probe_alone_that_waited_for_long_is_no_hang() -> None:
+    probe = ProgramProbe(function="m:f", interval_seconds=0.01)
+    table = Table(ChildSpec(name="root", children=(ChildSpec(name="p", program=("p",), probe=probe),)), {})
+    child = table.get("p")
+    assert child is not None
+    child.state, child.incarnation, child.policy = "running", 1, Policy(heartbeat_seconds=0.1)
+    loop, hung = Loop(), []
+
+    def run(owner: str, order: object, answer: Callable[[DisposableResult], None]) -> None:
+        def late() -> None:
+            answer(DisposableResult(timed_out=True))
+            loop.stop()
+
+        loop.call_later(0.3, late)
+
+    ProgramProbes(loop, table, run, lambda child, text: hung.append(text))
+    loop.run()
+    assert hung == []
