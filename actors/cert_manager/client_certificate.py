@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 from typing import Final
@@ -32,6 +33,7 @@ class ClientCertificate:
         self._actor, self._agent, self._clocks, self._changed = actor, agent, clocks, changed
         self._files = ClientFiles(agent)
         self._state = ClientState()
+        self._settling = asyncio.Lock()
         self._kept: tuple[object, ...] = ()
         """Stamps of the kubeconfig whose pair was put in the store, or could not be."""
         self._credentials = ClientCredentials(actor, agent.kubeconfig)
@@ -55,6 +57,10 @@ class ClientCertificate:
 
     async def _settle(self) -> None:
         """Also after each certificate that is installed. No request follows then: it might not be the last one."""
+        async with self._settling:  # a kubeconfig takes a moment to load
+            await self._settle_now()
+
+    async def _settle_now(self) -> None:
         now = self._clocks.wall()
         self._state = await self._files.state(now)
         if self._state.action is Action.WRITE and await self._write_kubeconfig(self._state.bootstrap):

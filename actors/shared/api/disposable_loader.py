@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,11 @@ MOST_BYTES: Final = 16 << 20
 """Of an answer; one with three PEM files has some kilobytes."""
 MOST_COMPLAINT: Final = 400
 """Characters of stderr that go into an error."""
-_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - a directory in it that is ours alone
+_IN_MEMORY: Final = ("/run", "/dev/shm")  # noqa: S108 - a directory in it that is ours alone
+"""/run first: pods with hostIPC have the host's /dev/shm."""
+_PREFIX: Final = "kubeconfig-"
+_LEFT_SECONDS: Final = 300.0
+"""A directory that is older was left by a caller that was killed."""
 
 
 class LoaderError(Exception):
@@ -39,7 +44,12 @@ class LoaderError(Exception):
 @contextmanager
 def scratch() -> Iterator[str]:
     """An empty directory in memory, 0700, for what the package writes of a kubeconfig's data; gone at the end."""
-    directory = tempfile.mkdtemp(prefix="kubeconfig-", dir=_IN_MEMORY if os.path.isdir(_IN_MEMORY) else None)
+    above = next((one for one in _IN_MEMORY if os.access(one, os.W_OK)), tempfile.gettempdir())
+    for left in Path(above).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if left.stat().st_uid == os.getuid() and time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+    directory = tempfile.mkdtemp(prefix=_PREFIX, dir=above)
     try:
         yield directory
     finally:

@@ -1,7 +1,7 @@
 """Credential plugins: a program that prints an ExecCredential (client.authentication.k8s.io, v1 and v1beta1).
 
 The `kubernetes` package runs it, in a process of its own (`disposable_loader`): without a terminal, killed with all
-that it started after its timeout. What it prints is never logged."""
+that it started after its timeout. What it prints on stdout is never logged."""
 
 from __future__ import annotations
 

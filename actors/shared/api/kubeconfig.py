@@ -45,11 +45,11 @@ class Loading:
 
     def access(self, seconds: float = LOAD_SECONDS) -> Access:
         """What the file's current context comes to; blocks for as long as the loader takes. Raises KubeconfigError."""
-        with disposable_loader.scratch() as scratch:
-            try:
+        try:
+            with disposable_loader.scratch() as scratch:
                 return access(self._checked, self._loader.answer(_request(self._checked, scratch), seconds))
-            except (LoaderError, OSError) as error:
-                raise _not_loaded(self._checked.path, error) from None
+        except (LoaderError, OSError) as error:
+            raise _not_loaded(self._checked.path, error) from None
 
 
 def load(path: str, seconds: float = LOAD_SECONDS) -> Access:
@@ -63,11 +63,11 @@ async def load_later(path: str, known: Access | None = None, seconds: float = LO
     checked = check_file(path)
     if known is not None and known.digest == checked.digest:
         return known
-    with disposable_loader.scratch() as scratch:
-        try:
+    try:
+        with disposable_loader.scratch() as scratch:
             return access(checked, await disposable_loader.answer_later(_request(checked, scratch), seconds))
-        except (LoaderError, OSError) as error:
-            raise _not_loaded(checked.path, error) from None
+    except (LoaderError, OSError) as error:
+        raise _not_loaded(checked.path, error) from None
 
 
 def _request(checked: Checked, scratch: str) -> dict[str, Any]:

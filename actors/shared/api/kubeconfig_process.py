@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import base64
 import copy
+import functools
 import json
 import os
 import resource
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 MOST_BYTES: Final = 1 << 30
-"""Address space of this process: what a plugin prints is read whole by the package."""
+"""Address space of this process: what a plugin prints is read whole by the package. A plugin has no such limit."""
+MOST_TEXT: Final = 4096
+"""Characters of an error."""
+MOST_ANSWER: Final = 16 << 20
 
 
 def load(document: dict[str, Any], path: str, scratch: str) -> dict[str, Any]:
@@ -74,11 +79,19 @@ def run_plugin(plugin: dict[str, Any], cluster: dict[str, Any] | None, directory
     from kubernetes.config.exec_provider import ExecProvider
     from kubernetes.config.kube_config import ConfigNode
 
+    # runtimes as those of Java and Node.js reserve more address space than this process may have
+    subprocess.Popen = functools.partial(subprocess.Popen, preexec_fn=_limit_memory)  # type: ignore[assignment,misc]
     told = ConfigNode("cluster", cluster) if cluster is not None else None
     status: Any = ExecProvider(ConfigNode("exec", plugin), directory, told).run()
     if not isinstance(status, dict):
         raise TypeError("status is no mapping")
     return status
+
+
+def _limit_memory(most: int = -1) -> None:
+    """Limit the address space; to what the agent itself may have by default."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (hard if most < 0 else most if hard < 0 else min(most, hard), hard))
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -88,17 +101,18 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"found": functions[request.pop("do")](**request)}
     except Exception as error:  # noqa: BLE001 - it is the answer; the package raises what it likes
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return {"kind": type(error).__name__, "text": text}
+        return {"kind": type(error).__name__, "text": text[:MOST_TEXT]}
 
 
 def main() -> int:
     """One request, one answer."""
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    _limit_memory(MOST_BYTES)
     import kubernetes.config.kube_config  # noqa: F401 - while the caller may still be at something else
 
     request = json.loads(sys.stdin.buffer.read())
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    print(json.dumps(answer(request)), flush=True)  # noqa: T201 - the answer
+    text = json.dumps(answer(request))
+    print(text if len(text) <= MOST_ANSWER else '{"kind": "MemoryError", "text": ""}', flush=True)  # noqa: T201 - the answer
     return 0
 
 

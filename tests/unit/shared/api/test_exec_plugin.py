@@ -72,6 +72,19 @@ async def test_what_goes_wrong_is_said_without_what_it_printed(tmp_path: Path, s
     assert said in str(caught.value)
 
 
+async def test_a_plugin_may_have_as_much_address_space_as_the_agent(tmp_path: Path) -> None:
+    script = f"ulimit -v > {tmp_path}/limit; echo '{credential(token='t')}'"
+    await run(plugin(tmp_path, script))
+    assert (tmp_path / "limit").read_text() == "unlimited\n"
+
+
+async def test_a_flood_of_complaints_is_cut_in_the_process_that_reads_it(tmp_path: Path) -> None:
+    with pytest.raises(NoCredentials) as caught:
+        await run(plugin(tmp_path, "head -c 60000000 /dev/zero | tr '\\0' x >&2; exit 1"))
+    assert "process returned 1" in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
 async def test_one_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
     access = plugin(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=1.5)
     began = time.monotonic()

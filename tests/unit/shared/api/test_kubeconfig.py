@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actors.shared.api import kubeconfig, kubeconfig_process
+from actors.shared.api import disposable_loader, kubeconfig, kubeconfig_process
 from actors.shared.api.access import Access, Impersonation
 from actors.shared.api.disposable_loader import scratch
 from actors.shared.api.kubeconfig import KubeconfigError, check, check_file, load, load_later, render
@@ -115,7 +117,30 @@ def test_the_package_loads_it_in_a_process_and_no_key_stays_in_a_file(tmp_path: 
     path.write_text(yaml.safe_dump(document(cluster={"certificate-authority-data": b64(CERT)}, user=user)))
     access = load(str(path))
     assert (access.ca, access.cert_data, access.key_data) == (CERT, CERT, key)
-    assert not [file for file in Path("/dev/shm").rglob("*") if file.is_file() and key in file.read_bytes()]
+    for above in disposable_loader._IN_MEMORY:
+        assert not list(Path(above).glob("kubeconfig-*/*"))
+
+
+def test_what_a_caller_left_that_was_killed_is_removed_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disposable_loader, "_IN_MEMORY", (str(tmp_path),))
+    left, fresh = tmp_path / "kubeconfig-left", tmp_path / "kubeconfig-fresh"
+    for directory in (left, fresh):
+        directory.mkdir()
+        (directory / "key").write_bytes(KEY)
+    os.utime(left, (0, 0))
+    with scratch() as own:
+        assert sorted(tmp_path.iterdir()) == sorted([fresh, Path(own)])
+
+
+def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disposable_loader, "_IN_MEMORY", ())
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "gone"))
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(document()))
+    with pytest.raises(KubeconfigError, match="No such file"):
+        load(str(path))
 
 
 def test_a_loader_that_does_not_answer_is_killed_and_said(tmp_path: Path) -> None:
