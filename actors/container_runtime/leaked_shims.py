@@ -1,8 +1,9 @@
 """Shims of a managed runtime that belong to nothing: containerd that dies amid RunPodSandbox leaves them (some 10 MB
 each).
 
-A shim is known to be ours by the socket of our containerd on its command line. It has leaked when the runtime, asked,
-has neither a sandbox nor a container of its id, and it is older than any call that may still be making one."""
+A shim is known to be ours by the socket of our containerd and the namespace of CRI on its command line. It has leaked
+when the runtime, asked, has neither a sandbox nor a container of its id, and it is older than any call that may still
+be making one."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ import msgspec
 import psutil
 
 _SHIM: Final = "containerd-shim"
+CRI_NAMESPACE: Final = "k8s.io"
+"""What others run on the same containerd has another one, and is in no list of CRI."""
 LEAST_AGE_SECONDS: Final = 600.0
 """RunPodSandbox may take four minutes; the list that it is held against may be a minute old."""
 _END_SECONDS: Final = 5.0
@@ -38,7 +41,8 @@ def running(socket: str, now: float) -> Iterator[Shim]:
     """The shims of the containerd at this socket. `now`: seconds since 1970."""
     for process in psutil.process_iter(["cmdline", "create_time"]):
         argv = process.info["cmdline"] or []
-        if argv and _SHIM in argv[0] and _value(argv, "-address") == socket and (found := _value(argv, "-id")):
+        ours = _value(argv, "-address") == socket and _value(argv, "-namespace") == CRI_NAMESPACE
+        if argv and _SHIM in argv[0] and ours and (found := _value(argv, "-id")):
             yield Shim(process.pid, found, now - process.info["create_time"])
 
 

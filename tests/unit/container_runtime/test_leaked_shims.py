@@ -54,6 +54,19 @@ def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: su
     assert shim.poll() is None
 
 
+def test_what_others_run_on_the_same_containerd_is_left_alone(tmp_path: Path):
+    program = tmp_path / "containerd-shim-runc-v2"
+    program.symlink_to(sys.executable)
+    argv = [str(program), "-c", "import time; time.sleep(100)", "-namespace", "default", "-id", "x", "-address", "/s"]
+    process = subprocess.Popen(argv)
+    try:
+        assert sweep("/s", [], time.time() + OLD) == []
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_a_shim_that_is_known_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
     assert sweep(f"{tmp_path}/our.sock", ["box"], time.time() + OLD) == []
     assert shim.poll() is None
