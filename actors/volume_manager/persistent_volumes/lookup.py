@@ -63,18 +63,20 @@ class ClaimLookup:
         found: dict[str, ClaimedVolume | str] = {}
         for volume in claims:
             try:
-                persistent = await self._bound_to(pod, volume)
+                persistent = await self._bound_to(pod, volume, kept.get(volume.name))
             except ClaimError as error:
                 known = kept.get(volume.name) if isinstance(error, Unanswered) else None
                 found[volume.name] = claimed_volume(pod, volume, known) if known else claim_error(pod, volume, error)
             else:
                 found[volume.name] = claimed_volume(pod, volume, persistent)
-        good = {name: one.persistent for name, one in found.items() if isinstance(one, ClaimedVolume)}
+        # one that is not found any more may be mounted still, and is in use then
+        good = {name: one for name, one in kept.items() if name in found}
+        good |= {name: one.persistent for name, one in found.items() if isinstance(one, ClaimedVolume)}
         if good != kept:
             _write(pod_dir, good)
         return found
 
-    async def _bound_to(self, pod: Pod, volume: Volume) -> PersistentVolume:
+    async def _bound_to(self, pod: Pod, volume: Volume, known: PersistentVolume | None) -> PersistentVolume:
         namespace, name = pod.metadata.namespace, claim_name(pod, volume)
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/persistentvolumeclaims/{quote(name, safe='')}"
         claim = await self._get(path, PersistentVolumeClaim, "PVC", f'persistentvolumeclaims "{name}"')
@@ -83,6 +85,8 @@ class ClaimLookup:
         path = f"/api/v1/persistentvolumes/{quote(name, safe='')}"
         persistent = await self._get(path, PersistentVolume, f"PV {name}", f'persistentvolumes "{name}"')
         check_persistent_volume(claim, persistent)
+        if known is not None and known.metadata.name == persistent.metadata.name:
+            return persistent  # it was checked before it was mounted; labels of the node may change since
         if persistent.spec.nodeAffinity is not None:
             check_node(persistent, self._node_name, await self._node_labels())
         if ONE_POD in persistent.spec.accessModes and self._used_by_another(pod.metadata.uid, name):

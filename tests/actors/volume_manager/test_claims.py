@@ -236,6 +236,23 @@ async def test_a_volume_of_another_node_is_not_mounted_here(node: Node, terms: l
         assert 'MountVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms' in answer.message
 
 
+async def test_a_mounted_volume_is_kept_when_the_labels_of_its_node_change(node: Node) -> None:
+    assert node.objects is not None
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]
+    node.objects[VOLUME]["spec"]["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    node.objects[VOLUME]["spec"]["accessModes"] = ["ReadWriteOncePod"]
+    labels = {"zone": "a"}
+    node.harness.answer(
+        GetObject, lambda ask: ObjectState(ask.ref, json.dumps({"metadata": {"labels": labels}}).encode())
+    )
+    async with node.harness:
+        assert isinstance(await node.mount(), VolumesMounted)
+        labels["zone"] = "b"
+        assert isinstance(await node.mount(), VolumesMounted), "it was checked before it was mounted"
+        labels["zone"] = "a"
+        assert isinstance(await node.mount(uid="other"), VolumesFailed), "the first pod still has it"
+
+
 async def test_a_volume_for_one_pod_is_mounted_for_another_only_when_the_first_is_gone(node: Node) -> None:
     assert node.objects is not None
     node.objects[VOLUME]["spec"]["accessModes"] = ["ReadWriteOncePod"]
