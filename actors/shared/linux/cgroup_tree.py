@@ -70,11 +70,16 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     def apply(self, cgroup: str, limits: Limits) -> None:
         """Write the limits where `create` makes the cgroup. A controller or file that this kernel has not is passed
-        over. Raises CgroupError."""
+        over, and so are huge pages that are in use: a pod that has them, from before there was a limit, keeps them.
+        Raises CgroupError."""
         for hierarchy in self._limiting():
             for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
                 if controller in hierarchy.controllers:
-                    _write(f"{hierarchy.path}{cgroup}/{name}", text)
+                    try:
+                        _write(f"{hierarchy.path}{cgroup}/{name}", text)
+                    except CgroupError as error:
+                        if controller != "hugetlb" or error.errno != errno.EBUSY:
+                            raise
 
     def enter(self, cgroup: str, pid: int) -> None:
         """Put a process, and so what it forks from now on, into the cgroup that `create` made. Raises CgroupError."""

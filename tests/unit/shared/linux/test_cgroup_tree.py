@@ -294,3 +294,26 @@ def test_on_v1_no_cgroup_is_occupied(tmp_path):
     (host.root / "sys/fs/cgroup/memory/a").mkdir()
     (host.root / "sys/fs/cgroup/memory/a/cgroup.procs").write_text("7\n")
     assert host.tree().occupied("/a") == ""
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.EIO])
+def test_huge_pages_that_are_in_use_stay_with_a_cgroup_that_had_no_limit(tmp_path, monkeypatch, number):
+    host = Host(tmp_path)
+    for options in ("pids", "hugetlb"):
+        host.mount(f"/sys/fs/cgroup/{options}", "cgroup", options)
+    tree = host.tree()
+    tree.create("/pod1")
+    written = []
+
+    def write(path, text):
+        if "hugetlb.2MB" in path:
+            raise CgroupError(number, "refused", path)
+        written.append(path.rpartition("/")[2])
+
+    monkeypatch.setattr(cgroup_tree, "_write", write)
+    if number == errno.EBUSY:
+        tree.apply("/pod1", Limits(pids=7, hugetlb={"2MB": 0, "1GB": 0}))
+        assert sorted(written) == ["hugetlb.1GB.limit_in_bytes", "pids.max"]
+    else:
+        with pytest.raises(CgroupError):
+            tree.apply("/pod1", Limits(hugetlb={"2MB": 0}))
