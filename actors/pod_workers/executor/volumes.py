@@ -6,8 +6,10 @@ from typing import Final
 
 import msgspec
 
+from actors.pod_workers.pod.results import VolumesMountedAgain
 from actors.pod_workers.pod.table import Phase
-from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed
+from actors.shared.kube.pods import used_volumes
+from actors.volume_manager.messages import VOLUME_MANAGER, MountVolumes, VolumesFailed, VolumesMounted
 from supervision.actor import AskError
 
 from .execution import Execution
@@ -16,12 +18,19 @@ RENEW_SECONDS: Final = 60.0
 
 
 def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
-    """Have the volumes that are made of what may change (labels, objects of the API) made anew while the pod runs;
-    `forgotten`: the volume manager is a new one, and asks for those of storage drivers, too."""
+    """Have the volumes that are made of what may change (labels, objects of the API) made anew while the pod runs, and
+    those mounted that only an added container uses; `forgotten`: the volume manager is a new one, and asks for those of
+    storage drivers, too."""
     state = run.state
-    volumes = state.wanted.pod.spec.volumes if state.wanted.pod is not None and state.phase is Phase.RUNNING else []
-    if any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes) or (
-        forgotten and any(one.csi or one.persistentVolumeClaim or one.ephemeral != msgspec.Raw() for one in volumes)
+    pod = state.wanted.pod if state.phase is Phase.RUNNING else None
+    volumes = pod.spec.volumes if pod is not None else []
+    added = used_volumes(pod) - state.held.volumes.keys() if pod is not None else frozenset()
+    if (
+        any(one.name in added and one.image is None for one in volumes)
+        or any(one.downwardAPI or one.projected or one.secret or one.configMap for one in volumes)
+        or (
+            forgotten and any(one.csi or one.persistentVolumeClaim or one.ephemeral != msgspec.Raw() for one in volumes)
+        )
     ):
         run.services.actor.start_task(_renew(run), f"volumes {state.uid}")
 
@@ -35,3 +44,6 @@ async def _renew(run: Execution) -> None:
     if isinstance(answer, VolumesFailed):
         for text in answer.texts or [answer.message]:
             run.announce("Warning", "FailedMount", text)
+    elif isinstance(answer, VolumesMounted):
+        run.report(VolumesMountedAgain(answer.paths))
+        run.news.set()

@@ -130,6 +130,15 @@ class Admitted(PodEvent, frozen=True):
         return without_creating(replace(state, held=held)).after(Event.ADMITTED)
 
 
+class VolumesMountedAgain(PodEvent, frozen=True):
+    """The volumes of a running pod are mounted: more than before, when a container was added that uses another one."""
+
+    volumes: dict[str, str]
+
+    def apply(self, state: PodState) -> PodState:
+        return replace(state, held=replace(state.held, volumes={**state.held.volumes, **self.volumes}))
+
+
 def waiting_for_all(state: PodState, message: str) -> PodState:
     """All containers wait for the same."""
     names = [container.name for container in state.wanted.pod.spec.containers] if state.wanted.pod is not None else []

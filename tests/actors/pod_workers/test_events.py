@@ -131,3 +131,15 @@ async def test_init_and_ephemeral_containers_are_told_at_their_places(tmp_path):
         await node.until(lambda: node.running("a") and node.running("e"))
         fields = {field for _, field in told(node, "Created")}
         assert fields == {"spec.initContainers{i}", "spec.containers{a}", "spec.ephemeralContainers{e}"}
+
+
+async def test_an_ephemeral_container_has_a_volume_that_no_container_used_before(tmp_path):
+    volumes = [{"name": "spare", "emptyDir": {}}]
+    debugger = container("e", volumeMounts=[{"name": "spare", "mountPath": "/spare"}])
+    async with Driven(tmp_path) as node:
+        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {}))
+        await node.want(pod(volumes=volumes))
+        await node.until(lambda: node.running("a"))
+        node.answer(MountVolumes, lambda asked: VolumesMounted(asked.uid, {"spare": f"{tmp_path}/spare"}))
+        await node.want(pod(volumes=volumes, ephemeralContainers=[debugger]))
+        await node.until(lambda: node.running("e"))
