@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actors.pod_workers.phases.effects import CollectGarbage, StartContainers
+from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
 from actors.pod_workers.pod.results import Looked, RuntimeTouched
@@ -98,7 +98,9 @@ def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
     changed = running(pod(), ran(), boxes=(box(ready=False),))
     waits = decide(changed, network_ready=False)
     assert effects(waits) == ["Announce"]
-    assert waits.effects[0].reason == "NetworkNotReady"
+    (told,) = waits.effects
+    assert isinstance(told, Announce)
+    assert told.reason == "NetworkNotReady"
     assert effects(decide(rested(waits.state), network_ready=False)) == []
     assert effects(decide(rested(waits.state))) == ["Announce", "StopPod", "StartContainers"]
 
