@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,7 +45,7 @@ def test_requests_are_summed_by_qos_class_and_together() -> None:
 @given(steps)
 def test_whatever_comes_and_goes_no_more_is_given_out_than_there_is(steps: list[tuple[str, bool, int, int]]) -> None:
     ledger = Ledger()
-    held: dict[str, Any] = {}
+    held: dict[str, Demand] = {}
     for uid, comes, cpu, port in steps:
         wanted = demand(uid, port=port, cpu=cpu)
         if not comes:

@@ -29,7 +29,9 @@ def found(
     """(started, ready). `probed`: the id of the container that the results are of."""
     container = Container(name="a", **probes)
     ran = Runtime(id="c1", name="a", pod_uid="u", state=ContainerState.RUNNING, started_ns=BEGAN - age_ns)
-    by_kind = {("a", str(kind)): ProbeResult("u", "a", probed, kind, good) for kind, good in results.items()}
+    by_kind: dict[tuple[str, str], ProbeResult] = {}
+    for kind, good in results.items():
+        by_kind["a", kind] = ProbeResult("u", "a", probed, kind, good)
     now = readiness(container, ran, Sources(by_kind, before, BEGAN))
     return now.started, now.ready
 

@@ -215,11 +215,11 @@ def test_groups_that_this_openssl_does_not_have_do_not_become_others(serving):
 )
 @pytest.mark.parametrize("late", [True, False])
 def test_client_certificates_are_asked_for_and_bad_ones_count_for_nothing(
-    cluster, serving, tmp_path, monkeypatch, version, kind, user, late
+    cluster: Maker, serving, tmp_path, monkeypatch, version, kind, user, late
 ):
     """`late`: this Python lets us see the verdict; else a bad certificate ends the handshake."""
 
-    def made() -> Any:
+    def made() -> tuple[str, str] | None:
         match kind:
             case "none":
                 return None
