@@ -22,7 +22,7 @@ from supervision.state_file import write_private
 FILE: Final = "allocated-resources"
 POD: Final = ""
 """Stands for the pod's own resources, where containers have their names."""
-_RESIZABLE: Final = ("cpu", "memory")
+RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 
 Allocated = dict[str, ResourceRequirements]
 
@@ -46,8 +46,8 @@ def of(pod: Pod) -> Allocated:
 def resized(one: ResourceRequirements, other: ResourceRequirements) -> list[str]:
     """In which of cpu and memory they differ. 0.1 and 100m are the same."""
     first, second = _amounts(one), _amounts(other)
-    count = len(_RESIZABLE)
-    return [name for place, name in enumerate(_RESIZABLE) if first[place::count] != second[place::count]]
+    count = len(RESIZABLE)
+    return [name for place, name in enumerate(RESIZABLE) if first[place::count] != second[place::count]]
 
 
 def same(one: Allocated, other: Allocated) -> bool:
@@ -56,7 +56,7 @@ def same(one: Allocated, other: Allocated) -> bool:
 
 
 def _amounts(resources: ResourceRequirements) -> list[object]:
-    return [_amount(kind.get(name)) for kind in (resources.limits, resources.requests) for name in _RESIZABLE]
+    return [_amount(kind.get(name)) for kind in (resources.limits, resources.requests) for name in RESIZABLE]
 
 
 def _amount(quantity: object) -> object:

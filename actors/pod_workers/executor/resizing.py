@@ -12,7 +12,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
-from actors.pod_workers.pod.resize_plan import by_restart, outdated, swaps
+from actors.pod_workers.pod.resize_plan import by_restart, outdated, swaps, with_limits_of_pod
 from actors.pod_workers.pod.resizes import (
     ContainerResized,
     ContainersRestarting,
@@ -28,7 +28,6 @@ from actors.shared.cri.model import Container as Ran
 from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container
 from actors.shared.kube.pod import Pod
-from actors.shared.kube.pods import container_limits
 from supervision.actor import AskError
 from supervision.message import Message
 
@@ -101,6 +100,10 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         for container, ran, names in todo:
             if not by_restart(container, names):
                 await _update(run, container, ran, names)
+        resized = {ran.id for _, ran, _ in todo}
+        for container, ran, names in with_limits_of_pod(run.state):
+            if ran.id not in resized:
+                await _update(run, container, ran, names)
     except (CriError, _NoRoom) as error:
         if run.state.resizing.error != str(error):
             run.announce("Warning", "ResizeError", f"Pod resize error: {error}")
@@ -130,7 +133,8 @@ async def _restart(run: Execution, found: list[tuple[Container, Ran]]) -> None:
 
 async def _update(run: Execution, container: Container, ran: Ran, names: list[str]) -> None:
     """In place. Raises CriError, _NoRoom."""
-    client, limit = run.services.client, container_limits(container).get("memory", 0)
+    client, resources = run.services.client, run.services.starter.parts.resources(run.pod, container)
+    limit = resources.memory_limit_in_bytes
     if "memory" in names and limit:
         memory = (await client.container_stats(ran.id)).memory
         used = memory.working_set_bytes if memory is not None else None
@@ -138,5 +142,5 @@ async def _update(run: Execution, container: Container, ran: Ran, names: list[st
             raise _NoRoom(
                 f'attempting to set container "{container.name}" memory limit ({limit}) below current usage ({used})'
             )
-    await client.update_container_resources(ran.id, run.services.starter.parts.resources(run.pod, container))
+    await client.update_container_resources(ran.id, resources)
     run.report(ContainerResized(ran.id, container.resources))

@@ -3,7 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from actors.pod_workers.containers import allocation
 from actors.shared.cri.model import Container as Ran
@@ -17,17 +17,38 @@ from .state import PodState
 
 def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     """Containers that run with other resources than were allocated to them, and which of cpu and memory these are."""
-    pod, runtime = state.wanted.pod, state.runtime
-    if pod is None or runtime is None or state.resizing.allocated is None:
+    if state.resizing.allocated is None:
         return []
     found = []
+    for container, ran in _running(state):
+        names = allocation.resized(resources_of(state, container, ran), container.resources)
+        if names:
+            found.append((container, ran, names))
+    return found
+
+
+def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
+    """Containers that run and have the pod's limit of cpu or memory, as they have none of their own (KEP-2837), and of
+    which of both."""
+    pod = state.wanted.pod
+    given = pod.spec.resources.limits if pod is not None and pod.spec.resources is not None else {}
+    found = []
+    for container, ran in _running(state):
+        names = [name for name in allocation.RESIZABLE if name in given and name not in container.resources.limits]
+        if names:
+            found.append((container, ran, names))
+    return found
+
+
+def _running(state: PodState) -> Iterator[tuple[Container, Ran]]:
+    """The sidecars and regular containers that run."""
+    pod, runtime = state.wanted.pod, state.runtime
+    if pod is None or runtime is None:
+        return
     for container in (*filter(is_sidecar, pod.spec.initContainers), *pod.spec.containers):
         ran = runtime.newest(container.name)
         if ran is not None and is_running(ran):
-            names = allocation.resized(resources_of(state, container, ran), container.resources)
-            if names:
-                found.append((container, ran, names))
-    return found
+            yield container, ran
 
 
 def resources_of(state: PodState, container: Container, ran: Ran) -> ResourceRequirements:

@@ -40,6 +40,28 @@ async def test_only_the_container_that_was_resized_is_changed_and_no_container_r
         assert node.asked(UPDATE) == 1
 
 
+async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_their_own(tmp_path):
+    def limited(memory: str) -> Pod:
+        own = {"limits": {"cpu": "100m", "memory": "32Mi"}}
+        return pod(
+            containers=[container("a", resources=own), container("b")],
+            resources={"limits": {"cpu": "500m", "memory": memory}},
+        )
+
+    async with Driven(tmp_path) as node:
+        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await node.want(limited("64Mi"))
+        await node.until(lambda: node.running("a") and node.running("b"))
+        await node.settled()
+        await node.want(limited("96Mi"))
+        await node.until(lambda: ("ResizeCompleted", "Pod resize completed") in node.told())
+        await node.settled()
+        changed = [(one.container_id, one.linux.memory_limit_in_bytes) for one in node.fake.asked(UPDATE)]
+        assert changed == [(node.containers("b")[0].id, 96 << 20)]
+        await node.pass_time(300)
+        assert node.asked(UPDATE) == 1
+
+
 async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node, lambda asked: PodRejected(asked.uid, "Infeasible", "too much"))
