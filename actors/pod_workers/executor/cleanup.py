@@ -10,6 +10,7 @@ from actors.pod_workers.containers import files
 from actors.pod_workers.phases.effects import CollectGarbage, Release, RemoveTraces, StopCounting, Unmount
 from actors.pod_workers.pod.results import Forgotten, Released, Unmounted
 from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
 from actors.shared.cri.model import Sandbox
 from actors.volume_manager.messages import VOLUME_MANAGER, UnmountVolumes, VolumesFailed, VolumesUnmounted
 
@@ -51,15 +52,19 @@ async def collect_garbage(run: Execution, effect: CollectGarbage) -> None:
         for ran in effect.containers:
             await client.remove_container(ran.id)
             files.remove_log(agent.container_logs_dir, agent.pod_logs_dir, pod, ran)
-        await _remove_sandboxes(client, effect.sandboxes)
+        for sandbox in effect.sandboxes:
+            try:
+                await _remove_sandbox(client, sandbox)
+            except CriError as error:  # the pod itself is well: the next round tries again
+                text = "pod %s: its dead sandbox %s is not removed: %s"
+                run.services.actor.log.warning(text, run.state.label, sandbox.id, error)
         await run.look()
 
 
-async def _remove_sandboxes(client: CriClient, sandboxes: list[Sandbox]) -> None:
-    """Each is stopped first: one whose process died by itself may still have its address. Raises CriError."""
-    for sandbox in sandboxes:
-        await client.stop_pod_sandbox(sandbox.id)
-        await client.remove_pod_sandbox(sandbox.id)
+async def _remove_sandbox(client: CriClient, sandbox: Sandbox) -> None:
+    """It is stopped first: one whose process died by itself may still have its address. Raises CriError."""
+    await client.stop_pod_sandbox(sandbox.id)
+    await client.remove_pod_sandbox(sandbox.id)
 
 
 async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
@@ -68,7 +73,8 @@ async def remove_traces(run: Execution, effect: RemoveTraces) -> None:
     with spans.of_garbage(run):
         runtime = await run.look()
         await asyncio.gather(*(client.remove_container(ran.id) for ran in runtime.containers))
-        await _remove_sandboxes(client, runtime.sandboxes)
+        for sandbox in runtime.sandboxes:
+            await _remove_sandbox(client, sandbox)
     name, namespace = runtime.name, runtime.namespace
     if run.state.wanted.pod is not None:
         name, namespace = run.state.wanted.pod.metadata.name, run.state.wanted.pod.metadata.namespace

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.driven import Driven, pod
+from tests.support.fake_cri import Fault
 
 
 async def test_a_sandbox_that_died_is_stopped_before_there_is_a_new_one(tmp_path: Path) -> None:
@@ -31,3 +32,24 @@ async def test_a_sandbox_is_stopped_before_it_is_removed(tmp_path: Path) -> None
         await node.until(lambda: node.stage() == "gone")
         ends = [name for name, _ in node.fake.calls if name in ("StopPodSandbox", "RemovePodSandbox")]
         assert ends == ["StopPodSandbox", "StopPodSandbox", "RemovePodSandbox"]
+
+
+async def test_a_dead_sandbox_that_does_not_go_keeps_no_pod_that_runs_in_retry(tmp_path: Path) -> None:
+    async with Driven(tmp_path) as node:
+        node.fake.faults.add("RemovePodSandbox", Fault(error="UNKNOWN", times=1))
+        await node.want(pod())
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        node.fake.lose_sandbox(next(iter(node.fake.world.sandboxes)))
+        await node.relist()
+        await node.until(lambda: node.running("a"))
+        await node.end("a", 1)  # its dead container is one too many now
+        await node.settled()
+        await node.pass_time(30)
+        await node.until(lambda: node.asked("RemovePodSandbox") > 0)
+        await node.settled()
+        await node.pass_time(20)
+        assert node.asked("RemovePodSandbox") == 1, "no retry: the pod runs"
+        await node.pass_time(100)
+        await node.until(lambda: node.asked("RemovePodSandbox") == 2)
+        assert node.running("a")
