@@ -22,6 +22,7 @@ from actors.status_manager.messages import STATUS_MANAGER, PodObserved
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
 
+from .hooks import HookFailed
 from .services import Services
 
 T = TypeVar("T")
@@ -101,9 +102,12 @@ class Execution:
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)
 
     async def pod_ip(self) -> str:
-        """Where a hook without a host is called: on the host's network the node has the pod's address."""
+        """Where a hook without a host is called: on the host's network the node has the pod's address. Raises
+        HookFailed."""
         if self.state.sandbox_ip:
             return self.state.sandbox_ip
+        if not self.state.on_host_network:
+            raise HookFailed("failed to find networking container")  # the node's address would be somebody else's
         ips = await node_ips(self.services.actor, self.services.agent)
         return ips[0] if ips else "127.0.0.1"
 

@@ -247,6 +247,13 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
         sandboxes = self.runtime.sandboxes if self.runtime is not None else []
         return sandboxes[0].ips[0] if sandboxes and sandboxes[0].ips else ""
 
+    @property
+    def on_host_network(self) -> bool:
+        """As the pod says; of one that only the runtime knows, its newest sandbox."""
+        if self.wanted.pod is not None:
+            return self.wanted.pod.spec.hostNetwork
+        return self.runtime is not None and any(sandbox.host_network for sandbox in self.runtime.sandboxes[:1])
+
     # -- change ---------------------------------------------------------------------------------------------------
     def after(self, event: Event) -> PodState:
         """In the next phase. Raises IllegalTransition."""
