@@ -138,7 +138,11 @@ class ImagePulls:
         except CriError:
             await self._records.failed(reference.full)
             raise
-        found = await self._client.image_status(image_ref, question.runtime_handler)
+        try:
+            found = await self._client.image_status(image_ref, question.runtime_handler)
+        except CriError:
+            self._records.lost(reference.full)
+            raise
         await self._records.succeeded(reference.full, reference.name, found.id if found else image_ref, used)
         return image_ref
 

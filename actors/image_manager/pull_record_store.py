@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
@@ -46,7 +47,12 @@ class PullRecords:
         self._policy = config.imagePullCredentialsVerificationPolicy
         self._allowed = config.preloadedImagesVerificationAllowlist
         self._records: dict[str, Record] = {}
-        self._intents: set[str] = set()
+        self._running: Counter[str] = Counter()
+        """How many pulls of an image run: with other credentials it is pulled beside the others."""
+        self._left: set[str] = set()
+        """Images whose pulls ended, and nobody knows with what."""
+        self._changing = asyncio.Lock()
+        """Of the files: an intent is not removed while the next pull writes it again."""
         self._loaded = asyncio.Event()
         self._complaints = Complaints(actor.log)
 
@@ -58,17 +64,18 @@ class PullRecords:
             self._complaints.say("load", f"the records of image pulls cannot be read: {error}")
             found = {}
         self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
-        self._intents = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
+        self._left = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
         self._loaded.set()
-        for image in sorted(self._intents):
+        for image in sorted(self._left):
             ref = await image_ref(image)
+            self._left.discard(image)
             await self._settle(image, self._records.get(ref) or Record(ref, lastUpdatedTime=_now()) if ref else None)
 
     async def verified(self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[Found]]]) -> bool:
         """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""
         await self._loaded.wait()
         record = self._records.get(image_ref)
-        pulled = record is not None or image in self._intents
+        pulled = record is not None or self._intended(image)
         if not needs_verification(self._policy, name, self._allowed, pulled=pulled):
             return True
         return accessible_by_all(record, name) or (record is not None and accessible(record, name, await find()))
@@ -77,27 +84,46 @@ class PullRecords:
         """A pull is about to begin. Raises RecordFailed."""
         await self._loaded.wait()
         intent = msgspec.json.encode(Intent(image))
-        problem = await self._change({f"{PULLING}/{file_name(image)}": intent}, ())
-        if problem:
-            raise RecordFailed(f"failed to record image pull intent for image {image!r}: {problem}")
-        self._intents.add(image)
+        async with self._changing:
+            problem = await self._change({f"{PULLING}/{file_name(image)}": intent}, ())
+            if problem:
+                raise RecordFailed(f"failed to record image pull intent for image {image!r}: {problem}")
+            self._running[image] += 1
 
     async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""
+        self._ended(image)
+        self._left.discard(image)
         await self._settle(image, with_pull(self._records.get(image_ref), image_ref, name, used, _now()))
 
     async def failed(self, image: str) -> None:
         """The pull has brought no image."""
+        self._ended(image)
         await self._settle(image, None)
 
+    def lost(self, image: str) -> None:
+        """The pull has brought an image, and the runtime does not say which: its intent stays."""
+        self._ended(image)
+        self._left.add(image)
+
+    def _ended(self, image: str) -> None:
+        self._running[image] -= 1
+        self._running = +self._running
+
+    def _intended(self, image: str) -> bool:
+        """Whether the image, when it is there, may be one that a pull has brought."""
+        return image in self._running or image in self._left
+
     async def _settle(self, image: str, record: Record | None) -> None:
-        """The intent has done its work. It stays on disk while the record cannot be written."""
+        """A pull is over. Its intent goes with the last pull of the image, and stays on disk while the record cannot be
+        written."""
         written = {}
         if record is not None:
             self._records[record.imageRef] = record
             written = {f"{PULLED}/{file_name(record.imageRef)}": msgspec.json.encode(record)}
-        self._intents.discard(image)
-        problem = await self._change(written, (f"{PULLING}/{file_name(image)}",))
+        async with self._changing:
+            removed = () if self._intended(image) else (f"{PULLING}/{file_name(image)}",)
+            problem = await self._change(written, removed)
         if problem:
             self._complaints.say("write", f"the record of a pull of {image} is not written: {problem}")
         else:

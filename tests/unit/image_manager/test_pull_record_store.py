@@ -1,0 +1,75 @@
+"""Intents of pulls: they stay as long as an image may come, or have come, that has no record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from actors.image_manager import pull_record_files
+from actors.image_manager.pull_record_files import PULLING
+from actors.image_manager.pull_record_store import PullRecords
+from actors.image_manager.pull_records import Found, file_name
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+IMAGE, NAME, REF = "registry.test/app:1", "registry.test/app", "sha256:1"
+
+
+class Disk:
+    """The actor: what it is asked to do in another process it does at once."""
+
+    log = logging.getLogger("test")
+
+    async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
+        perform: Callable[..., Any] = getattr(pull_record_files, function.partition(":")[2])
+        return perform(**arguments)
+
+
+def records(root: Path) -> PullRecords:
+    return PullRecords(cast(Any, Disk()), str(root), KubeletConfiguration())
+
+
+async def loaded(root: Path) -> PullRecords:
+    found = records(root)
+    await found.load(no_image)
+    return found
+
+
+async def no_image(image: str) -> str:
+    return ""
+
+
+async def no_credentials() -> list[Found]:
+    return []
+
+
+async def is_preloaded(found: PullRecords) -> bool:
+    """Everybody may use it."""
+    return await found.verified(NAME, IMAGE, REF, no_credentials)
+
+
+def intents(root: Path) -> list[str]:
+    return [path.name for path in (root / PULLING).iterdir()]
+
+
+async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_the_image(tmp_path: Path) -> None:
+    found = await loaded(tmp_path)
+    await found.begin(IMAGE)
+    await found.begin(IMAGE)
+    await found.failed(IMAGE)
+    assert (await is_preloaded(found), intents(tmp_path)) == (False, [file_name(IMAGE)])
+    await found.failed(IMAGE)
+    assert (await is_preloaded(found), intents(tmp_path)) == (True, [])
+
+
+async def test_the_intent_of_a_pull_that_brought_an_unknown_image_stays_until_one_succeeds(tmp_path: Path) -> None:
+    found = await loaded(tmp_path)
+    await found.begin(IMAGE)
+    found.lost(IMAGE)
+    await found.begin(IMAGE)
+    await found.failed(IMAGE)
+    assert (await is_preloaded(found), intents(tmp_path)) == (False, [file_name(IMAGE)])
+    await found.begin(IMAGE)
+    await found.succeeded(IMAGE, NAME, REF, None)
+    assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
