@@ -57,7 +57,19 @@ class PullRecords:
         self._complaints = Complaints(actor.log)
 
     async def load(self, image_ref: ImageRef) -> None:
-        """Read all files. An intent without a record becomes a record without credentials. Raises CriError."""
+        """Read all files, once. An intent without a record, of a pull that does not run, becomes a record without
+        credentials. Raises CriError; the next call goes on where this one broke off."""
+        if not self._loaded.is_set():
+            await self._read()
+            self._loaded.set()
+        for image in sorted(self._left):
+            ref = await image_ref(image)
+            if image in self._left and image not in self._running:
+                self._left.discard(image)
+                record = self._records.get(ref) or Record(ref, lastUpdatedTime=_now()) if ref else None
+                await self._settle(image, record)
+
+    async def _read(self) -> None:
         try:
             found = await self._actor.disposable(f"{_FILES}:read_all", {"root_dir": self._root_dir}, deadline=60.0)
         except DisposableError as error:
@@ -65,11 +77,6 @@ class PullRecords:
             found = {}
         self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
         self._left = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
-        self._loaded.set()
-        for image in sorted(self._left):
-            ref = await image_ref(image)
-            self._left.discard(image)
-            await self._settle(image, self._records.get(ref) or Record(ref, lastUpdatedTime=_now()) if ref else None)
 
     async def verified(self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[Found]]]) -> bool:
         """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""

@@ -7,13 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+import pytest
+
 from actors.image_manager import pull_record_files
 from actors.image_manager.pull_record_files import PULLING
 from actors.image_manager.pull_record_store import PullRecords
-from actors.image_manager.pull_records import Found, file_name
+from actors.image_manager.pull_records import Found, Intent, file_name
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.errors import Unavailable
 
-IMAGE, NAME, REF = "registry.test/app:1", "registry.test/app", "sha256:1"
+IMAGE, OTHER, NAME, REF = "registry.test/app:1", "registry.test/other:1", "registry.test/app", "sha256:1"
 
 
 class Disk:
@@ -53,6 +57,11 @@ def intents(root: Path) -> list[str]:
     return [path.name for path in (root / PULLING).iterdir()]
 
 
+def leave_intent(root: Path) -> None:
+    """Of an agent that ended during the pull."""
+    pull_record_files.change(str(root), {f"{PULLING}/{file_name(IMAGE)}": msgspec.json.encode(Intent(IMAGE))}, [])
+
+
 async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_the_image(tmp_path: Path) -> None:
     found = await loaded(tmp_path)
     await found.begin(IMAGE)
@@ -73,3 +82,33 @@ async def test_the_intent_of_a_pull_that_brought_an_unknown_image_stays_until_on
     await found.begin(IMAGE)
     await found.succeeded(IMAGE, NAME, REF, None)
     assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
+
+
+async def no_runtime(image: str) -> str:
+    raise Unavailable("ImageStatus", "UNAVAILABLE", "connection refused")
+
+
+async def test_a_load_that_is_repeated_forgets_nothing_of_the_pulls_meanwhile(tmp_path: Path) -> None:
+    leave_intent(tmp_path)
+    found = records(tmp_path)
+    with pytest.raises(Unavailable):
+        await found.load(no_runtime)
+    await found.begin(OTHER)
+    await found.begin(IMAGE)
+    await found.load(no_image)
+    assert (await is_preloaded(found), len(intents(tmp_path))) == (False, 2)
+    await found.succeeded(IMAGE, NAME, REF, None)
+    await found.failed(OTHER)
+    pull_record_files.change(str(tmp_path), {}, [f"image_manager/pulled/{file_name(REF)}"])
+    await found.load(no_image)
+    assert (found.refs(), intents(tmp_path)) == (frozenset({REF}), [])
+
+
+async def test_a_load_that_is_repeated_goes_on_with_the_intents_that_are_left(tmp_path: Path) -> None:
+    leave_intent(tmp_path)
+    found = records(tmp_path)
+    with pytest.raises(Unavailable):
+        await found.load(no_runtime)
+    assert not await is_preloaded(found)
+    await found.load(no_image)
+    assert (await is_preloaded(found), intents(tmp_path)) == (True, [])
