@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -29,6 +30,21 @@ START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 2.0
 POLL_SECONDS: Final = 0.004
+
+
+MARK = "TROUPELET_TEST_NODE"
+"""Variable in the environment of each process of an agent under test: its directory. Titles hide command lines."""
+
+
+def agent_processes(home: Path) -> list[int]:
+    """Pids of what runs for the agent in that directory, zombies not counted. Without what it has run as programs."""
+    mark, found = f"{MARK}={home}\0".encode(), []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if mark in entry.joinpath("environ").read_bytes():
+                    found.append(int(entry.name))
+    return found
 
 
 class NotInTime(Exception):
@@ -76,6 +92,7 @@ class Node:
         """Start it; seconds until /healthz answered ok."""
         flags = self._flags()
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment[MARK] = str(self.home)
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from actors.container_runtime.processes import commands
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import Container, ContainerState
 from supervision.incidents import Incident, read
 from supervision.protocol import Done, Fault, Inject
-from tests.bench.node import Node, NotInTime
+from tests.bench.node import Node, NotInTime, agent_processes
 from tests.bench.pods import manifest
 from tests.support.runtime import RealRuntime
 from tests.support.tcp_ports import free_port
@@ -89,9 +88,9 @@ class FaultyNode(Node):
     def strays(self) -> list[str]:
         """Processes of this agent that nothing of the tree accounts for: orphans, and children that nobody reaped."""
         known = {self.fork_server_pid, *(actor.pid for actor in self.actors().values())}
-        mark, found = f"--root-dir={self.home}/root", []
-        for pid, argv in commands():
-            if mark in argv and pid not in known:
+        found = []
+        for pid in agent_processes(self.home):
+            if pid not in known:
                 name, parent = _name_and_parent(pid)
                 if name != "janitor" or parent != self.fork_server_pid:
                     found.append(f"{pid} {name}, child of {parent}")

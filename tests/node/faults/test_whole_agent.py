@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from actors.container_runtime.processes import commands
+from tests.bench.node import agent_processes
 from tests.bench.pods import SCRIPT, manifest
 from tests.support.faulty_node import FaultyNode
 from tests.support.managed import managed_runtime
@@ -41,9 +42,9 @@ def node(real_runtime: RealRuntime, tmp_path: Path) -> Iterator[FaultyNode]:
 
 
 def processes_of(node: FaultyNode) -> list[str]:
-    """Whatever runs with the agent's root directory as its argument, zombies not counted."""
-    mark = f"--root-dir={node.home}/root"
-    return [f"{pid} {argv[:4]}" for pid, argv in commands() if mark in argv]
+    """Whatever runs for the agent, by pid and title."""
+    there = set(agent_processes(node.home))
+    return [f"{pid} {argv[:4]}" for pid, argv in commands() if pid in there]
 
 
 def wait_no_process(node: FaultyNode, seconds: float = 10.0) -> None:
