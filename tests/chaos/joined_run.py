@@ -98,7 +98,7 @@ class JoinedChaos:
         with contextlib.suppress(CriError):  # it is being started again
             if doubles := self.node.doubles():
                 self.course.unlike.append(f"two running containers of one name after {step}: {doubles}")
-        self._look_at_stage()
+        self._look_at_fork_server()
         self._look_at_execs()
         for one in self.node.incidents():
             self.course.incidents[one.actor, one.pid, one.time] = one
@@ -112,7 +112,7 @@ class JoinedChaos:
         self.node.inject(step.name, step.fault, seconds=FAULT_SECONDS if step.fault in ("slow", "drop", "leak") else 0)
         self.course.injected.append(Injected(now, step.name, actor.pid, step.fault))
 
-    def _stage(self, step: JoinedStep) -> None:
+    def _fork_server(self, step: JoinedStep) -> None:
         self.course.killed.append(time.time())
         self.course.fork_server_bytes.clear()
         self._pardon_unready()
@@ -235,7 +235,7 @@ class JoinedChaos:
                 self.course.unlike.append(f"exec ended well and printed {said!r}, not {word!r}")
             self._execs.remove((process, word))
 
-    def _look_at_stage(self) -> None:
+    def _look_at_fork_server(self) -> None:
         fork_server = psutil.Process(self.node.fork_server_pid)
         self.course.fork_server_fds = max(self.course.fork_server_fds, fork_server.num_fds())
         self.course.fork_server_bytes.append(fork_server.memory_info().rss)

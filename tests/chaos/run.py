@@ -31,7 +31,7 @@ class Chaos:
         self._history, self._say = history, say
         self._wanted: set[str] = set()
         self._expected = 0
-        self._stages = 0
+        self._fork_server_kills = 0
 
     def run(self, steps: Iterable[Step]) -> list[str]:
         """What does not hold at the end; nothing when all does."""
@@ -43,7 +43,7 @@ class Chaos:
                 time.sleep(max(0.0, began + step.at - time.monotonic()))
                 self._do(step)
             wrong = self._judge()
-        if not self._stages and health.longest > HEALTH_SECONDS:
+        if not self._fork_server_kills and health.longest > HEALTH_SECONDS:
             wrong.append(f"/healthz did not answer for {health.longest:.1f} s")
         self._note("end", {"wrong": wrong, "healthz_gap": health.longest, "incidents": len(self.node.incidents())})
         return wrong
@@ -78,7 +78,7 @@ class Chaos:
         elif step.kind == "runtime":
             self.node.runtime.restart()
         elif step.kind == "fork_server":
-            self._stages += 1
+            self._fork_server_kills += 1
             self.node.kill_fork_server()
             self.node.start()
         elif step.fault is not None:
