@@ -14,8 +14,3 @@ def group(strategy: Strategy, children: Sequence[str], failed: str) -> tuple[str
     if strategy == "one_for_all":
         return tuple(children)
     return tuple(children[children.index(failed) :])
-
-
-def stop_order(strategy: Strategy, children: Sequence[str], failed: str) -> tuple[str, ...]:
-    """Who is stopped when `failed` has ended, in the order they are stopped: the reverse of the start order."""
-    return tuple(name for name in reversed(group(strategy, children, failed)) if name != failed)
