@@ -71,7 +71,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
 
 
 def _begin_to_load(agent: Agent) -> Loading | None:
-    """The kubeconfig, in a process beside this one; None: there is none, or it is refused later."""
+    """Start to load the kubeconfig in another process. None: there is none, or it is invalid, which is said later."""
     if agent.standalone:
         return None
     from actors.shared.api.kubeconfig import KubeconfigError, Loading
@@ -83,10 +83,10 @@ def _begin_to_load(agent: Agent) -> Loading | None:
 
 
 def _with_access(application: Application, agent: Agent, loading: Loading) -> Application:
-    """The same, whose actors find what the kubeconfig came to. Where its loader could do nothing, they try later."""
+    """The application with the loaded credentials in its context. If the loader failed, the actors load them later."""
     from actors.shared.api.kubeconfig import KubeconfigError
 
-    with suppress(ImportError):  # which the fork server tells of
+    with suppress(ImportError):  # the fork server reports it
         for module in application.preload:
             import_module(module)  # while the loader is at work: they are needed anyway
     try:

@@ -83,7 +83,7 @@ class ConfigController(Actor):
         self._step(trial.Booted(session.boot(), agent.config_hash))
         if before is not None:
             self._repeat_policies()
-        self.start_task(self._restart_readers(), "rolling restart")
+        self.start_task(self._restart_consumers(), "rolling restart")
         self.follow()
         self.every(LOOK_SECONDS, self._look, jitter=0.1)
 
@@ -231,7 +231,7 @@ class ConfigController(Actor):
             self.log.warning("configuration %s: wait for a restart: %s", name, ", ".join(self._in_force.waiting))
         if self._in_force.to_restart:
             self.log.info("configuration %s: restarting %s", name, ", ".join(self._in_force.to_restart))
-            self.start_task(self._restart_readers(), "rolling restart")
+            self.start_task(self._restart_consumers(), "rolling restart")
         return True
 
     def _repeat_policies(self) -> None:
@@ -245,7 +245,7 @@ class ConfigController(Actor):
         self._in_force = self._in_force.with_policy(wanted.policy)
         self.tell(FORK_SERVER, SetPolicies(wanted.policies))
 
-    async def _restart_readers(self) -> None:
+    async def _restart_consumers(self) -> None:
         """Order the rolling restart. The next incarnation orders it when this one ends before it is accepted."""
         names = self._in_force.to_restart
         if not names:
@@ -254,7 +254,7 @@ class ConfigController(Actor):
             await self.ask(FORK_SERVER, RollingRestart(names), timeout=5.0)
         except AskError as error:
             self.log.warning("the restart of %s is ordered again: %s", ", ".join(names), error)
-            self.after(RETRY_SECONDS, self._restart_readers)
+            self.after(RETRY_SECONDS, self._restart_consumers)
         else:
             self._in_force = self._in_force.restarted(names)
             self._remember()

@@ -67,12 +67,12 @@ class Shard(Actor):
         clock: Callable[[], float] = time.time,
         rng: random.Random | None = None,
         tracer: Tracer | None = None,
-        inventory_readers: Sequence[ActorName] = (),
+        inventory_consumers: Sequence[ActorName] = (),
     ) -> None:
-        """`clock`: seconds since 1970. `inventory_readers`: actors that are told which pods there are."""
+        """`clock`: seconds since 1970. `inventory_consumers`: actors that are told which pods there are."""
         super().__init__()
         self._runtime, self._clock, self._tracer = runtime, clock, tracer
-        self._inventory_readers = inventory_readers
+        self._inventory_consumers = inventory_consumers
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self.pods: dict[str, PodWorker] = {}
         """By UID."""
@@ -133,7 +133,7 @@ class Shard(Actor):
         if name == VOLUME_MANAGER:
             for worker in self.pods.values():
                 worker.renew_volumes()
-        if name in self._inventory_readers:
+        if name in self._inventory_consumers:
             self._inventory.forget_told()
             self._tell_known()
 
@@ -287,5 +287,5 @@ class Shard(Actor):
         unfinished = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
         uids = self._inventory.news(unfinished | self._quarantine.uids)
         if uids is not None:
-            for name in self._inventory_readers:
+            for name in self._inventory_consumers:
                 self.tell(name, KnownPods(self.name, self._agent.workers, uids), deadline=30.0)

@@ -40,5 +40,5 @@ DECLARATION: Final = Declaration(
     fed_by=(POD_CONFIG, PLEG, PROBER),
     preload=CRI,
     prepare=("actors.shared.kube.codec:prepare",),
-    arguments=lambda relations: {"inventory_readers": relations.inventory},
+    arguments=lambda relations: {"inventory_consumers": relations.inventory},
 )

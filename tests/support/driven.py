@@ -102,7 +102,7 @@ class Driven:
             "clock": lambda: self.clock() + self.clock_offset,
             "tracer": tracer,
         }
-        arguments["inventory_readers"] = RELATIONS.inventory
+        arguments["inventory_consumers"] = RELATIONS.inventory
         self.harness = Harness(Shard, name=NAME, context=self.agent, arguments=arguments, clock=self.clock)
         resources = NodeResources({}, {"cpu": 4000, "memory": 1 << 33}, {}, 0, "cgroupfs", 2)
         self.answer(GetNodeResources, resources)
