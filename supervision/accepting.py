@@ -1,8 +1,8 @@
-"""Servers of asyncio that go on while the process has no file descriptors left.
+"""Keeps asyncio servers cheap while the process has no free file descriptor.
 
-For each wake-up asyncio accepts up to `backlog` connections, and tries all of them though the first fails: a hundred
-tracebacks a second in the log, and a busy processor, as long as one client waits (CPython 3.11 to 3.13). With one
-connection a wake-up it is one line a second, at no other cost.
+On each wake-up asyncio (CPython 3.11 to 3.13) accepts up to `backlog` connections, and tries them all even if the first
+fails. While one client waits, that is a hundred tracebacks a second and a busy processor. Accepting one connection per
+wake-up reduces it to one log line a second, at no other cost.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import socket
 from typing import Final
 
 ONE: Final = 1
-"""The `backlog` to make the server with."""
+"""The `backlog` argument for `create_server`."""
 
 
 def listen_for(server: asyncio.Server, most: int) -> None:
-    """Let so many connections wait to be accepted."""
+    """Set the length of the kernel's accept queue."""
     for sock in server.sockets:
         with socket.socket(fileno=os.dup(sock.fileno())) as same:
             same.listen(most)

@@ -10,8 +10,9 @@ An actor is a class with handlers:
 A handler may be a coroutine. What it returns (when it is a Message) is sent to the sender; if the sender asked, that is
 the answer. A handler that raises ends the process, which its supervisor replaces: there is no half-changed actor.
 
-The class is a plain `thespian.actors.Actor`: it runs on any Thespian system base. The verbs that Thespian does not have
-(ask, every, after, disposable) are delegated to `self._myRef`, as Thespian's own are, and need our base or the harness.
+The class is a plain `thespian.actors.Actor`: it runs on any Thespian system base. The calls that Thespian does not have
+(ask, every, after, disposable) are delegated to `self._myRef`, as Thespian's own are; they need our system base or the
+harness.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ Handler = Callable[..., Any]
 class Address(ActorAddress):
     """The name of an actor in the tree, `pleg` or `pod_workers/worker/1`: always its current incarnation.
 
-    `ask` is the id of the question that a message from this sender asks: 0 for none. Sending to an address that has one
-    answers that question.
+    `ask` is the id of the sender's question; 0: it asked none. A message sent to an address with an id answers that
+    question.
     """
 
     __slots__ = ("ask", "name")
@@ -80,7 +81,7 @@ class Address(ActorAddress):
 
 
 class ChildExited(ChildActorExited):
-    """Thespian's word that a child has ended, with what the fork server knows of the end."""
+    """Thespian's ChildActorExited, with what the fork server knows about the exit."""
 
     def __init__(self, exited: Exited) -> None:
         super().__init__(Address(exited.name))
@@ -88,13 +89,13 @@ class ChildExited(ChildActorExited):
 
 
 class Timer(Protocol):
-    """What `after` and `every` give back."""
+    """The handle that `after` and `every` return."""
 
     def cancel(self) -> None: ...
 
 
 class Port(Protocol):
-    """What an actor's verbs are delegated to: one implementation in the actor's process, one in the harness."""
+    """The implementation of an actor's calls: one for the actor's process, one for the harness."""
 
     name: ActorName
     incarnation: int
@@ -142,12 +143,12 @@ class Actor(ThespianActor):
         """Runs on an orderly stop, within the shutdown budget. Nothing may depend on it: actors are crash-only."""
 
     async def on_hello(self, name: ActorName) -> None:
-        """The actor `name` has started and wants what this one feeds it, all of it."""
+        """The actor `name` has started: send it the whole current state again."""
 
     def on_dead_letter(self, name: str, message: Message, reason: str) -> None:
-        """A message of ours did not reach `name` by its deadline, or its queue was full. Default: counted only."""
+        """A message to `name` missed its deadline, or its queue was full. By default it is only counted."""
 
-    # -- what an actor is -----------------------------------------------------------------------------------------
+    # -- properties -----------------------------------------------------------------------------------------------
     @property
     def port(self) -> Port:
         return cast(Port, self._myRef)
@@ -158,12 +159,12 @@ class Actor(ThespianActor):
 
     @property
     def incarnation(self) -> int:
-        """1 for the first process of this name, then counting up."""
+        """1 for the first process of this name, one more for each restart."""
         return self.port.incarnation
 
     @property
     def context(self) -> Any:
-        """What the application handed to every actor before the first fork (see `application.py`)."""
+        """The application's context, the same for every actor (see `application.py`)."""
         return self.port.context
 
     @property
@@ -172,15 +173,15 @@ class Actor(ThespianActor):
 
     @property
     def metrics(self) -> Metrics:
-        """Counters, gauges and histograms of this incarnation; read by whoever sends GetMetrics."""
+        """Counters, gauges and histograms of this incarnation; GetMetrics returns them."""
         found = self.__dict__.get("_metrics")
         if found is None:
             found = self.__dict__["_metrics"] = Metrics()
         return cast(Metrics, found)
 
-    # -- verbs ----------------------------------------------------------------------------------------------------
+    # -- calls ----------------------------------------------------------------------------------------------------
     def tell(self, name: ActorName | Address, message: Message, *, deadline: float = 10.0) -> None:
-        """Send a message. Never blocks. If it cannot be handed over within `deadline` seconds: on_dead_letter.
+        """Send a message. Never blocks. If it is not delivered within `deadline` seconds, on_dead_letter is called.
 
         Messages to one receiver arrive in the order in which they were sent, whatever their size.
         """
@@ -189,8 +190,8 @@ class Actor(ThespianActor):
     async def ask(self, name: ActorName, question: Question[R], *, timeout: float = 10.0) -> R:
         """Send a question and wait for its answer.
 
-        Raises AskTimeout when no answer came within `timeout` seconds, AskError when it was of another type or the
-        receiver died.
+        Raises AskTimeout if no answer arrives within `timeout` seconds, AskError if it has the wrong type or the
+        receiver dies.
         """
         answer = await self.port.ask(name, question, timeout)
         if not isinstance(answer, reply_of(type(question))):
@@ -204,11 +205,11 @@ class Actor(ThespianActor):
     def every(
         self, seconds: float, call: Callable[[], Any], *, jitter: float = 0.0, immediately: bool = False
     ) -> Timer:
-        """Call every `seconds` plus a random part of `jitter * seconds`; a run that is still going is not doubled."""
+        """Call every `seconds` plus a random part of `jitter * seconds`. Runs of one timer never overlap."""
         return self.port.every(seconds, call, jitter, immediately)
 
     async def pause(self, seconds: float) -> None:
-        """Wait for so many seconds of the actor's clock."""
+        """Wait, by the actor's clock."""
         over = asyncio.Event()
         timer = self.after(seconds, over.set)
         try:
@@ -219,23 +220,23 @@ class Actor(ThespianActor):
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
         """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler.
 
-        `name`: a word for its kind, by which it is counted, and what it is of: `pod UID`."""
+        `name`: its kind, by which it is counted, and its subject, such as `pod UID`."""
         return self.port.start_task(coroutine, name)
 
     async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:
-        """Run `module:function(**arguments)` in a process of its own, for calls that may hang in the kernel.
+        """Run `module:function(**arguments)` in a process of its own, for system calls that may hang.
 
-        Arguments and result are plain msgpack data. Raises DisposableError when it raised or could not be run,
-        DisposableTimeout when it was still running after `deadline` seconds (it is killed; if it cannot be, it is
-        abandoned and counted).
+        Arguments and result are plain msgpack data. Raises DisposableError if the function raises or cannot be run,
+        DisposableTimeout if it still runs after `deadline` seconds. It is killed then; a process that cannot be killed
+        is abandoned and counted.
         """
         try:
             return await self.port.disposable(function, arguments, deadline)
-        except AskError as error:  # the fork server is busy or in trouble: for the caller one more way to fail
+        except AskError as error:  # the fork server does not answer: the caller sees one more kind of failure
             raise DisposableError("AskError", str(error)) from None
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
-        """Sockets that listen: the last incarnation's, if the child spec keeps them, else what `make` returns.
+        """The listening sockets: the last incarnation's if the child spec keeps them, else those that `make` returns.
 
         `label`: the address. Raises what `make` raises.
         """

@@ -1,4 +1,4 @@
-"""What an actor is addressed by: its name in the tree, written once, in the `messages.py` of its own package."""
+"""An actor's address is its name in the tree. It is written once, in the `messages.py` of its package."""
 
 from __future__ import annotations
 

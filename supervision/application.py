@@ -1,4 +1,4 @@
-"""What an application gives the engine: the tree, how it is supervised, and what its actors share."""
+"""What an application gives the engine: the tree, its policies, and the context that its actors share."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .spec import ChildSpec, Policy
 
 
 class IncidentSink(Protocol):
-    """Who keeps the record of faults; `incidents.py` has the real one. Called in the fork server: must not block."""
+    """Keeps the record of faults; `incidents.py` has the real one. The fork server calls it, so it must not block."""
 
     def opened(self, exited: Exited) -> None:
-        """A child ended that was not asked to, or not in the way it was asked to."""
+        """A child failed: nobody asked it to end, or it did not end as asked."""
 
     def closed(self, started: Started, seconds: float) -> None:
-        """It is in service again, so long after it ended."""
+        """The child is in service again, this long after its end."""
 
     def flush(self) -> None:
-        """Called now and then: write what could not be written before."""
+        """Called periodically: write the records that could not be written before."""
 
 
 class NoIncidents:
-    """Keeps none."""
+    """Keeps no record."""
 
     def opened(self, exited: Exited) -> None:
         pass
@@ -40,34 +40,34 @@ class NoIncidents:
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """All of it is known before the first fork, and inherited by every actor."""
+    """One application. All of it is known before the first fork and inherited by every actor."""
 
     name: str
     tree: ChildSpec
     """The root supervisor with everything below it."""
     policies: Mapping[str, Policy] = field(default_factory=dict)
-    """By full name; an actor that is missing has the default one."""
+    """By full name; an actor that is not listed has the default policy."""
     preload: tuple[str, ...] = ()
     """Modules that are imported once, before any actor is forked."""
     prepare: tuple[str, ...] = ()
-    """Functions (`module:function`, without arguments) that are called once after that: what takes time and memory to
-    make, and every actor would otherwise make for itself. They open nothing and start no thread."""
+    """Functions (`module:function`, without arguments) that are called once after the preload. They build what takes
+    time and memory and every actor needs. They open nothing and start no thread."""
     metrics: tuple[Metric, ...] = ()
     """Metrics that the actors make, besides the engine's own."""
     context: Any = None
-    """What every actor finds as `self.context`."""
+    """Every actor's `self.context`."""
     refresh: str = ""
-    """`module:function` that each actor's process calls with the context when it starts. It returns the context with
-    the changes since the fork server was started. It must not raise."""
+    """`module:function` that each actor's process calls with the context when it starts. It returns the current
+    context, with the changes made since the fork server started. It must not raise."""
     run_dir: Path
-    """Sockets; made when it is missing, and the agent's alone."""
+    """Holds the sockets. It is created if missing and belongs to the agent alone."""
     lock_dir: Path | None = None
-    """Where the lock is that one agent holds: a directory that outlives `run_dir`; None: `run_dir`."""
+    """Holds the agent's lock: a directory that outlives `run_dir`. None: `run_dir`."""
     incidents: IncidentSink = field(default_factory=NoIncidents)
     dynamic: bool = False
-    """Whether dead letters go to the actor that called Thespian's handleDeadLetters, rather than to their sender; and
-    whether many actors are created that are in no spec."""
+    """Whether the tree grows by Thespian's createActor, without specs; dead letters then go to the actor that called
+    Thespian's handleDeadLetters, not to their sender."""
     log_file: str = ""
     incident_file: str = ""
     policy_file: str = ""
-    """The three are only shown."""
+    """This field and the next two are only shown."""

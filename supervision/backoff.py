@@ -1,6 +1,6 @@
-"""Pauses that grow while something keeps failing. Pure: the caller says how long it was well; the rng is passed in.
+"""Pauses that grow while something keeps failing. Pure: uptime and random numbers are passed in.
 
-The supervisors pause between restarts with it, the node agent between tries of its own (0 s, 10 s, 20 s ... 300 s).
+Supervisors use it between restarts, the node agent between its retries (0 s, 10 s, 20 s ... 300 s).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 Rng = Callable[[], float]
-"""Gives a number from 0 to less than 1, as random.random does."""
+"""Returns a number in [0, 1), as random.random does."""
 
 
 class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,20 +21,21 @@ class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
     maximum: float = 30.0
     factor: float = 2.0
     jitter: float = 0.2
-    """Largest share of a pause that is taken off at random, so that many who failed together do not return together."""
+    """The largest share of a pause that is subtracted at random, so that things that failed together do not retry
+    together."""
     reset_after: float = 10.0
-    """Having been well for so long makes the next failure the first one again."""
+    """After this long without a failure the next one counts as the first."""
     free: int = 1
-    """So many consecutive failures cost no pause."""
+    """The number of consecutive failures that are retried without a pause."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """Where one thing stands: its consecutive failures."""
+    """The consecutive failures of one thing."""
 
     failures: int = 0
 
     def failed(self, policy: BackoffPolicy, well_for: float = 0.0) -> Backoff:
-        """After one more failure, before which it had been well for `well_for` seconds."""
+        """The backoff after one more failure, which came after `well_for` good seconds."""
         return Backoff(1 if well_for >= policy.reset_after else self.failures + 1)
 
     def base(self, policy: BackoffPolicy) -> float:

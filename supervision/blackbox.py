@@ -1,6 +1,6 @@
-"""What an actor leaves behind when it dies: a small file in memory that the fork server made for it before the fork.
+"""The record that a dying actor leaves: a small file in memory, which the fork server makes before the fork.
 
-An exception is written there whole just before the process ends; `faulthandler` writes the stacks of a hung one.
+An actor writes its exception there just before it ends; `faulthandler` writes the stacks of a hung actor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MARK = b"exception\n"
 
 
 class BlackBox:
-    """One incarnation's. The fork server reads, the actor writes."""
+    """One incarnation's record. The actor writes it, the fork server reads it."""
 
     def __init__(self, name: str) -> None:
         self.fd = os.memfd_create(f"blackbox:{name}"[:200])
@@ -25,7 +25,7 @@ class BlackBox:
         faulthandler.register(signal.SIGUSR1, file=self.fd, all_threads=True, chain=False)
 
     def record(self, message: str, error: BaseException) -> None:
-        """In the actor: what was raised, and the type of the message in hand ('' for none)."""
+        """In the actor: write the exception, and the type of the current message ('' for none)."""
         text = "".join(traceback.format_exception(error))
         os.ftruncate(self.fd, 0)
         os.pwrite(self.fd, _MARK + message.encode() + b"\n" + text.encode(errors="replace")[-_LIMIT:], 0)

@@ -1,4 +1,4 @@
-"""One connection on the actor's loop: frames in, frames out, joined into few writes.
+"""One connection on the actor's loop. Frames are joined into few writes.
 
 StreamWriter is not used: its per-write cost is high, and on Python 3.13 it collapses under a deep queue.
 """
@@ -13,14 +13,14 @@ from .wire import Ack, Frame, Reader, WireError, Writer
 
 _HIGH_WATER = 256 * 1024
 WINDOW_BYTES = 1024 * 1024
-"""What a sender may have unacknowledged at one receiver before it waits; the last message may exceed it."""
+"""The unacknowledged bytes at one receiver beyond which a sender waits; the last message may exceed the limit."""
 _ACK_MESSAGES, _ACK_BYTES = 64, WINDOW_BYTES // 4
 STUCK_BYTES = 128 * 1024 * 1024
-"""What a peer that does not read may owe us in answers before it is disconnected."""
+"""The unsent answers beyond which a peer that does not read is disconnected."""
 
 
 class Flusher:
-    """Writes of one turn of the loop are joined: channels are flushed once, when whoever holds it lets go."""
+    """Joins the writes of one turn of the loop: channels are flushed once, when the hold ends."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -35,7 +35,7 @@ class Flusher:
             self._loop.call_soon(self.flush)
 
     def hold(self) -> None:
-        """Whoever runs an actor's code holds it meanwhile, and lets go after that."""
+        """Held while an actor's code runs; the channels are flushed after it."""
         self._holders += 1
 
     def let_go(self) -> None:
@@ -51,13 +51,13 @@ class Flusher:
 
 
 class ChannelOwner(Protocol):
-    """Who is told what happens on a channel."""
+    """Receives the events of a channel."""
 
     def opened(self, channel: Channel) -> bool:
-        """Whether the peer is to be talked to; if not, the connection is closed."""
+        """Whether the peer is accepted; if not, the connection is closed."""
 
     def received(self, channel: Channel, frames: list[Frame]) -> None:
-        """Bytes have come, and with them these frames; none while a large one is on its way."""
+        """Bytes have arrived that complete these frames; there are none while a large message is still incomplete."""
 
     def acknowledged(self, channel: Channel, ack: Ack) -> None: ...
     def closed(self, channel: Channel, error: WireError | None) -> None: ...
@@ -118,7 +118,7 @@ class Channel(asyncio.Protocol):
         self._mark()
 
     def handled(self, size: int) -> bool:
-        """Count a message of so many bytes as handled; whether that is to be acknowledged now."""
+        """Count a message of `size` bytes as handled. Returns whether to acknowledge now."""
         self._unacked += 1
         self._unacked_bytes += size
         return self._unacked >= _ACK_MESSAGES or self._unacked_bytes >= _ACK_BYTES
@@ -132,18 +132,18 @@ class Channel(asyncio.Protocol):
 
     @property
     def unfinished(self) -> int:
-        """Bytes of a large message whose end has not come yet."""
+        """The bytes received of an incomplete large message."""
         return self._reader.unfinished
 
     def flush(self) -> None:
-        """Hand the system what it takes."""
+        """Write as much as the kernel takes."""
         self._dirty = False
         while self._writer and not self._paused and self.is_open and self._transport is not None:
             self._transport.write(self._writer.take())
 
     @property
     def unsent(self) -> bool:
-        """Whether something has still to leave this process."""
+        """Whether bytes are still waiting in this process."""
         if not self.is_open or self._transport is None:
             return False
         return bool(self._writer) or self._transport.get_write_buffer_size() > 0
@@ -153,7 +153,7 @@ class Channel(asyncio.Protocol):
         return check_peer(self._transport.get_extra_info("socket")) if self._transport is not None else 0
 
     def refuse(self, error: WireError) -> None:
-        """What came on it is not ours: drop the connection."""
+        """Drop the connection: its data is not valid."""
         if self._error is None:
             self._error = error
         self.abort()

@@ -1,4 +1,4 @@
-"""What a supervisor knows of its children, and the events that change it. Pure data; `decide.py` has the rules."""
+"""The state of a supervisor's children, and the events that change it. Pure data; `decide.py` has the rules."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .spec import ChildSpec, Policy, full_name, stop_budget
 
 
 class Phase(enum.Enum):
-    """Where one child is."""
+    """The phase of one child."""
 
     WAITING = "waiting"
-    """No process; to be started when its pause is over and its group is stopped."""
+    """No process. It is started when its pause is over and its group has stopped."""
     STARTING = "starting"
     RUNNING = "running"
     STOPPING = "stopping"
     """Ordered to end; its process is still there."""
     GONE = "gone"
-    """Ended for good: it is not started again, unless its whole group is."""
+    """Ended for good. Only a restart of its whole group starts it again."""
 
 
 ALIVE = frozenset({Phase.STARTING, Phase.RUNNING, Phase.STOPPING})
@@ -39,11 +39,11 @@ class Event(enum.Enum):
     FAILED = "failed"
     """Its process ended in any other way."""
     STOPPED = "stopped"
-    """Its process ended because somebody ordered it."""
+    """Its process ended on an order."""
     RESTARTING = "restarting"
-    """Its process ended for a rolling restart: another one is to take its place."""
+    """Its process ended for a rolling restart; it is started again."""
     DUE = "due"
-    """The time it was given is over."""
+    """Its deadline has passed."""
 
 
 class Ending(enum.Enum):
@@ -51,7 +51,7 @@ class Ending(enum.Enum):
 
     NO = "no"
     STOPPED = "stopped"
-    """It was asked to."""
+    """It was ordered to."""
     DONE = "done"
     """auto_shutdown: its significant children are done."""
     ESCALATED = "escalated"
@@ -64,16 +64,16 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     policy: Policy
     budget: float
-    """Seconds that stopping it may take, its own children included."""
+    """Seconds that its stop may take, its own children included."""
     phase: Phase = Phase.WAITING
     doomed: bool = False
-    """Alive, but its group failed: to be stopped and started again with it."""
+    """It runs, but a member of its group failed: it is stopped and restarted with the group."""
     not_before: float = 0.0
     """WAITING: when it may be started."""
     due: float = 0.0
-    """STARTING: when it must be in service. STOPPING: when the order is given again."""
+    """STARTING: the deadline for being in service. STOPPING: when the order is repeated."""
     ended: int = 0
-    """The highest incarnation known to have ended: what older ones are said to do is no news."""
+    """The highest incarnation known to have ended; events of older ones are ignored."""
     in_service_since: float | None = None
     backoff: Backoff = Backoff()
     restarts: Intensity = Intensity()
@@ -91,7 +91,7 @@ class Child(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """A supervisor's children in start order, and how it stands itself."""
+    """A supervisor's children in start order, and its own state."""
 
     policy: Policy
     """The supervisor's own."""
@@ -100,7 +100,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     """Of all children together."""
     ending: Ending = Ending.NO
     reason: str = ""
-    """Why, in words, when it escalates."""
+    """The reason for escalating, in words."""
 
     def child(self, name: str) -> Child | None:
         return next((child for child in self.children if child.name == name), None)
@@ -111,7 +111,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ended_orderly(exited: Exited) -> bool:
-    """Whether a child that was not asked to ended by itself with exit code 0: OTP's reason `normal`."""
+    """Whether a child ended by itself with exit code 0: OTP's reason `normal`."""
     return exited.cause == "exit" and os.WIFEXITED(exited.status) and os.WEXITSTATUS(exited.status) == 0
 
 
@@ -124,7 +124,7 @@ def wake_at(family: Family) -> float | None:
 
 
 def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Family:
-    """The children of the supervisor `name`, none of them started."""
+    """The children of the supervisor `name`, before any is started."""
     children = [(full_name(name, child), child) for child in spec.children]
     return Family(
         policy=policies[name],
@@ -136,7 +136,7 @@ def family_of(spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Fam
 
 
 def with_policies(family: Family, spec: ChildSpec, name: str, policies: Mapping[str, Policy]) -> Family:
-    """The same children, each as it stands, by other policies. What has been counted of restarts and pauses is kept."""
+    """The same children with new policies. States, restart counts and pauses are kept."""
     changed = {child.name: child for child in family_of(spec, name, policies).children}
     children = (
         msgspec.structs.replace(child, policy=changed[child.name].policy, budget=changed[child.name].budget)

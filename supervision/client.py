@@ -1,5 +1,4 @@
-"""Asks the fork server or any actor from outside the tree: for the command line and for tests. Blocking, with a
-deadline."""
+"""Asks the fork server or any actor from outside the tree: for the command line and tests. Blocks, with a deadline."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ R = TypeVar("R", bound=Message)
 
 
 class Client:
-    """Of the agent with that run directory."""
+    """The client of the agent with that run directory."""
 
     def __init__(self, run_dir: Path) -> None:
-        """Raises AskError when no agent has run there."""
+        """Raises AskError if no agent has run there."""
         try:
             self._names = Names(run_dir / "names", make=False)
         except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Warnings about what is tried again and again: each is logged once, until the thing has gone well."""
+"""Warnings about something that is retried: each is logged once, until it succeeds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 
 
 class Complaints:
-    """By a key of what is tried again and again."""
+    """The current warnings, by a key of what is retried."""
 
     def __init__(self, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
         self._log = log
@@ -18,7 +18,7 @@ class Complaints:
             self._log.warning("%s", text)
 
     def well(self, key: str) -> bool:
-        """Whether it was not, until now."""
+        """Forget the warning. Returns whether there was one."""
         was = key in self._said
         self._said.discard(key)
         return was

@@ -1,8 +1,8 @@
 """What a supervisor does when something happens to a child. Pure: `decide(family, event, now, rng) -> family, orders`.
 
-`TRANSITIONS` says what each event means in each phase; a pair that is not in it is no news and changes nothing, so
-everything may be said twice. After each event `_settle` gives the orders that are due: it stops, one at a time and in
-reverse order, who is to be stopped, and starts, in listed order, who may be started. The words are those of OTP.
+`TRANSITIONS` says what each event means in each phase. A pair that is not in it changes nothing, so events may be
+repeated. After each event `_settle` gives the orders that are due: it stops children one at a time in reverse order,
+and starts children in listed order. The terms are those of OTP.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from .protocol import EXIT_ESCALATED, Cause, Exited, Started, Stop
 from .strategy import group
 
 REPEAT_SECONDS = 2.0
-"""So long after a deadline is over the supervisor no longer relies on the fork server having kept it: it orders a
-kill."""
+"""This long after a deadline the supervisor no longer relies on the fork server to enforce it, and orders a kill."""
 
 
 class Tick(msgspec.Struct, frozen=True):
@@ -66,7 +65,7 @@ def decide(
 
 
 def _is_news(child: Child, event: Started | Exited) -> bool:
-    # incarnation 0: the fork server says that no process of that name is there
+    # incarnation 0: the fork server has no process of that name
     return event.incarnation > child.ended or (event.incarnation == 0 and child.phase is Phase.STOPPING)
 
 
@@ -108,12 +107,12 @@ def _kill(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, l
 
 
 def _stopped(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
-    """Not on our order: the whole tree is being stopped from above, and it is not for us to start anything again."""
+    """Not this supervisor's order: the whole tree is being stopped from above, so nothing is started again."""
     return family.replace(_change(child, phase=Phase.GONE)), []
 
 
 def _restarting(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family, list[Order]]:
-    """No failure: nothing is counted, no group is taken along, and the next one comes at once."""
+    """Not a failure: nothing is counted, its group is left alone, and it is started again at once."""
     if family.ending is not Ending.NO or child.doomed:
         return _failed(family, child, now, rng)
     return family.replace(_change(child, phase=Phase.WAITING, in_service_since=None, not_before=now)), []
@@ -136,7 +135,7 @@ def _failed(family: Family, child: Child, now: float, rng: Rng) -> tuple[Family,
 
 
 def _gone(family: Family, child: Child) -> Family:
-    """A child that is not to be restarted has ended; a significant one may end the supervisor (auto_shutdown)."""
+    """A child that is not restarted has ended; if it is significant, the supervisor may end (auto_shutdown)."""
     family = family.replace(_change(child, phase=Phase.GONE))
     if not child.policy.significant or family.policy.auto_shutdown == "none":
         return family
@@ -147,13 +146,13 @@ def _gone(family: Family, child: Child) -> Family:
 
 
 def _rest(child: Child) -> Child:
-    """A child that its group took along has ended. A temporary one is never started again."""
+    """A child that was stopped with its group has ended. A temporary child is never restarted."""
     phase = Phase.GONE if child.policy.restart == "temporary" else Phase.WAITING
     return _change(child, phase=phase, doomed=False, in_service_since=None)
 
 
 def _restart(family: Family, child: Child, now: float, rng: Rng) -> Family:
-    """Count the failure; give up, or have the child's group stopped and started again after the pause."""
+    """Count the failure; then give up, or stop the child's group and restart it after the pause."""
     policy, since = child.policy, child.in_service_since
     backoff = child.backoff.failed(child.backoff_policy, 0.0 if since is None else now - since)
     restarts, within = child.restarts.add(now, policy.max_restarts, policy.period_seconds)
@@ -183,7 +182,7 @@ def _escalate(family: Family, who: str, most: int, period: float) -> Family:
 
 
 def _take(child: Child, not_before: float) -> Child:
-    """A member of the group that is started again. As in OTP, that includes a transient one that had ended."""
+    """Mark a member of a group that is restarted. As in OTP, that includes a transient child that had ended."""
     if child.alive:
         return _change(child, doomed=True, not_before=max(child.not_before, not_before))
     return _change(_rest(child), not_before=max(child.not_before, not_before))
@@ -202,7 +201,7 @@ def _settle(family: Family, now: float) -> tuple[Family, list[Order]]:
     orders: list[Order] = []
     for child in family.children:
         if child.phase is Phase.WAITING and child.not_before <= now:
-            # the fork server keeps to start_seconds; ours is for an order, or an answer, that was lost
+            # the fork server enforces start_seconds; this deadline covers a lost order or answer
             due = now + child.policy.start_seconds + REPEAT_SECONDS
             family = family.replace(_change(child, phase=Phase.STARTING, due=due, in_service_since=None))
             orders.append(Create(child.name))
@@ -239,4 +238,4 @@ TRANSITIONS: dict[Phase, dict[Event, Rule]] = {
     },
     Phase.GONE: {},
 }
-"""A pair that is missing is no news: a WAITING child was not ordered to start, a GONE one is not our concern."""
+"""A missing pair changes nothing: a WAITING child was not ordered to start, and a GONE child is of no concern."""

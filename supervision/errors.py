@@ -1,12 +1,12 @@
-"""What the verbs of an actor, and of the command line, may raise. Light: no event loop is imported for it."""
+"""The errors that an actor's calls and the command line raise. Imports no event loop."""
 
 from __future__ import annotations
 
 from typing import Final
 
 UNREADABLE: Final = (ValueError, RecursionError)
-"""What msgspec raises for what it cannot read: its own errors are ValueErrors, bad UTF-8 has an exception of its own
-which is one, too, and deep nesting has another."""
+"""The exceptions that msgspec raises for unreadable input: its own errors and bad UTF-8 are ValueErrors, deep nesting
+is a RecursionError."""
 
 
 class AskError(Exception):
@@ -14,11 +14,11 @@ class AskError(Exception):
 
 
 class AskTimeout(AskError):
-    """The receiver did not reply in time; it may still be at work."""
+    """The receiver did not answer in time; it may still be working on it."""
 
 
 class DisposableError(Exception):
-    """The function run in a disposable process raised, or the process could not be had (`kind` is AskError then).
+    """The function in the disposable process raised, or the process could not be started (then `kind` is AskError).
 
     `kind` is the exception's class name, `errno` its errno or 0.
     """
@@ -29,4 +29,4 @@ class DisposableError(Exception):
 
 
 class DisposableTimeout(DisposableError):
-    """The disposable process passed its deadline and was killed, or abandoned where it cannot be killed."""
+    """The disposable process missed its deadline; it was killed, or abandoned if it cannot be killed."""

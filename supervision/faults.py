@@ -1,8 +1,7 @@
-"""Fault injection: what `supervise inject` and the tests do to an actor, by the same code.
+"""Fault injection, for `supervise inject` and for the tests.
 
-The fork server does `crash` and `stop` itself, with signals; the rest is ordered from the actor's own process, which
-keeps a
-`Faults` from its first order on. The event loop is imported where it is used: the command line needs only the words.
+The fork server does `crash` and `stop` itself, with signals. The other faults happen in the actor's process, which
+makes a `Faults` on the first order. The event loop is imported where it is used: the command line needs only the table.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ DEFAULT_RATES: dict[Fault, float] = {"leak": 10.0, "slow": 0.5, "drop": 0.5}
 LASTING: frozenset[Fault] = frozenset({"hang", "stop", "leak", "slow", "drop"})
 EXPLAINED: dict[Fault, str] = {
     "crash": "SIGKILL by the fork server",
-    "exit": "end the process with --status, without a word",
+    "exit": "end the process with exit code --status",
     "exception": "raise in the next handler, after a second without one in a timer",
     "hang": "busy loop, for --seconds or until killed",
     "stop": "SIGSTOP by the fork server, SIGCONT after --seconds",
@@ -38,7 +37,7 @@ class InjectedFault(Exception):
 
 
 def check(inject: Inject) -> str:
-    """What is wrong with the order, '' when nothing is."""
+    """The error in the order; '' if it is valid."""
     if inject.seconds < 0:
         return f"seconds: {inject.seconds:g} is negative"
     if inject.seconds and inject.fault not in LASTING:
@@ -55,7 +54,7 @@ def check(inject: Inject) -> str:
 
 
 class Faults:
-    """What is injected into this process."""
+    """The faults injected into this process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, rng: Callable[[], float] = random.random) -> None:
         self._clock, self._rng = clock, rng
@@ -64,7 +63,7 @@ class Faults:
         self._leaked: list[bytearray] = []
 
     def order(self, inject: Inject) -> Coroutine[Any, Any, None] | None:
-        """Do it now, or remember it; what is to go on beside the handlers is returned, to be run."""
+        """Inject the fault now, or keep it for later messages. A returned coroutine runs beside the handlers."""
         seconds = inject.seconds or float("inf")
         rate = inject.rate or DEFAULT_RATES.get(inject.fault, 0.0)
         if inject.fault == "exit":
@@ -81,12 +80,12 @@ class Faults:
         return None
 
     def intercept(self, message: Any) -> bool:
-        """Before a message is handled. False: lose it. Raises InjectedFault, sleeps, as was ordered."""
+        """Called before a message is handled: raises InjectedFault or sleeps, as ordered. False: drop the message."""
         if self._exception:
             raise InjectedFault("exception injected into the handler")
         if delay := self._rate("slow"):
             time.sleep(delay)
-        # facts from the fork server come on a pipe of their own and cannot be lost; neither can what is not a Message
+        # facts from the fork server use their own pipe and are never dropped, nor is what is not a Message
         if not isinstance(message, Message) or isinstance(message, Started | Exited):
             return True
         return self._rng() >= self._rate("drop")
@@ -114,7 +113,7 @@ class Faults:
         while passed < seconds:
             passed = min(seconds, self._clock() - began)
             wanted = int(passed * rate * _MIB)
-            # not zeros: those would share one page until they are written to
+            # not zeros: zero pages are shared until they are written to
             self._leaked.append(bytearray(b"\x01") * (wanted - done))
             done = wanted
             await asyncio.sleep(_LEAK_STEP_SECONDS)

@@ -1,7 +1,7 @@
-"""The `supervise` subcommands that speak to a running agent: everything but `start`, which is the application's.
+"""The `supervise` subcommands for a running agent: all except `start`, which the application provides.
 
-They ask the fork server, which answers from what it knows by itself, so they work while any actor is wedged or the root
-is dead. Nothing heavy is imported here.
+They ask the fork server, which answers without asking any actor: they work while actors are hung or the root is dead.
+Nothing heavy is imported here.
 
 Exit codes:
 

@@ -1,4 +1,4 @@
-"""What all subcommands share: where the agent is, how it is asked, how results and errors are shown."""
+"""The common part of all subcommands: finding the agent, asking it, showing results and errors."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ R = TypeVar("R", bound=Message)
 OK, NOT_WELL, USAGE, NOT_RUNNING, REFUSED, NO_ANSWER = range(6)
 DEFAULT_ROOT_DIR = "/var/lib/kubelet"
 TreeOf = Callable[[], tuple[ChildSpec, Collection[str]]]
-"""Gives the application's tree, and names that are in it under another configuration."""
+"""Returns the application's tree, and the names that other configurations add to it."""
 
 
 class Where(NamedTuple):
-    """Files of one agent."""
+    """The files of one agent."""
 
     run_dir: Path
     incident_file: Path
-    """Where its incidents are when it does not run, and cannot be asked."""
+    """The incident file, for when the agent does not run."""
     lock: Path | None = None
-    """The file that one agent holds; None: in run_dir."""
+    """The agent's lock file; None: in run_dir."""
 
 
 class CommandError(Exception):
-    """Why a subcommand cannot do what it is told, in words that say what to do; and the exit code."""
+    """A subcommand fails: the reason, with what to do about it, and the exit code."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class CommandError(Exception):
 
 
 def default_where(arguments: argparse.Namespace) -> Where:
-    """Everything below the root directory."""
+    """All files below the root directory."""
     state = Path(arguments.root_dir) / "supervision"
     return Where(Path(arguments.run_dir or state), state / "incidents.jsonl")
 
@@ -107,7 +107,7 @@ class Context:
             raise CommandError(REFUSED, f"there is no actor {name}{hint}")
 
     def show(self, data: Any, text: str) -> None:
-        """Print the data as JSON where that was asked for, else the text."""
+        """Print JSON if the user asked for it, else the text."""
         print(json_text(data) if self.json else text)  # noqa: T201 - it is what the command is for
 
 
@@ -130,7 +130,7 @@ def execute(run: Run, arguments: argparse.Namespace, where: Callable[[argparse.N
             print(f"supervise: {error}", file=sys.stderr)  # noqa: T201
         return error.code
     except BrokenPipeError:
-        # whoever read our output has seen enough; Python would complain again when it closes stdout
+        # the reader closed the pipe; without this Python reports it again when it closes stdout
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`supervise incidents`: what went wrong, from the file; also when no agent runs."""
+"""`supervise incidents`: the incident record, read from its file; works without a running agent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(context: Context) -> int:
 
 
 def _file(context: Context) -> Path:
-    """Where the running agent says it is, else where it would be."""
+    """The path that the running agent reports, else the default path."""
     if context.arguments.file:
         return Path(context.arguments.file)
     try:

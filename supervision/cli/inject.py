@@ -1,4 +1,4 @@
-"""`supervise inject`: injure an actor on purpose, to see that it heals."""
+"""`supervise inject`: injects a fault into an actor, to test its recovery."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def run(context: Context) -> int:
                 return OK
             for line in last:
                 print(line)  # noqa: T201
-            sys.stdout.flush()  # who follows waits for nothing that is there already
+            sys.stdout.flush()  # --follow starts at the end of the file
             if arguments.follow:
                 for line in of_actor(_follow(file, path), arguments.actor):
                     print(line, flush=True)  # noqa: T201
@@ -42,7 +42,8 @@ def run(context: Context) -> int:
 
 
 def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
-    """The lines of that actor and of those below it; of all for ''. One that names none belongs to the one before."""
+    """The lines of that actor and of those below it; all lines for ''. A line without an actor belongs to the line
+    before."""
     mine = not wanted
     for line in lines:
         text = line.rstrip("\n")
@@ -76,7 +77,7 @@ def _set_level(context: Context) -> int:
 
 
 def _follow(file: TextIO, path: Path) -> Iterator[str]:
-    """Whole lines as they are added; from the start of a new file when the name means another one."""
+    """Complete lines as they are appended; after a rotation from the start of the new file."""
     begun = ""
     while True:
         begun += file.readline()

@@ -1,4 +1,4 @@
-"""`supervise policy check`: all that is wrong with a policy file, before anything is started with it."""
+"""`supervise policy check`: all errors of a policy file, before it is used."""
 
 from __future__ import annotations
 

@@ -25,29 +25,29 @@ _ANSWER_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class CommandSettings:
-    """What the subcommands must know of the application."""
+    """What the subcommands need from the application."""
 
     where: Callable[[argparse.Namespace], Where] = default_where
     tree_of: TreeOf | None = None
     """None: there is no `policy check`."""
     policy_file: str = "etc/supervision.yaml"
-    """Checked when no other is named."""
+    """The file to check by default."""
 
 
 def register(subcommands: Any, settings: CommandSettings = CommandSettings()) -> None:
     """Add `stop`, `status`, `tree`, `top`, `incidents`, `logs`, `inject` and `policy check`.
 
-    `subcommands` is what `ArgumentParser.add_subparsers` gave. Each sets `execute` in the parsed arguments: a function
-    of the arguments that gives the exit code.
+    `subcommands` is the result of `ArgumentParser.add_subparsers`. Each sets `execute` in the parsed arguments: a
+    function of the arguments that returns the exit code.
     """
     adding = _Adding(subcommands, settings)
-    adding.add("status", "whether the agent is ready: exit code 0, 1 (not well) or 3 (not running)")
+    adding.add("status", "whether the agent is ready: exit code 0, 1 (not ready) or 3 (not running)")
     adding.add("tree", "every actor with pid, state, uptime, restarts, memory, mailbox and last incident")
     _stop(adding.add("stop", "stop the agent in order, and wait for it"))
     _top(adding.add("top", "the tree, refreshed, with processor time and messages a second"))
-    _incidents(adding.add("incidents", "what went wrong, newest last; also when no agent runs"))
+    _incidents(adding.add("incidents", "recorded faults, newest last; works without a running agent"))
     _logs(adding.add("logs", "the log of one actor, or of a supervisor and all below it"))
-    _inject(adding.add("inject", "injure an actor on purpose"))
+    _inject(adding.add("inject", "inject a fault into an actor"))
     if settings.tree_of is not None:
         _policy(subcommands, settings, settings.tree_of)
 
@@ -57,7 +57,7 @@ class _Adding:
         self._subcommands, self._settings = subcommands, settings
 
     def add(self, name: str, text: str) -> argparse.ArgumentParser:
-        """A subcommand that the module of that name runs: imported when it is called, so that none pays for another."""
+        """Add a subcommand. Its module is imported only when it is called."""
 
         def run(context: Context) -> int:
             code: int = import_module(f"{__package__}.{name}").run(context)
@@ -78,7 +78,7 @@ def _parser(subcommands: Any, name: str, run: Run, text: str, settings: CommandS
         "--root-dir", default=DEFAULT_ROOT_DIR, metavar="DIR", help="that of the agent (default: %(default)s)"
     )
     parser.add_argument(
-        "--run-dir", default="", metavar="DIR", help="its sockets, where they are not found by --root-dir"
+        "--run-dir", default="", metavar="DIR", help="the directory of its sockets, if not below --root-dir"
     )
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
     parser.add_argument(
@@ -110,29 +110,29 @@ def count(text: str) -> int:
 
 def _stop(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wait", type=positive, default=120.0, metavar="S", help="how long (default: 120)")
-    parser.add_argument("--no-wait", action="store_true", help="return as soon as it has begun to stop")
+    parser.add_argument("--no-wait", action="store_true", help="return as soon as the stop has begun")
 
 
 def _top(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-d", "--interval", type=positive, default=1.0, metavar="S", help="seconds (default: 1)")
-    parser.add_argument(
-        "-n", "--count", type=count, default=0, help="refresh so many times, then end (default: for ever)"
-    )
+    parser.add_argument("-n", "--count", type=count, default=0, help="end after N refreshes (default: never)")
 
 
 def _incidents(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("actor", nargs="?", default="", help="only its own, and of those below it")
-    parser.add_argument("-n", "--lines", type=count, default=20, help="the last so many; 0: all (default: 20)")
+    parser.add_argument("actor", nargs="?", default="", help="only this actor and those below it")
+    parser.add_argument("-n", "--lines", type=count, default=20, help="show the last N; 0: all (default: 20)")
     parser.add_argument("--full", action="store_true", help="with tracebacks and stacks")
-    parser.add_argument("--file", default="", help="read this file")
+    parser.add_argument("--file", default="", help="read this file instead")
 
 
 def _logs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("actor", nargs="?", default="", help="an actor, or a supervisor (default: all)")
-    parser.add_argument("-n", "--lines", type=count, default=100, help="the last so many; 0: all (default: 100)")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what is added")
-    parser.add_argument("--file", default="", help="read this file")
-    parser.add_argument("--level", type=int, default=None, metavar="N", help="show nothing: set the actor's -v to N")
+    parser.add_argument("-n", "--lines", type=count, default=100, help="show the last N lines; 0: all (default: 100)")
+    parser.add_argument("-f", "--follow", action="store_true", help="keep showing new lines")
+    parser.add_argument("--file", default="", help="read this file instead")
+    parser.add_argument(
+        "--level", type=int, default=None, metavar="N", help="set the actor's log verbosity to N, and show nothing"
+    )
 
 
 def _inject(parser: argparse.ArgumentParser) -> None:
@@ -157,6 +157,6 @@ def _policy(subcommands: Any, settings: CommandSettings, tree_of: TreeOf) -> Non
 
         return policy.run(context, tree_of, settings.policy_file)
 
-    text = "all that is wrong with a policy file, and what each actor gets when nothing is"
+    text = "validate a policy file; if it is valid, show each actor's policy"
     parser = _parser(below, "check", run, text, settings)
     parser.add_argument("file", nargs="?", default="", help=f"(default: {settings.policy_file})")

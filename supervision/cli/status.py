@@ -1,4 +1,4 @@
-"""`supervise status`: whether the agent is well, in one line and in the exit code."""
+"""`supervise status`: whether the agent is ready, as one line and as the exit code."""
 
 from __future__ import annotations
 

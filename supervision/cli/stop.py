@@ -1,4 +1,4 @@
-"""`supervise stop`: the ordered stop, waited for."""
+"""`supervise stop`: stops the agent in order and waits until it has ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(context: Context) -> int:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether the process is gone, or only waits for its parent to take notice."""
+    """Whether the process has ended (a zombie has)."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0] == "Z"

@@ -1,4 +1,4 @@
-"""Durations, sizes, tables and trees as people read them. Pure."""
+"""Formats durations, sizes, tables and trees. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def size(amount: int) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of columns that are as wide as they must be; the last one is not padded."""
+    """Lines with aligned columns; the last column is not padded."""
     widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -39,7 +39,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def branches(actors: Sequence[ActorState], top: str = FORK_SERVER) -> list[tuple[str, ActorState]]:
-    """(drawn name, actor) of all, as a tree. Only what an actor's name adds to its supervisor's is drawn."""
+    """(drawn name, actor) for all, as a tree. The supervisor's part of a name is not repeated."""
     children: dict[str, list[ActorState]] = {}
     for actor in actors:
         children.setdefault(actor.parent, []).append(actor)

@@ -20,7 +20,7 @@ _FIRST_SECONDS = 0.2
 
 
 class Sample:
-    """The tree at one moment, with the processor seconds each process has used."""
+    """The tree at one moment, with the processor seconds used by each process."""
 
     def __init__(self, tree: Tree, at: float) -> None:
         self.tree, self.at = tree, at

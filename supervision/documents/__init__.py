@@ -1,4 +1,4 @@
-"""Reads one document, YAML or JSON, into plain data: bounded and safe, every problem with its place.
+"""Reads one YAML or JSON document into plain data, within limits; every problem has its line and path.
 
 model.py        limits, problems, and the paths of fields
 reading.py      `read`: bytes to data and lines

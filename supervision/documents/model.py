@@ -1,4 +1,4 @@
-"""The limits of a document, what can be wrong with it, and the paths of its fields."""
+"""The limits of a document, its problems, and the paths of its fields."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ MOST_PROBLEMS: Final = 100
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How large a document may be."""
+    """The limits on a document."""
 
     size: int = 1 << 20
     """Bytes."""
     depth: int = 32
     """Levels of nesting."""
     nodes: int = 50_000
-    """Values; those of an alias count each time it is used, so a document cannot grow exponentially."""
+    """The number of values. An alias counts each time it is used, so a document cannot grow exponentially."""
     aliases: bool = True
     lines: bool = True
-    """Note the line of each field: what a small document is worth."""
+    """Whether to record the line of each field; for small documents."""
 
 
 class DocumentProblem(msgspec.Struct, frozen=True):
     path: str
-    """Of the field, `a.b[0]`; '' for the whole document."""
+    """The path of the field, `a.b[0]`; '' for the whole document."""
     line: int
-    """From 1; 0: not known."""
+    """Counted from 1; 0: not known."""
     rule: str
 
 
 class DocumentError(ValueError):
-    """The document cannot be read. `problems` is all that is wrong with it."""
+    """The document cannot be read. `problems` lists every problem."""
 
     def __init__(self, problems: Iterable[DocumentProblem]) -> None:
         self.problems = tuple(problems)
@@ -41,7 +41,7 @@ class DocumentError(ValueError):
 
 
 def below(path: str, key: str) -> str:
-    """The path of a member. Keys with dots, as eviction signals have, stand in brackets."""
+    """The path of a member. Keys with dots, such as eviction signals, are put in brackets."""
     if "." in key or "/" in key:
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key

@@ -12,7 +12,7 @@ from .yaml_reader import read_yaml
 
 
 def read(raw: bytes, limits: Limits) -> tuple[Any, dict[str, int]]:
-    """The data, None for an empty document, and the line of each path (none for JSON). Raises DocumentError."""
+    """Returns the data (None for an empty document) and the line of each path (none for JSON). Raises DocumentError."""
     if len(raw) > limits.size:
         refuse(f"must be at most {size(limits.size)}, not {len(raw)} bytes")
     try:
@@ -36,7 +36,7 @@ _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _read_json(text: str, limits: Limits) -> Any:
-    """Raises JSONDecodeError when it is no JSON, DocumentError when it is JSON that cannot be taken."""
+    """Raises JSONDecodeError if it is not JSON, DocumentError if it is JSON that is not accepted."""
     twice: list[str] = []
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,11 +67,11 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _check_text(value: Any) -> None:
-    """Half of a surrogate pair alone is no text: nobody could write it down again."""
+    """A lone surrogate cannot be encoded as UTF-8."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        refuse("must hold no half of a surrogate pair")
+        refuse("must not contain a lone surrogate")
 
 
 def _check_size(value: Any, limits: Limits) -> None:

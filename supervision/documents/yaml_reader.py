@@ -1,4 +1,4 @@
-"""Reads YAML from parser events with a stack of its own: neither depth nor aliases can cost more than the limits."""
+"""Reads YAML from parser events with its own stack, so that neither depth nor aliases exceed the limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .scalars import KINDS, plain_scalar
 
 
 def read_yaml(text: str, limits: Limits, otherwise: DocumentProblem | None = None) -> tuple[Any, dict[str, int]]:
-    """`otherwise`: what is wrong when it is no YAML either."""
+    """`otherwise`: the error to report if it is not YAML either."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -42,16 +42,16 @@ class _Frame:
         self.value, self.anchor, self.nodes = value, anchor, nodes
         self.key: str | None = None
         self.is_merge = False
-        """The key is `<<`, written plainly; in quotes it is a key as any other."""
+        """The key is an unquoted `<<`; a quoted one is an ordinary key."""
         self.merged: list[Any] = []
-        """What that key refers to: one value, or none."""
+        """The value of that key, in a list; empty if there is none."""
 
     @property
     def expects_key(self) -> bool:
         return self.key is None and isinstance(self.value, dict)
 
     def next_in(self, path: str) -> str:
-        """The path of the value that comes next, of a frame at `path`; that of the frame itself before its next key."""
+        """The path of the next value in a frame at `path`; before the next key, the path of the frame itself."""
         if isinstance(self.value, list):
             return f"{path}[{len(self.value)}]"
         return path if self.key is None else below(path, self.key)
@@ -77,7 +77,7 @@ class _Builder:
         self._limits = limits
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int, int]] = {}
-        """By name: value, nodes, depth."""
+        """By anchor name: value, nodes, depth."""
         self._nodes = 0
         self._documents = 0
         self._handlers: dict[str, Callable[[Any], None]] = {
@@ -91,13 +91,13 @@ class _Builder:
         }
 
     def take(self, kind: str, event: Any) -> None:
-        """One event, by its class name."""
+        """Handle one parser event."""
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(event)
 
     def _wrong(self, event: Any, rule: str, key: str | None = None) -> None:
-        """The problem is of the value that comes next, or of a key of the present mapping."""
+        """Report a problem with the next value, or with a key of the current mapping."""
         path = self._path() if key is None else below(self._path(), key)
         self.problems.append(DocumentProblem(path, _line(event), rule))
         if len(self.problems) >= MOST_PROBLEMS:
@@ -106,7 +106,7 @@ class _Builder:
     def _document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            refuse("must be one document: another one begins here", line=_line(event))
+            refuse("must be one document: another begins here", line=_line(event))
 
     def _count(self, event: Any, nodes: int = 1) -> None:
         self._nodes += nodes
@@ -124,7 +124,7 @@ class _Builder:
         self._stack.append(_Frame(value, event.anchor, self._nodes))
 
     def _path(self) -> str:
-        """Of the value that comes next."""
+        """The path of the next value."""
         return reduce(lambda path, frame: frame.next_in(path), self._stack, "")
 
     def _note_line(self, event: Any) -> None:
@@ -182,7 +182,7 @@ class _Builder:
             self.result = value
 
     def _merge(self, event: Any, sources: Any, value: dict[str, Any]) -> dict[str, Any]:
-        """The mapping with what `<<` refers to; its own keys win, then earlier ones of the list."""
+        """The mapping merged with the values of `<<`. Its own keys win, then earlier entries of the list."""
         merged: dict[str, Any] = {}
         for source in reversed(sources if isinstance(sources, list) else [sources]):
             if not isinstance(source, dict):
@@ -192,7 +192,7 @@ class _Builder:
         return {**merged, **value}
 
     def _tag(self, event: Any, *names: str) -> str:
-        """The short name of the tag, '' for none; one that is not plain data is a problem."""
+        """The short name of the tag, '' for none. A tag that is not plain data is a problem."""
         if event.tag in (None, "!"):
             return ""
         name = str(event.tag).removeprefix("tag:yaml.org,2002:")
