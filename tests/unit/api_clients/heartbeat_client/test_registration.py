@@ -7,7 +7,14 @@ from typing import Any
 
 from actors.api_clients.heartbeat_client.node_status.machine import architecture, read_machine
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
-from actors.api_clients.heartbeat_client.registration import Plan, is_device, new_node, pause_after, reconciled
+from actors.api_clients.heartbeat_client.registration import (
+    KEEP_VOLUMES,
+    Plan,
+    is_device,
+    new_node,
+    pause_after,
+    reconciled,
+)
 
 ATTACH = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 
@@ -60,6 +67,11 @@ def test_the_attach_annotation_follows_the_configuration():
     node = existing()
     patch = node_patch(node, reconciled(node, plan(controller_attaches=False)))
     assert patch == {"metadata": {"annotations": dict.fromkeys(ATTACH)}}
+
+
+def test_that_volumes_of_ended_pods_are_to_be_kept_is_an_annotation_of_the_node():
+    assert KEEP_VOLUMES not in new_node(plan())["metadata"]["annotations"]
+    assert new_node(plan(keep_volumes=True))["metadata"]["annotations"] == {**ATTACH, KEEP_VOLUMES: "true"}
 
 
 def test_devices_of_an_earlier_life_are_gone_unless_there_is_a_checkpoint():
