@@ -53,7 +53,7 @@ class Ending(enum.Enum):
     STOPPED = "stopped"
     """It was ordered to."""
     DONE = "done"
-    """auto_shutdown: its significant children are done."""
+    """auto_shutdown: its significant children have ended."""
     ESCALATED = "escalated"
     """Its children failed too often."""
 

@@ -1,4 +1,4 @@
-"""Puts the code that every actor runs on few pages.
+"""Places the code that every actor runs on few memory pages.
 
 An interpreter writes to the code that it runs (specialised bytecode, inline caches), and a page that is written to is
 no longer shared. The functions that actors run lie among hundreds that they never run. So, before the first fork, the
@@ -20,12 +20,12 @@ from typing import Any
 
 
 def functions() -> list[FunctionType]:
-    """All that the garbage collector knows of. Those that it was told to leave alone (gc.freeze) are not among them."""
+    """All functions that the garbage collector tracks, without the frozen ones (gc.freeze)."""
     return [thing for thing in gc.get_objects() if isinstance(thing, FunctionType)]
 
 
 def profiled(run: Callable[[], None]) -> dict[int, CodeType]:
-    """The code that runs in a call of `run`, by its id, in the order of the first call."""
+    """The code objects that run in a call of `run`, by id, in order of first call."""
     seen: dict[int, CodeType] = {}
 
     def called(frame: FrameType, event: str, argument: Any) -> None:
@@ -42,7 +42,7 @@ def profiled(run: Callable[[], None]) -> dict[int, CodeType]:
 
 
 def bring_together(ran: dict[int, CodeType], known: Iterable[FunctionType]) -> None:
-    """Give each of the known functions whose code ran a copy of that code."""
+    """Replace the code of each function that ran by a copy."""
     order = {key: number for number, key in enumerate(ran)}
     found = [function for function in known if id(function.__code__) in order]
     found.sort(key=lambda function: order[id(function.__code__)])
@@ -51,6 +51,6 @@ def bring_together(ran: dict[int, CodeType], known: Iterable[FunctionType]) -> N
 
 
 def _copy(code: CodeType) -> CodeType:
-    """With the functions that are written inside it."""
+    """Copy the code, nested functions included."""
     inner = tuple(_copy(value) if isinstance(value, CodeType) else value for value in code.co_consts)
     return code.replace(co_consts=inner)

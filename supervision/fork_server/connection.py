@@ -30,7 +30,7 @@ class Connection:
         self._unsent = b""
         self.is_open = True
         self.dropped = 0
-        """Messages that were not sent because the other end does not read."""
+        """Messages dropped because the other end does not read."""
         sock.setblocking(False)
         loop.watch(sock.fileno(), self._read)
 
@@ -38,7 +38,7 @@ class Connection:
         return self._sock.fileno()
 
     def send(self, message: Message, answer: int = 0) -> None:
-        """Send, or drop when the other end does not read."""
+        """Send, or drop the message if the other end does not read."""
         if not self.is_open:
             return
         if self._writer.waiting_bytes + len(self._unsent) > _MOST_WAITING:

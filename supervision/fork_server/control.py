@@ -1,4 +1,4 @@
-"""What anybody may ask of the fork server, the command line or an actor: answered from what it knows by itself."""
+"""The questions that the command line and every actor may ask the fork server. It answers without asking any actor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MEMORY_SECONDS = 2.0
 
 
 class Control:
-    """Answers from what the fork server knows, and carries out what an operator may order."""
+    """Answers questions from the table, and carries out an operator's orders."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Control:
         self._began_at = time.monotonic()
 
     def received(self, connection: Connection, frame: Frame) -> None:
-        """A frame came on the control socket: questions only."""
+        """Handle a frame from the control socket: only questions are accepted."""
         try:
             answer = self.answer(frame.message())
         except WireError:
@@ -58,7 +58,7 @@ class Control:
         connection.send(answer or Done(f"{frame.type} cannot be asked here"), frame.ask)
 
     def answer(self, question: Message) -> Message | None:
-        """The answer, or None when the question is not one that everybody may ask."""
+        """The answer, or None if it is not a public question."""
         if isinstance(question, GetTree):
             return self.tree(question)
         if isinstance(question, Shutdown):
@@ -89,7 +89,7 @@ class Control:
                 child.uplink.send(message)
 
     def tree(self, question: GetTree) -> Tree:
-        """What is known of every name of the tree."""
+        """The state of every name in the tree."""
         return Tree(
             pid=os.getpid(),
             uptime=time.monotonic() - self._began_at,
@@ -103,7 +103,8 @@ class Control:
         )
 
     def _rolling_restart(self, order: RollingRestart) -> str:
-        """What cannot be restarted, '' for nothing. A child that is down, or stopping, is started again in any case."""
+        """Restart the actors. Returns why it is not possible, '' on success. A child that is down or stopping starts
+        again anyway."""
         children = {name: self._table.get(name) for name in order.names}
         for child in children.values():
             if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
@@ -111,7 +112,7 @@ class Control:
         return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
 
     def _inject(self, order: Inject) -> str:
-        """Why it cannot be done, '' when it is."""
+        """Inject the fault. Returns why it is not possible, '' on success."""
         if wrong := check(order):
             return wrong
         child = self._table.get(order.name)
@@ -165,7 +166,7 @@ def _actor_state(child: Child, question: GetTree) -> ActorState:
 
 
 def _memory(child: Child, now: float, *, look: bool) -> int:
-    """Two seconds old at most: the system takes a millisecond to tell it, and whoever scrapes asks for all actors."""
+    """Memory figures, at most two seconds old: reading one takes a millisecond, and a scrape asks for all actors."""
     if look and child.pid and now - child.memory_at > _MEMORY_SECONDS:
         child.memory_bytes, child.memory_at = pss(child.pid), now
     return child.memory_bytes if child.pid else 0

@@ -1,7 +1,7 @@
-"""One function in a process of its own, for calls that may hang in the kernel: forked clean, killed at its deadline.
+"""Runs one function in a process of its own, for system calls that may hang: forked from here, killed at its deadline.
 
-The result is written to a file in memory, so nobody waits on a pipe. A process that SIGKILL does not end (it waits in
-the kernel) is abandoned: its order is answered, it counts against a cap, and it is reaped if it ever ends.
+The result is written to a file in memory, so nobody waits on a pipe. A process that does not end on SIGKILL (it waits
+in the kernel) is abandoned: its order is answered, it counts against a limit, and it is reaped if it ever ends.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .loop import Loop, Timer
 
 MOST_AT_ONCE = 32
 MOST_BUSY = 2 * (os.cpu_count() or 1)
-"""Of those, so many that began within the last `_BUSY_SECONDS`: more would only hold each other up. Older ones wait in
-the kernel, and hold nobody up."""
+"""The limit of running processes that started within the last `_BUSY_SECONDS`: more would slow each other down. Older
+ones wait in the kernel and use no processor."""
 _BUSY_SECONDS = 0.5
 MOST_ABANDONED = 32
 _ABANDON_SECONDS = 1.0
@@ -56,7 +56,7 @@ class _Order:
 
 
 class Disposables:
-    """Those that run, those that wait for their turn, and those that were abandoned."""
+    """The running, queued and abandoned processes."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Disposables:
 
     @property
     def abandoned(self) -> int:
-        """Processes that cannot be ended."""
+        """Processes that cannot be killed."""
         return len(self._abandoned)
 
     @property
@@ -84,7 +84,7 @@ class Disposables:
         return [order.output for order in (*self._running.values(), *self._abandoned.values())]
 
     def run(self, owner: str, order: RunDisposable, answer: Callable[[DisposableResult], None]) -> None:
-        """`answer` is called once, by the deadline and a second."""
+        """Queue the order. `answer` is called once, at the latest one second after the deadline."""
         if len(self._abandoned) >= self._most_abandoned:
             answer(DisposableResult(kind="Refused", text=f"{len(self._abandoned)} disposable processes hang already"))
             return
@@ -92,7 +92,7 @@ class Disposables:
         self._start_waiting()
 
     def forget(self, owner: str) -> None:
-        """Who ordered them has ended: nobody wants the results."""
+        """The actor that ordered them has ended: drop their results."""
         self._waiting = deque(order for order in self._waiting if order.owner != owner)
         for order in self._running.values():
             if order.owner == owner:
@@ -105,7 +105,7 @@ class Disposables:
             self._kill(order.pid, signal.SIGKILL)
 
     def reaped(self, pid: int, status: int) -> bool:
-        """Whether it was one of ours."""
+        """Handle the end of a process. Returns whether it was a disposable one."""
         order = self._running.pop(pid, None) or self._abandoned.pop(pid, None)
         if order is None:
             return False
@@ -122,14 +122,14 @@ class Disposables:
             order.began = time.monotonic()
             try:
                 self._begin(order)
-            except OSError as error:  # no descriptors, no processes: who ordered it may try again
+            except OSError as error:  # no free descriptor or process: the caller may retry
                 order.answer(DisposableResult(kind=type(error).__name__, text=str(error), errno=error.errno or 0))
                 continue
             self._running[order.pid] = order
             order.timer = self._loop.call_later(order.order.deadline, lambda order=order: self._overdue(order))  # type: ignore[misc]
 
     def _begin(self, order: _Order) -> None:
-        """Raises OSError when the system refuses."""
+        """Raises OSError if the fork fails."""
         order.output = os.memfd_create("disposable")
         try:
             order.pid = fork("disposable", lambda: _perform(order), list(self._private_fds()))
@@ -138,7 +138,8 @@ class Disposables:
             raise
 
     def _is_busy(self) -> bool:
-        """Whether enough of them are at work; then the next is started when one is done, or is not at work any more."""
+        """Whether the limit of busy processes is reached; then the next one starts when one of them ends or no longer
+        counts as busy."""
         busy_since = time.monotonic() - _BUSY_SECONDS
         if sum(order.began > busy_since for order in self._running.values()) < MOST_BUSY:
             return False

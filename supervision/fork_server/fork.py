@@ -1,4 +1,4 @@
-"""One child starts: forked with all signals blocked, killed with the fork server, without the fork server's
+"""Forks a child: with all signals blocked, killed together with the fork server, without the fork server's
 descriptors."""
 
 from __future__ import annotations
@@ -25,21 +25,20 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """One child to be."""
+    """The plan of one fork."""
 
     title: str
-    """What `ps` shows."""
+    """The process title, for `ps`."""
     body: Callable[[], None]
-    """Runs in it; then it ends."""
+    """The function that the child runs before it exits."""
     close: Sequence[int] = ()
-    """The fork server's own descriptors."""
+    """The fork server's own descriptors, which the child closes."""
     obeys_signals: bool = False
-    """Otherwise stop signals are ignored in it."""
+    """If false, the child ignores stop signals."""
 
 
 def fork(title: str, body: Callable[[], None], close: Iterable[int]) -> int:
-    """The pid of a child that runs `body` and ends. Dies with the fork server. Raises OSError when the system
-    refuses."""
+    """Fork a child that runs `body`; return its pid. It dies with the fork server. Raises OSError if the fork fails."""
     (pid,) = fork_each([Plan(title=title, body=body, close=tuple(close))])
     if isinstance(pid, OSError):
         raise pid
@@ -47,10 +46,10 @@ def fork(title: str, body: Callable[[], None], close: Iterable[int]) -> int:
 
 
 def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
-    """The pid of each child, or why the system refused it.
+    """Fork each child; return its pid, or the error.
 
-    Between two forks as little as can be happens: each page that the fork server writes to in between is one that the
-    first child shares with nobody. The fork server writes to some 270 on its way from one order to the next."""
+    As little as possible happens between two forks, because every page that the fork server writes to in between is no
+    longer shared with the first child. Handling one order writes to some 270 pages."""
     fork_server = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -72,7 +71,7 @@ def fork_each(plans: Sequence[Plan]) -> list[int | OSError]:
 
 
 def _child(plan: Plan, fork_server: int, before: set[signal.Signals | int]) -> NoReturn:
-    """Nothing may get out of here: beyond is the fork server's code, in a process that is not the fork server."""
+    """Never return or raise: the caller is the fork server's code, and this process is not the fork server."""
     try:
         _begin(plan, fork_server)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -88,18 +87,18 @@ def _begin(plan: Plan, fork_server: int) -> None:
     tie_to_parent(fork_server)
     titles.set_title(plan.title)
     logs.forget()
-    random.seed()  # the one hook of a library that matters, see fork_hooks.py
+    random.seed()  # the only fork hook that matters, see fork_hooks.py
     signal.set_wakeup_fd(-1)
     restore_defaults()
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_DFL if plan.obeys_signals else signal.SIG_IGN)
     for fd in plan.close:
-        if fd >= 0:  # one whose peer has gone may be closed already
+        if fd >= 0:  # a connection whose peer is gone may be closed already
             os.close(fd)
 
 
 def tie_to_parent(parent: int) -> None:
-    """Have the system kill this process when its parent ends; ends it now if that has already happened."""
+    """Have the kernel kill this process when its parent ends. If the parent has ended already, exit now."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(EXIT_ORPHANED)

@@ -1,4 +1,4 @@
-"""Keeps the fork hooks of libraries out of the children.
+"""Suppresses the fork hooks of libraries.
 
 The hooks replace locks that another thread may have held. Only the fork server forks, and it has one thread. For each
 child they would write to some fifty pages that it shares with all others. The one hook that matters, the new seed of
@@ -16,6 +16,6 @@ from .memory_switches import is_on
 
 
 def drop_fork_hooks() -> None:
-    """Have no library register its hooks. To be called before the libraries are imported."""
+    """Keep libraries from registering fork hooks. Call it before they are imported."""
     if is_on("fork_hooks"):
         os.register_at_fork = lambda **hooks: None

@@ -1,8 +1,8 @@
-"""Leaves nothing behind when the fork server is killed: a process that waits for that, removes the sockets, lets the
-lock go.
+"""Cleans up after a fork server that is killed: a process that waits for its end, removes the sockets and releases the
+lock.
 
-It does nothing else, so nothing else ends it. It holds the fork server's lock, so a new agent on the same directory
-begins when the old one's traces are gone. It is a shell, which takes a tenth of the memory of an interpreter."""
+It holds the fork server's lock, so a new agent on the same directory starts only after the cleanup. It is a shell,
+which takes a tenth of the memory of a Python interpreter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ while [ -d "/proc/$fork_server" ] && [ $tries -lt 200 ]; do
 done
 rm -rf -- "$@"
 """
-"""The system kills the actors with the fork server; they may need a moment, which the loop gives them."""
+"""The kernel kills the actors with the fork server. The loop waits a moment for them to end."""
 _EXIT_NOT_EXECUTED: Final = 127
 
 
@@ -35,14 +35,15 @@ class Janitor:
     """The fork server's side."""
 
     def __init__(self, remove: Sequence[Path], lock: int) -> None:
-        """Start it. `remove`: what is to go once the fork server is gone. Raises OSError, for want of a shell too."""
+        """Start it. `remove`: the paths to remove once the fork server is gone. Raises OSError, also if there is no
+        shell."""
         os.stat(_SHELL)
         self._lock, self._arguments = lock, [str(os.getpid()), *(str(path.absolute()) for path in remove)]
         self.fd, self.pid = -1, 0
         self.start()
 
     def start(self) -> None:
-        """Start it again, when it was dismissed. Raises OSError when the system refuses."""
+        """Start it again after it was dismissed. Raises OSError if the fork fails."""
         reader, writer = os.pipe2(os.O_CLOEXEC)
         try:
             pid = os.fork()
@@ -56,7 +57,7 @@ class Janitor:
         self.fd, self.pid = writer, pid
 
     def dismiss(self) -> None:
-        """The fork server cleans up by itself."""
+        """End it: the fork server cleans up by itself."""
         if not self.pid:
             return
         # it may have been killed, and reaped with the rest
@@ -68,7 +69,8 @@ class Janitor:
 
 
 def _become(reader: int, lock: int, arguments: list[str]) -> NoReturn:
-    """In the child: the shell, with the pipe to the fork server as its input and the lock held by being open."""
+    """In the child: execute the shell, with the pipe to the fork server as its input. The open lock file keeps the
+    lock."""
     try:
         os.setsid()
         os.dup2(reader, 0)

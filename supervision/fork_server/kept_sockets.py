@@ -10,11 +10,11 @@ from .loop import Loop
 
 _MOST_LABEL_BYTES = 256
 _MOST_SOCKETS = 16
-"""In one message, and labels of one actor."""
+"""The limit of sockets in one message, and of labels of one actor."""
 
 
 class KeptSockets:
-    """By actor and label. The descriptors are private to the fork server and the actor's next incarnation."""
+    """Sockets by actor and label. Only the fork server and the actor's next incarnation have the descriptors."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -32,19 +32,19 @@ class KeptSockets:
         return theirs
 
     def of(self, name: str) -> dict[str, list[int]]:
-        """What the next incarnation of that actor inherits."""
+        """The sockets that the actor's next incarnation inherits."""
         return {label: list(fds) for label, fds in self._kept.get(name, {}).items()}
 
     def fds(self) -> list[int]:
-        """Descriptors that no child may keep, but those of `of` by their actor."""
+        """The descriptors that children close, except those that `of` gives to their actor."""
         kept = [fd for labels in self._kept.values() for fds in labels.values() for fd in fds]
         return [*kept, *(ours.fileno() for ours in self._handovers.values())]
 
     def ended(self, name: str, *, keep: bool) -> None:
-        """The actor's process has ended; `keep`: another one takes its place, and is to listen where it did."""
+        """The actor's process has ended. `keep`: its next incarnation inherits the sockets."""
         ours = self._handovers.get(name)
         if ours is not None:
-            self._receive(name, ours)  # what it handed over at its end may not have been read yet
+            self._receive(name, ours)  # descriptors that it sent just before its end may still be unread
         self._close_handover(name)
         if not keep:
             for fds in self._kept.pop(name, {}).values():
@@ -65,7 +65,7 @@ class KeptSockets:
             return
         labels = self._kept.setdefault(name, {})
         _close(labels.pop(label.decode(errors="replace"), []))
-        # without descriptors a part of them arrives: the next incarnation makes its own then
+        # when no descriptor is free only some arrive; the next incarnation then makes its own sockets
         if fds and not flags & socket.MSG_CTRUNC and len(labels) < _MOST_SOCKETS:
             labels[label.decode(errors="replace")] = list(fds)
         else:

@@ -1,4 +1,4 @@
-"""The agent as a whole: starting, ready, degraded, stopping; and its end."""
+"""The state of the whole agent (starting, ready, degraded, stopping), and its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST_SECONDS = 2.0
 
 
 class Lifecycle:
-    """Starts nothing: it ends what runs, in order or at once, and then the loop."""
+    """Ends the processes, in order or at once, and then the loop. It starts nothing."""
 
     def __init__(self, loop: Loop, table: Table, processes: Processes, disposables: Disposables) -> None:
         self._loop, self._table, self._processes, self._disposables = loop, table, processes, disposables
@@ -64,7 +64,7 @@ class Lifecycle:
         self._loop.stop()
 
     def end_at_once(self, reap: Callable[[], None]) -> None:
-        """Kill everything; `reap` is called until all are gone, or time is up."""
+        """Kill every process; `reap` is called until all have ended or time is up."""
         self.stopping, self.code, self._stop = True, 1, None
         self._processes.kill_everything()
         self._disposables.kill_all()

@@ -1,4 +1,4 @@
-"""The fork server's own socket: the command line and the tests connect to it."""
+"""The fork server's control socket, for the command line and the tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RETRY_SECONDS = 0.5
 
 
 class Listener:
-    """Accepts connections of our own user, and hands on what comes on them."""
+    """Accepts connections of its own user and forwards their frames."""
 
     def __init__(self, loop: Loop, names: Names, received: Callable[[Connection, Frame], None]) -> None:
         """Raises OSError."""
@@ -27,7 +27,7 @@ class Listener:
         self._watch()
 
     def fds(self) -> list[int]:
-        """Descriptors that no child may keep."""
+        """The descriptors that every child closes."""
         return [self._socket.fileno(), *(connection.fileno() for connection in self._connections)]
 
     def _watch(self) -> None:
@@ -39,7 +39,7 @@ class Listener:
         except (BlockingIOError, ConnectionAbortedError):
             return
         except OSError as error:
-            # no descriptors: the connection that waits would wake the loop without end
+            # no free descriptor: the waiting connection would wake the loop again and again
             log.warning("no connection accepted: %s", error)
             self._loop.forget(self._socket.fileno())
             self._loop.call_later(_RETRY_SECONDS, self._watch)

@@ -1,4 +1,4 @@
-"""One agent for a run directory: a lock that the system releases when its holder is gone, however it went."""
+"""A lock that allows one agent for a run directory. The kernel releases it when its holder ends, in whatever way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AlreadyRunning(Exception):
 
 
 class Lock:
-    """Held while this object is; the file is removed on release."""
+    """The held lock. Releasing it removes the file."""
 
     def __init__(self, directory: Path) -> None:
         """Raises AlreadyRunning, naming the pid that holds it; OSError."""
@@ -23,7 +23,7 @@ class Lock:
         end = time.monotonic() + _PATIENCE_SECONDS
         while not self._try():
             holder = self._holder()
-            # a fork server that was killed leaves its janitor, who is done in a moment
+            # the janitor of a killed fork server holds the lock for a moment
             if _exists(holder) or time.monotonic() > end:
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
             time.sleep(0.02)
@@ -35,7 +35,7 @@ class Lock:
         except BlockingIOError:
             os.close(fd)
             return False
-        if not self._is_current(fd):  # its holder removed it just now
+        if not self._is_current(fd):  # its holder has just removed it
             os.close(fd)
             return False
         os.ftruncate(fd, 0)
@@ -56,13 +56,13 @@ class Lock:
             return 0
 
     def release(self) -> None:
-        if self._is_current(self.fd):  # after the directory was removed it may be another agent's
+        if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
             self.path.unlink(missing_ok=True)
         os.close(self.fd)
 
 
 def _exists(pid: int) -> bool:
-    """Whether it runs: one that nobody has reaped yet is gone."""
+    """Whether the process runs; a zombie does not."""
     try:
         return pid > 0 and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -14,7 +14,7 @@ Call = Callable[[], None]
 
 
 class Timer:
-    """A call that is due at some time."""
+    """A scheduled call."""
 
     __slots__ = ("call",)
 
@@ -26,7 +26,7 @@ class Timer:
 
 
 class Loop:
-    """Runs until it is told to stop."""
+    """Runs until `stop` is called."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -38,12 +38,12 @@ class Loop:
         self.watch(self._wake_in, self._on_wake)
 
     def fds(self) -> list[int]:
-        """Its own descriptors, that a child has no business with."""
+        """Its own descriptors, which every child closes."""
         return [self._selector.fileno(), self._wake_in, self._wake_out]
 
     # -- readiness ------------------------------------------------------------------------------------------------
     def watch(self, fd: int, readable: Call, writable: Call | None = None) -> None:
-        """Call when the descriptor is readable, and writable where that is asked for. Replaces what was said before."""
+        """Call back when the descriptor is readable, or writable if asked for. Replaces an earlier watch."""
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writable else 0)
         if fd in self._selector.get_map():
             self._selector.modify(fd, events, (readable, writable))
@@ -74,7 +74,7 @@ class Loop:
 
     # -- signals --------------------------------------------------------------------------------------------------
     def on_signal(self, number: int, call: Call) -> None:
-        """Call when the signal arrives: from the loop, never in between."""
+        """Call back when the signal arrives, from the loop only."""
         self._signals[number] = call
         signal.set_wakeup_fd(self._wake_out, warn_on_full_buffer=False)
         signal.signal(number, lambda *_: None)
@@ -84,7 +84,7 @@ class Loop:
             numbers = os.read(self._wake_in, 4096)
         except BlockingIOError:
             return
-        # many SIGCHLD may be one, a second SIGTERM must not be
+        # several SIGCHLD may be merged, but two SIGTERM must be counted
         for number in [*set(numbers) & {signal.SIGCHLD}, *(n for n in numbers if n != signal.SIGCHLD)]:
             if number in self._signals:
                 self._signals[number]()

@@ -1,4 +1,4 @@
-"""What is done before the first fork, so that the processes share as much memory as they can."""
+"""Prepares the heap before the first fork, so that the processes share as much memory as possible."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ log = logging.getLogger(FORK_SERVER)
 
 
 class SharedMemory:
-    """The heap as the children find it."""
+    """The heap that the children inherit."""
 
     def __init__(self, names: Names, status_page: StatusPage, prepare: Iterable[str]) -> None:
-        """`prepare`: functions (`module:function`) that make what every actor would make by itself."""
+        """`prepare`: functions (`module:function`) that build what every actor needs."""
         for word in memory_switches.unknown():
             log.warning("%s: no measure is called %s", memory_switches.VARIABLE, word)
         calls: list[Callable[[], Any]] = [load(name) for name in prepare]
         loaded = functions() if is_on("code_layout") else []
-        gc.freeze()  # to go through what was loaded once more takes longer than its garbage is worth
+        gc.freeze()  # a collection of all loaded modules takes longer than its gain is worth
         warm_up(names, status_page, calls, loaded)
         del loaded
         self._pages = PageRelease() if is_on("page_release") else None
@@ -40,6 +40,6 @@ class SharedMemory:
         self.release()
 
     def release(self) -> None:
-        """Give back pages that were needed once; also called in the children, after their start."""
+        """Release pages that only the start needed; children call it too, after their start."""
         if self._pages is not None:
             self._pages.give_back()

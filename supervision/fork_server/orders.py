@@ -1,4 +1,4 @@
-"""What the processes of the tree order from the fork server: children to start and stop, disposable processes."""
+"""Orders from the processes of the tree: to start and stop children, to run disposable processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(FORK_SERVER)
 
 
 class Orders:
-    """Carries out an order of a child, answers its questions."""
+    """Carries out the orders of a child and answers its questions."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Orders:
         self._lifecycle, self._control = lifecycle, control
 
     def received(self, child: Child, connection: Connection, frame: Frame) -> None:
-        """A frame came on the uplink of a child."""
+        """Handle a frame from the uplink of a child."""
         try:
             message = frame.message()
         except WireError as error:
@@ -86,7 +86,7 @@ class Orders:
             parent.uplink.send(Exited(child.name, 0, 0, 0, "stopped"))
 
     def _create(self, parent: Child, order: CreateActor) -> None:
-        """A child that a spec names, or a new one, which is not restarted."""
+        """Create the child of a spec, or one without a spec, which is not restarted."""
         if self._lifecycle.stopping:
             return
         child = self._table.get(order.name)

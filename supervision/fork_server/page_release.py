@@ -1,8 +1,8 @@
-"""Gives back pages that were needed once: of libraries, and free ones of the heap.
+"""Releases pages that only the start needed: pages of libraries, and free pages of the heap.
 
 A page of a library's code counts for as long as one process has it mapped, and a start touches megabytes of tables and
-initialisers. What is used again is mapped again from the page cache, sixteen pages at a time. Free memory amid the heap
-stays with the C library's allocator unless it is told to return it.
+initialisers. A page that is used again is mapped from the page cache, sixteen pages at a time. The C library's
+allocator keeps free memory inside the heap unless it is told to return it.
 
 Switch: `page_release` (memory_switches.py). It saves 6 MiB of the whole tree's 148 (PSS, 22 actors, 10 pods, CPython
 3.11)."""
@@ -17,12 +17,12 @@ from typing import Final
 
 _MADV_DONTNEED: Final = 4
 _LEAST_BYTES: Final = 256 << 10
-"""The small ones are not worth the call."""
+"""Smaller mappings are not worth the system call."""
 _HEAD: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+\s+(/.*)?\Z")
 
 
 class PageRelease:
-    """Of the files that are mapped now, and of the heap. Forked processes have them at the same addresses."""
+    """Releases pages of the mapped files and of the heap. Forked processes have them at the same addresses."""
 
     def __init__(self, smaps: Iterable[str] | None = None) -> None:
         """`smaps`: lines of /proc/self/smaps."""
@@ -31,7 +31,7 @@ class PageRelease:
         else:
             with open("/proc/self/smaps") as file:
                 ranges = clean_ranges(file)
-        # flat: a process that goes through a list of pairs writes to the page of each
+        # flat, because reading a list of pairs writes to the page of each pair (reference counts)
         self.ranges = array("Q", [number for pair in ranges for number in pair])
         libc = ctypes.CDLL(None)
         self._trim = getattr(libc, "malloc_trim", None)  # glibc's
@@ -39,8 +39,8 @@ class PageRelease:
         self._madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
     def give_back(self) -> None:
-        """Unmap the pages of files; the mappings stay. Safe at any time: they hold nothing that is not in their file,
-        and of the heap only what is free goes."""
+        """Drop the pages; the mappings stay. Safe at any time: the pages of files are clean, and of the heap only free
+        memory is returned."""
         for at in range(0, len(self.ranges), 2):
             self._madvise(self.ranges[at], self.ranges[at + 1], _MADV_DONTNEED)
         if self._trim is not None:
@@ -48,9 +48,9 @@ class PageRelease:
 
 
 def clean_ranges(smaps: Iterable[str]) -> list[tuple[int, int]]:
-    """Start and size of each large private mapping of a file that cannot be written and has no page of its own.
+    """Start and size of each large read-only private file mapping without private pages.
 
-    What the loader relocated is not among them: it cannot be written any more either, but has pages of its own.
+    Relocated sections are excluded: they are read-only too, but have private pages.
     """
     found: list[tuple[int, int]] = []
     start = size = 0

@@ -11,7 +11,7 @@ from ..time_scale import scaled
 
 
 class Policies:
-    """One for each name of the tree; a name that the policy file leaves out has the default.
+    """The policy of each name in the tree; a name that the policy file omits has the default.
 
     Its deadlines are those of this machine (time_scale.py).
     """
@@ -24,7 +24,7 @@ class Policies:
         return self.by_name.get(name, default)
 
     def update(self, changed: Mapping[str, Policy]) -> None:
-        """Take the policies of the names that are in the tree."""
+        """Replace the policies of the names in the tree."""
         self.by_name.update({name: _scaled(policy) for name, policy in changed.items() if name in self.by_name})
 
 

@@ -1,4 +1,4 @@
-"""The heartbeat of programs: a probe that the child spec names is run again and again, in a disposable process."""
+"""The heartbeat of programs: the probe of the child spec runs periodically, in a disposable process."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from .loop import Loop
 from .table import Child, Table
 
 _GRACE_SECONDS = 5.0
-"""A probe has its own deadline; the process that it runs in has so much more."""
+"""The process of a probe has this much longer than the probe's own deadline."""
 _REPEAT_SECONDS = 1.0
-"""After a probe without answer the next one comes so soon."""
+"""The pause after an unanswered probe."""
 Run = Callable[[str, RunDisposable, Callable[[DisposableResult], None]], None]
 Hung = Callable[[Child, str], None]
 
 
 class Silence:
-    """Since when one incarnation of a program has not answered."""
+    """How long one incarnation of a program has not answered."""
 
     def __init__(self) -> None:
         self._since: float | None = None
         self.unanswered = 0
-        """Probes in a row."""
+        """Consecutive unanswered probes."""
 
     def probed(self, began: float, answered: bool | None) -> None:
-        """A probe that began then was answered, or not; None: nobody knows, for example for want of processes."""
+        """Record the result of a probe that began then. None: unknown, for example because no process could be
+        started."""
         if answered:
             self._since, self.unanswered = None, 0
         elif answered is False:
@@ -37,12 +38,12 @@ class Silence:
             self._since = began if self._since is None else self._since
 
     def seconds(self, now: float) -> float:
-        """0.0 while it answers."""
+        """Seconds of silence; 0.0 while it answers."""
         return 0.0 if self._since is None else now - self._since
 
 
 def answer_of(result: DisposableResult) -> bool | None:
-    """What a probe has found out; None when it could not be run, or did not return a boolean."""
+    """The result of a probe; None if it could not run or did not return a boolean."""
     if result.timed_out:
         return False
     if result.kind:
@@ -52,7 +53,7 @@ def answer_of(result: DisposableResult) -> bool | None:
 
 
 class ProgramProbes:
-    """Probes each program of the table that has a probe, while it is in service."""
+    """Probes each program in service that has a probe."""
 
     def __init__(self, loop: Loop, table: Table, run: Run, hung: Hung) -> None:
         self._loop, self._run, self._hung = loop, run, hung
@@ -77,12 +78,12 @@ class ProgramProbes:
         def done(result: DisposableResult) -> None:
             silence.probed(began, answer_of(result))
             silent, allowed = silence.seconds(time.monotonic()), child.policy.heartbeat_seconds
-            # meanwhile it may have ended, been told to stop, or been given another policy; and of one probe alone
-            # nobody knows how long it waited for its own process
+            # meanwhile the program may have ended, be stopping, or have a new policy; and a single slow probe may
+            # itself have waited for its process
             in_service = child.incarnation == incarnation and child.state == "running" and child.cause is None
             if in_service and silence.unanswered > 1 and 0 < allowed < silent:
                 self._hung(child, f"no answer to {probe.function} for {silent:.1f} s")
             self._schedule(child, probe, silence, incarnation, _REPEAT_SECONDS if silent else probe.interval_seconds)
 
-        # not owned by the child: its order must be answered also when the child has ended meanwhile
+        # not owned by the child: the probe's order must be answered even if the child has ended
         self._run(f"probe of {child.name}", order, done)

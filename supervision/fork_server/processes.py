@@ -1,4 +1,4 @@
-"""The processes of the tree: started on order, ended on order, reaped with the cause of their end."""
+"""Starts, stops and reaps the processes of the tree, and records why each ended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ABANDON_SECONDS = 5.0
 
 
 class Observer(Protocol):
-    """Who is told what the processes do."""
+    """Receives the events of the processes."""
 
     def received(self, child: Child, connection: Connection, frame: Frame) -> None: ...
     def started(self, child: Child, started: Started) -> None: ...
@@ -42,12 +42,12 @@ class Processes:
 
     @property
     def abandoned(self) -> int:
-        """Processes that cannot be ended."""
+        """Processes that cannot be killed."""
         return len(self._abandoned)
 
     # -- starting -------------------------------------------------------------------------------------------------
     def start(self, child: Child) -> None:
-        """Fork it; once its old process is gone, when there still is one."""
+        """Fork the child, after its old process has ended."""
         if child.alive:
             child.wanted = True
             return
@@ -83,13 +83,13 @@ class Processes:
             child.timers.append(again)
 
     def _not_forked(self, child: Child, error: OSError) -> None:
-        # as if it had ended at once: its supervisor backs off and tries again
+        # reported as an immediate end: its supervisor backs off and retries
         self._clean(child)
         exited = Exited(child.name, child.incarnation, 0, EXIT_EXCEPTION << 8, "exit", "", f"fork: {error}")
         self._loop.call_later(0.0, lambda: self._observer.exited(child, exited))
 
     def in_service(self, child: Child) -> None:
-        """The child is ready."""
+        """The child is in service."""
         if child.state != "starting":
             return
         child.state = "running"
@@ -104,7 +104,7 @@ class Processes:
 
     # -- ending ---------------------------------------------------------------------------------------------------
     def stop(self, child: Child, budget: float, cause: Cause = "stopped") -> None:
-        """Ask it to end, kill it after `budget` seconds; kill it at once when that is 0."""
+        """Ask the child to end and kill it after `budget` seconds; 0: kill it at once."""
         child.wanted = False
         if budget <= 0 or not child.pid or (child.state == "starting" and not child.spec.program):
             self.kill(child, cause, "killed at once" if budget <= 0 else "killed while it started")
@@ -122,7 +122,7 @@ class Processes:
             os.kill(child.pid, signal.SIGTERM)
 
     def kill(self, child: Child, cause: Cause, detail: str) -> None:
-        """SIGKILL, now. The cause that was given first stays; one that is dying already has its own."""
+        """Send SIGKILL now. The first recorded cause is kept; a dying process has its own."""
         if not child.alive:
             return
         if child.cause == cause and detail:
@@ -138,13 +138,13 @@ class Processes:
         child.timers.append(self._loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(child)))
 
     def _abandon(self, child: Child) -> None:
-        """SIGKILL does not end what waits in the kernel: the tree goes on without it."""
+        """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""
         if child.alive and self._table.reaped(child.pid) is child:
             self._abandoned[child.pid] = child
             self._ended(child, signal.SIGKILL, "cannot be killed: it waits in the kernel, abandoned")
 
     def kill_below(self, child: Child) -> None:
-        """A supervisor has ended: end all that is below it."""
+        """A supervisor has ended: end everything below it."""
         for other in self._table.below(child.name):
             other.wanted = False
             if other.is_dynamic:  # Thespian's children are asked to exit
@@ -158,7 +158,7 @@ class Processes:
 
     # -- reaping --------------------------------------------------------------------------------------------------
     def reaped(self, pid: int, status: int) -> None:
-        """A process has ended that is not a disposable one."""
+        """Handle the end of a process that is not disposable."""
         if self._abandoned.pop(pid, None) is not None:
             return
         child = self._table.reaped(pid)
@@ -169,7 +169,7 @@ class Processes:
         now = time.monotonic()
         message, text = child.blackbox.read() if child.blackbox is not None else ("", "")
         if child.cause is None and os.WIFSIGNALED(status):
-            # killed from outside: the stacks, if any, are not a reason
+            # killed from outside: stacks in the black box are not the cause
             text = ""
         if child.status_entry is not None and not message:
             reading = child.status_entry.read()
@@ -195,7 +195,7 @@ class Processes:
         if not child.spec.program:
             try:
                 self._names.forget(child.name, child.incarnation)
-            except OSError as error:  # the next incarnation takes the name anyway, or says why not
+            except OSError as error:  # the next incarnation takes the name anyway, or reports why it cannot
                 log.error("the sockets of %s stay: %s", child.name, error)
         if child.uplink is not None:
             child.uplink.close()

@@ -1,4 +1,4 @@
-"""A child that is another program: executed as it is, in service once its socket accepts."""
+"""A child that is another program: it is executed unchanged and is in service once its socket accepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OURS = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN
 
 
 def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
-    """In the child: become the program. What prevents it is written to the black box."""
+    """In the child: execute the program. An error is written to the black box."""
     try:
         os.setsid()
         _redirect(spec.log_file)
@@ -27,7 +27,7 @@ def execute(spec: ChildSpec, blackbox: BlackBox) -> NoReturn:
 
 
 def _environment(spec: ChildSpec) -> dict[str, str]:
-    # what the service manager said to us is not for the program
+    # the service manager's variables are for the agent, not for the program
     inherited = {name: value for name, value in os.environ.items() if name not in _OURS}
     return {**inherited, **spec.environment}
 
@@ -42,7 +42,7 @@ def _redirect(log_file: str) -> None:
 
 
 def accepts(path: str) -> bool:
-    """Whether a Unix socket accepts connections. Does not block: a full queue counts as accepting."""
+    """Whether a Unix socket accepts connections. Does not block; a full queue counts as accepting."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as sock:
         try:
             sock.connect(path)

@@ -1,4 +1,4 @@
-"""What became of a child: told to its supervisor, and recorded when it is a fault."""
+"""Reports the start and end of a child to its supervisor, and records faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ORDERED = ("stopped", "restarting", "parent", "fork_server")
 
 
 def is_incident(child: Child, exited: Exited) -> bool:
-    """Whether an end is a fault: nobody ordered it, and its restart type does not provide for it."""
+    """Whether an end is a fault: nobody ordered it, and it is not normal for its restart type."""
     if exited.cause in _ORDERED:
         return False
     if exited.cause == "exit" and exited.status == 0:
@@ -25,7 +25,7 @@ def is_incident(child: Child, exited: Exited) -> bool:
 
 
 class Reports:
-    """To supervisors, and to the incident record."""
+    """Reports to supervisors and to the incident record."""
 
     def __init__(self, loop: Loop, table: Table, incidents: IncidentSink) -> None:
         self._loop, self._table, self._incidents = loop, table, incidents
@@ -44,7 +44,7 @@ class Reports:
             self._incidents.closed(started, time.monotonic() - child.died_at)
 
     def record(self, child: Child, exited: Exited) -> None:
-        """Keep an incident, when the end of the process is one."""
+        """Record the end of a process if it is an incident."""
         if not is_incident(child, exited):
             return
         child.last_cause, child.last_incident_at, child.incident_open = exited.cause, time.monotonic(), True
@@ -52,11 +52,11 @@ class Reports:
         self._incidents.opened(exited)
 
     def own(self, exited: Exited) -> None:
-        """Keep an incident of the fork server itself."""
+        """Record an incident of the fork server itself."""
         self._incidents.opened(exited)
 
     def exited(self, child: Child, exited: Exited) -> None:
-        """Tell its supervisor; one that was ended because its supervisor ended has none to be told."""
+        """Report the end to its supervisor, if that still exists."""
         if exited.cause != "parent":
             self._tell_supervisor(child, exited)
 

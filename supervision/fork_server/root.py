@@ -1,4 +1,4 @@
-"""The supervisor of the root: the fork server restarts it by the same rules as any supervisor its children."""
+"""Supervises the root: the fork server restarts it by the rules that a supervisor applies to its children."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..spec import Policy
 
 
 class RootSupervision:
-    """Counts the root's failures. What to do about one is the answer; nothing is done here."""
+    """Counts the root's failures and decides. It performs nothing."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, rng: Rng = random.random) -> None:
         self._clock, self._rng = clock, rng

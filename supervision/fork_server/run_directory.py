@@ -22,12 +22,12 @@ class RunDirectory:
     """Held by one fork server at a time."""
 
     def __init__(self, path: Path, lock_dir: Path | None = None) -> None:
-        """Takes the lock, then removes what an earlier agent left. Raises AlreadyRunning, PeerRefused, OSError.
+        """Takes the lock, then removes the files of an earlier agent. Raises AlreadyRunning, PeerRefused, OSError.
 
-        `lock_dir`: where the lock is; `path` when there is none. It is made, 0700, when it is missing.
+        `lock_dir`: holds the lock; None: `path`. It is created with mode 0700 if missing.
         """
         (lock_dir or path).mkdir(mode=0o700, parents=True, exist_ok=True)
-        # before anything is made: whoever removes what an agent left, as the janitor of one that was killed, holds it
+        # the lock comes first: the janitor of a killed agent holds it while it removes files
         self._lock = Lock(lock_dir or path)
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.chmod(path, 0o700)
@@ -36,11 +36,11 @@ class RunDirectory:
         self._janitor: Janitor | None = None
 
     def start_janitor(self) -> None:
-        """From now on the files are removed however the fork server ends. Raises OSError."""
+        """Start the janitor: from now on the files are removed however the fork server ends. Raises OSError."""
         self._janitor = Janitor([self.names.path, self._lock.path], self._lock.fd)
 
     def reaped(self, pid: int, loop: Loop) -> bool:
-        """Whether that process was the janitor; another takes its place."""
+        """Returns whether that process was the janitor; if so, a new one starts."""
         if self._janitor is None or pid != self._janitor.pid:
             return False
         log.error("the janitor was killed: another takes its place")
@@ -56,14 +56,14 @@ class RunDirectory:
             loop.call_later(_RETRY_SECONDS, lambda: self._restart(janitor, loop))
 
     def watch(self, loop: Loop, removed: Callable[[], None]) -> None:
-        """Call `removed` once when somebody has removed the sockets: nobody finds an actor by its name any more."""
+        """Call `removed` once when the directory of the sockets is removed: then actors cannot be found by name."""
         if self.names.is_there():
             loop.call_later(_WATCH_SECONDS, lambda: self.watch(loop, removed))
         else:
             removed()
 
     def fds(self) -> list[int]:
-        """Descriptors that no child may keep."""
+        """The descriptors that every child closes."""
         return [self._lock.fd, *([self._janitor.fd] if self._janitor is not None else [])]
 
     def remove(self) -> None:

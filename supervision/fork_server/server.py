@@ -1,4 +1,4 @@
-"""The fork server: its parts joined. Orders of supervisors come in, facts about their children go out."""
+"""The fork server, assembled from its parts. Supervisors send orders, and get events of their children."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _DYNAMIC_ENTRIES = 1024
 
 
 def preload(modules: Iterable[str]) -> None:
-    """Import what the actors share, once for all of them. Raises ImportError."""
+    """Import the modules that the actors share. Raises ImportError."""
     for module in modules:
         importlib.import_module(module)
 
 
 class ForkServer:
-    """One agent's. It owns the parts, and passes on between them what became of a child."""
+    """The fork server of one agent. It owns the parts and passes events of children between them."""
 
     def __init__(self, application: Application, directory: RunDirectory) -> None:
-        """Prepares the heap for the children, and listens. Raises OSError."""
+        """Prepares the heap for the children and starts to listen. Raises OSError."""
         self._directory = directory
         titles.prepare(application.name)
         self._policies = Policies(application.tree, application.policies)
@@ -97,7 +97,7 @@ class ForkServer:
         self._lifecycle.begin_stop()
 
     def _run_directory_removed(self) -> None:
-        """Ends the agent: whoever started it starts it again, and it makes the directory."""
+        """End the agent. Its service manager starts it again, and it creates the directory."""
         if self._lifecycle.stopping:
             return
         detail = f"the run directory {self._directory.names.path.parent} was removed: the agent ends"
@@ -114,9 +114,9 @@ class ForkServer:
         if root is not None and not self._lifecycle.stopping:
             self._processes.start(root)
 
-    # -- what became of the children ------------------------------------------------------------------------------
+    # -- events of the children ------------------------------------------------------------------------------------
     def received(self, child: Child, connection: Connection, frame: Frame) -> None:
-        """A child has sent something."""
+        """Handle a frame of a child."""
         self._orders.received(child, connection, frame)
 
     def started(self, child: Child, started: Started) -> None:
@@ -151,7 +151,7 @@ class ForkServer:
             self._loop.call_later(decision, self._start_root)
 
     def _set_policies(self, order: SetPolicies) -> None:
-        """Supervise by these from now on, and tell the supervisors; those that start later are given them."""
+        """Put these policies in force and tell the supervisors. Supervisors that start later get them too."""
         self._policies.update(order.policies)
         for child in self._table:
             child.policy = changed(child, self._policies.of(child.name, child.policy))

@@ -8,7 +8,7 @@ from .table import Child, Table
 
 
 class OrderedStop:
-    """Ends one name after the other; `finished` is called when none is left."""
+    """Ends one name after another; `finished` is called when none is left."""
 
     def __init__(self, table: Table, stop: Callable[[Child, float], None], finished: Callable[[], None]) -> None:
         self._stop, self._finished = stop, finished
@@ -35,5 +35,5 @@ class OrderedStop:
 
 
 def is_whole(table: Table) -> bool:
-    """Whether every name that has a place in the tree is in service."""
+    """Whether every name of the tree is in service."""
     return all(child.state == "running" for child in table if child.policy.restart == "permanent")

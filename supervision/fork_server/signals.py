@@ -1,4 +1,4 @@
-"""What the fork server does with signals: two stop it, one has it log its state, others are ignored."""
+"""The fork server's signal handling: two signals stop it, one logs its state, others are ignored."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ IGNORED: Final = (
     signal.SIGIO,
     signal.SIGPWR,
 )
-"""Signals that would end a process that does not handle them. One that is sent by mistake must not end the agent."""
+"""Signals whose default action ends the process. One sent by mistake must not end the agent."""
 
 
 def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], reap: Callable[[], None]) -> None:
-    """Have the loop call these; the children take none of it over (fork.py)."""
+    """Install the handlers in the loop; children do not inherit them (fork.py)."""
     for number in STOP:
         loop.on_signal(number, stop)
     loop.on_signal(DUMP, dump)
@@ -34,13 +34,13 @@ def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], re
 
 
 def restore_defaults() -> None:
-    """In a child: undo what `handle` did, but for the stop signals."""
+    """In a child: restore the default actions, except for the stop signals."""
     for number in (signal.SIGCHLD, DUMP, *IGNORED):
         signal.signal(number, signal.SIG_DFL)
 
 
 def state_lines(tree: Tree) -> Iterator[str]:
-    """The state of the agent, a line each, for the log."""
+    """The state of the agent, as lines for the log."""
     yield (
         f"state of the agent: {tree.state}, pid {tree.pid}, up {tree.uptime:.0f} s, {tree.disposables} disposable "
         f"processes, {tree.abandoned} abandoned"

@@ -1,4 +1,4 @@
-"""What the fork server knows of each name of the tree."""
+"""The fork server's table of the names in the tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .loop import Timer
 
 @dataclass(slots=True, eq=False)
 class Child:
-    """One name, and its process when it has one. Times are CLOCK_MONOTONIC seconds."""
+    """One name, and its process if it has one. Times are CLOCK_MONOTONIC seconds."""
 
     name: str
     parent: str
@@ -32,15 +32,15 @@ class Child:
     forked_at: float = 0.0
     in_service_at: float = 0.0
     died_at: float = 0.0
-    """When the last incarnation ended; 0: it was replaced, or there was none."""
+    """When the last incarnation ended; 0: it is replaced, or there was none."""
     status_entry: StatusEntry | None = None
     blackbox: BlackBox | None = None
     uplink: Connection | None = None
     cause: Cause | None = None
-    """Why the fork server ends the process, when it does."""
+    """Why the fork server ends the process; empty if it does not."""
     detail: str = ""
     wanted: bool = False
-    """Ordered again while the old process is still there."""
+    """It is ordered again while its old process still exists."""
     timers: list[Timer] = field(default_factory=list)
     memory_bytes: int = 0
     memory_at: float = 0.0
@@ -77,7 +77,7 @@ class Table:
     """All names, parents before their children, siblings in start order."""
 
     def __init__(self, root: ChildSpec, policies: Mapping[str, Policy]) -> None:
-        """A name that `policies` lacks has the default policy."""
+        """A name without an entry in `policies` has the default policy."""
         self._children: dict[str, Child] = {}
         self._pids: dict[int, Child] = {}
         for name, parent, spec in walk(root):
@@ -90,7 +90,7 @@ class Table:
         return self._children.get(name)
 
     def add(self, child: Child) -> None:
-        """A child that no spec names."""
+        """Add a child without a spec."""
         self._children[child.name] = child
 
     def discard(self, child: Child) -> None:
@@ -100,14 +100,14 @@ class Table:
         self._pids[child.pid] = child
 
     def reaped(self, pid: int) -> Child | None:
-        """The child whose process that was."""
+        """Remove the process; return its child."""
         return self._pids.pop(pid, None)
 
     def fds(self) -> list[int]:
-        """The fork server's descriptors of the children."""
+        """The fork server's descriptors of its children."""
         found = []
         for child in self._children.values():
-            # one that is closed belongs to a process that has ended and is not reaped yet
+            # a closed one belongs to a process that has ended but is not reaped yet
             if child.uplink is not None and child.uplink.is_open:
                 found.append(child.uplink.fileno())
             if child.blackbox is not None:
@@ -115,7 +115,7 @@ class Table:
         return found
 
     def below(self, name: str) -> list[Child]:
-        """All that are below that name in the tree."""
+        """All names below that name."""
         found, names = [], {name}
         for child in self._children.values():
             if child.parent in names:

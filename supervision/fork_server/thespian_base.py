@@ -1,7 +1,7 @@
 """The tree on Thespian's interface: `ActorSystem(systemBase=TreeBase(fork_server))`, in the fork server's own process.
 
-That process runs no actor code and waits for no message. Who wants to talk to the actors does so from another process:
-with `client.py`, or with `system_base.NativeBase`, which starts a fork server for a program of its own.
+That process runs no actor code and receives no actor messages. Other processes talk to the actors with `client.py`, or
+with `system_base.NativeBase`, which starts a fork server of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TreeBase:
     def newPrimaryActor(
         self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any = None
     ) -> Address:
-        """Raises InvalidActorSpecification for another actor than the root: those have a supervisor."""
+        """Raises InvalidActorSpecification for any actor but the root: the others have a supervisor."""
         if globalName != ROOT:
             raise InvalidActorSpecification(actorClass, f"{globalName or 'an actor'} without a supervisor")
         self._tree.create_root()

@@ -1,4 +1,4 @@
-"""Process titles: what `ps`, `top` and `systemctl status` show of a process, its actor's name.
+"""Process titles: `ps`, `top` and `systemctl status` show the actor's name.
 
 Linux shows the bytes of the argument area of a process as its command line. They are written in place; a title that is
 longer than the command line of the fork server is cut at its end.
@@ -18,7 +18,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass
 class _Area:
-    """Where the command line is; empty until `prepare` is called."""
+    """The address of the argument area; empty until `prepare` is called."""
 
     start: int = 0
     end: int = 0

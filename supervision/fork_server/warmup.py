@@ -1,8 +1,8 @@
 """Prefork warm-up: does in the fork server, before the first fork, what every actor does when it starts.
 
-A page that a process writes to is no longer shared, and an interpreter that counts references writes wherever it goes:
-to each function that it runs, each type of which it makes something, to the caches of both. Much of that is written
-once (attributes looked up, bytecode specialised), so it is written here, for all.
+A page that a process writes to is no longer shared, and CPython writes to each function that it runs, to each type that
+it instantiates, and to their caches. Much of that is written only once (attribute caches, specialised bytecode), so it
+is written here, for all processes.
 
 Switch: `warm_up` (memory_switches.py). It saves 10 MiB of the 152 of the whole tree (PSS, 22 actors, 10 pods, CPython
 3.11), for some hundredths of a second at start.
@@ -38,7 +38,7 @@ from .memory_switches import is_on
 log = logging.getLogger("fork_server")
 NAME: Final = ActorName("warm-up")
 _ROUNDS: Final = 8
-"""A function is specialised after it was called some eight times."""
+"""CPython specialises a function after about eight calls."""
 _SECONDS: Final = 2.0
 
 
@@ -48,14 +48,14 @@ def warm_up(
     prepare: Iterable[Callable[[], None]] = (),
     loaded: Iterable[FunctionType] = (),
 ) -> None:
-    """Run an actor's life, with nobody to see it. Leaves no socket open; a failure is logged and costs memory only.
+    """Run through an actor's life. Leaves no socket open; a failure is logged and costs only memory.
 
-    `prepare`: what the application has done once for all its actors. `loaded`: functions that the garbage collector
-    does not know of, in addition to those that it does (for code_layout)."""
+    `prepare`: the application's own preparations. `loaded`: functions that the garbage collector no longer tracks (for
+    code_layout)."""
     wire.prepare()
     _forget_types()
     try:
-        for function in prepare:  # not profiled: what ran for it will not run again, and would only take room
+        for function in prepare:  # not profiled: its code does not run again and would only take space
             function()
         if is_on("warm_up") and is_on("code_layout"):
             ran = profiled(lambda: asyncio.run(_life(names, status_page)))
@@ -67,13 +67,13 @@ def warm_up(
 
 
 def _forget_types() -> None:
-    """Empty the cache of attributes, full of what imports looked up: replacing an entry writes to two names."""
+    """Empty the attribute cache, which is full of entries from imports: replacing an entry writes to two names."""
     forget = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
     forget()
 
 
 async def _life(names: Names, status_page: StatusPage) -> None:
-    """What every actor does, with nobody to see it."""
+    """The calls that every actor makes."""
     status_entry = status_page.take()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -102,7 +102,7 @@ class _Inbox(Inbox):
 
 
 class _StandIn:
-    """In the place of an actor's process."""
+    """Stands in for an actor's process."""
 
     name: str = NAME
 
@@ -117,7 +117,7 @@ class _StandIn:
         self.actor._myRef = self._port
 
     async def act(self) -> None:
-        """A question to itself by its name, a message, a timer, a task, a line for the log that nobody reads."""
+        """Send itself a question and a message, set a timer, start a task, format a log line."""
         self._status_entry.beat(self.loop.time())
         self._status_entry.count((0, 0, 0, 0, 0, 0))
         fired = asyncio.Event()
@@ -134,7 +134,7 @@ class _StandIn:
         self.inbox.flush_acknowledgements()
         self.inbox.latest.abort()
 
-    # -- what the parts of a process ask of it --------------------------------------------------------------------
+    # -- callbacks of the parts of a process ----------------------------------------------------------------------
     def dispatch(self, message: Any, sender: Address) -> None:
         self._runner.call(lambda: self.actor.receiveMessage(message, sender), type_name(type(message)))
 

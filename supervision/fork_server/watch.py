@@ -1,4 +1,4 @@
-"""Looks after the children that do not end by themselves: hung, too large. Reads, decides, has the fork server kill."""
+"""Finds children that hang or use too much memory, and has the fork server kill them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Kill = Callable[[Child, Cause, str], None]
 
 
 def tick_seconds(policies: Iterable[Policy]) -> float:
-    """How often children are looked at: each second, more often when a policy is shorter than the default."""
+    """The check interval: one second, less if a policy's deadlines are shorter than the default."""
     found = list(policies)
     heartbeat = min((p.heartbeat_seconds for p in found if p.heartbeat_seconds > 0), default=10.0)
     busy = min((p.busy_seconds for p in found if p.busy_seconds > 0), default=10.0)
@@ -36,7 +36,7 @@ def tick_seconds(policies: Iterable[Policy]) -> float:
 
 
 def changed(child: Child, policy: Policy) -> Policy:
-    """A new policy as far as it fits the process that is there, which beats as it was told when it was forked."""
+    """The part of a new policy that applies to a running process, which keeps the heartbeat interval of its fork."""
     least = min(4 * HEARTBEAT_SECONDS, child.policy.heartbeat_seconds or 4 * HEARTBEAT_SECONDS)
     if not child.alive or not policy.heartbeat_seconds or policy.heartbeat_seconds >= least:
         return policy
@@ -44,26 +44,26 @@ def changed(child: Child, policy: Policy) -> Policy:
 
 
 class Lateness:
-    """How late the fork server's own loop has been lately: a measure of how overloaded the machine is."""
+    """The recent lateness of the fork server's own loop: a measure of the machine's overload."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque()
 
     def add(self, now: float, seconds: float) -> None:
-        """One turn was so late."""
+        """Record the lateness of one turn."""
         while self._seen and self._seen[-1][1] <= seconds:
             self._seen.pop()
         self._seen.append((now, seconds))
 
     def worst(self, now: float) -> float:
-        """The worst of the last seconds; 0.0 when all turns were in time."""
+        """The worst lateness of the last seconds; 0.0 if all turns were in time."""
         while self._seen and now - self._seen[0][0] > _LATENESS_MEMORY_SECONDS:
             self._seen.popleft()
         return max(0.0, self._seen[0][1]) if self._seen else 0.0
 
 
 class Watch:
-    """Looks at every child of the table again and again."""
+    """Checks every child of the table periodically."""
 
     def __init__(self, loop: Loop, table: Table, kill: Kill) -> None:
         self._loop, self._table, self._kill = loop, table, kill
@@ -83,7 +83,7 @@ class Watch:
         now = time.monotonic()
         self._lateness.add(now, now - self._last - self._tick)
         if now - self._last > self._tick + _LATE_SECONDS:
-            # it was the fork server that stood still (stopped, starved): nobody else is to blame for old heartbeats
+            # the fork server itself stood still (stopped, starved), so old heartbeats prove nothing
             self._lenient_until = now + 2 * _LATE_SECONDS + self._tick
         self._last = now
         if now >= self._lenient_until:
@@ -113,7 +113,7 @@ class Watch:
             self.end_hung(child, f"busy for {now - since:.1f} s with one step")
 
     def end_hung(self, child: Child, text: str) -> None:
-        """Have a child that hangs write its stacks, then kill it."""
+        """Have a hung child write its stacks, then kill it."""
         if not child.pid:
             return  # a signal to pid 0 would go to the fork server's own group
         if is_stopped(child.pid):
@@ -136,7 +136,8 @@ class Watch:
         ceiling = child.policy.memory_mib * _MIB
         if not child.pid or child.cause is not None or not ceiling:
             return
-        # the shared pages of the fork server count in RSS; PSS costs more to read, so only when it may matter
+        # RSS includes pages shared with the fork server; PSS is exact but costs more, so it is read only when it
+        # matters
         if rss(child.pid) <= ceiling:
             return
         child.memory_bytes = pss(child.pid)
@@ -159,9 +160,11 @@ def _stat_state(pid: int) -> str:
 
 
 def rss(pid: int) -> int:
-    """Resident bytes, shared pages included; 0 when it is gone."""
+    """Resident bytes, shared pages included; 0 if the process has ended."""
     try:
-        fd = os.open(f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC)  # a file object asks the kernel twice as much
+        fd = os.open(
+            f"/proc/{pid}/statm", os.O_RDONLY | os.O_CLOEXEC
+        )  # a file object would make twice as many system calls
     except OSError:
         return 0
     try:
@@ -173,7 +176,7 @@ def rss(pid: int) -> int:
 
 
 def pss(pid: int) -> int:
-    """Resident bytes, each shared page divided by those who share it; RSS where the system does not tell."""
+    """Proportional set size in bytes; RSS where the kernel does not report it."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             for line in file:

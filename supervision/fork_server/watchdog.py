@@ -1,5 +1,4 @@
-"""What the fork server tells the service manager: that it is ready, that it stops, that the root supervisor is
-alive."""
+"""Tells the service manager that the agent is ready, that it stops, and that the root supervisor is alive."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from .table import Table
 
 
 class Watchdog:
-    """Feeds systemd's watchdog while the root's heartbeat is current; nothing else decides whether we are well."""
+    """Feeds systemd's watchdog while the root's heartbeat is current; nothing else counts as the agent's health."""
 
     def __init__(self, loop: Loop, table: Table) -> None:
         self._loop, self._table = loop, table
@@ -34,7 +33,7 @@ class Watchdog:
     def _root_is_well(self) -> bool:
         root = self._table.get(ROOT)
         if root is None or root.status_entry is None:
-            # it is being replaced; if that does not end, the fork server itself ends
+            # the root is being replaced; if that fails, the fork server itself ends
             return True
         silent = time.monotonic() - max(root.status_entry.heartbeat, root.forked_at)
         return silent <= (root.policy.heartbeat_seconds or silent)
