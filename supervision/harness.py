@@ -1,4 +1,4 @@
-"""Runs one actor in the test's own event loop, with its neighbours faked and time in the test's hand.
+"""Runs one actor in the test's event loop, with fake neighbours and a virtual clock.
 
     harness = Harness(Pleg, name="pleg", context=context)
     harness.answer(GetPods, PodList([]))
@@ -7,8 +7,8 @@
         await harness.advance(1.0)                          # runs what `every` and `after` made due
         event = await harness.wait_sent(PodEvent)           # what it told others, as they would read it
 
-Every message goes through its encoding, as on the wire. What a handler raises comes out of `deliver`; what a task or a
-timer raises comes out of the next harness call, at the latest at the end of the block.
+Every message is encoded and decoded, as on the wire. `deliver` raises what a handler raises. What a task or timer
+raises is raised by the next harness call, at the latest at the end of the block.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Answer = Message | BaseException | Callable[[Any], Any]
 
 
 class HarnessPort:
-    """The fake Port: what the actor's verbs are delegated to."""
+    """The fake Port, to which the actor's calls are delegated."""
 
     def __init__(self, harness: Harness[Any], name: str, context: Any, incarnation: int) -> None:
         self._harness, self.name, self.context, self.incarnation = harness, name, context, incarnation
@@ -90,7 +90,7 @@ class HarnessPort:
 
 
 class Harness(Generic[A]):
-    """One actor and everything it sees of the world."""
+    """One actor and its whole environment."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Harness(Generic[A]):
     ) -> None:
         self.clock = clock or VirtualClock()
         self.outbox: list[tuple[str, Message]] = []
-        """(receiver, message) of every tell, oldest first; answers to `deliver` are not in it."""
+        """(receiver, message) of every tell, oldest first, without the answers to `deliver`."""
         self.asks: list[tuple[str, Message]] = []
         """(receiver, question) of every ask."""
         self.created: list[tuple[str, str]] = []
@@ -112,7 +112,7 @@ class Harness(Generic[A]):
         self.disposed: list[tuple[str, dict[str, Any]]] = []
         """(function, arguments) of every disposable."""
         self.disposables: dict[str, Callable[..., Any] | BaseException] = {}
-        """Functions (or what they raise) in place of the real ones, by `module:function`."""
+        """Fake functions (or exceptions to raise), by `module:function`."""
         self._answers: dict[tuple[type, str | None], Answer] = {}
         self._waiting: list[tuple[str, Message, asyncio.Future[Message]]] = []
         self._replies: dict[int, asyncio.Future[Message]] = {}
@@ -144,9 +144,9 @@ class Harness(Generic[A]):
         """An orderly stop: runs on_stop."""
         await asyncio.wait_for(self.actor.on_stop(), 10)
 
-    # -- the world's side -----------------------------------------------------------------------------------------
+    # -- input -----------------------------------------------------------------------------------------------------
     def answer(self, question: type[Message], answer: Answer, *, name: str | None = None) -> None:
-        """How questions of that type are answered (by `name` only, if given).
+        """Set the answer to questions of that type (from `name` only, if given).
 
         A message, an exception to raise (AskError), or a function of the question that returns or raises one, which may
         be a coroutine function; None from it means no answer. Questions that were waiting are answered now.
@@ -158,7 +158,7 @@ class Harness(Generic[A]):
                 self._resolve(receiver, message, future)
 
     async def deliver(self, message: Any, sender: str = "test", *, timeout: float = 5.0) -> Any:
-        """Hand a message to the actor, wait until its handler has ended, return what it answered (or None).
+        """Deliver a message, wait until its handler has ended, return its answer (or None).
 
         Raises what the handler raised, TimeoutError when it takes more than `timeout` real seconds.
         """
@@ -174,7 +174,7 @@ class Harness(Generic[A]):
             self._replies.pop(address.ask, None)
 
     async def ask(self, message: Message, sender: str = "test", *, timeout: float = 5.0) -> Any:
-        """As deliver, but wait for the answer also when it comes after the handler has ended."""
+        """Like `deliver`, but wait for an answer that comes after the handler has ended."""
         address = Address(sender, next(self._ids))
         reply = self._replies[address.ask] = asyncio.get_running_loop().create_future()
         try:
@@ -184,11 +184,11 @@ class Harness(Generic[A]):
             self._replies.pop(address.ask, None)
 
     def post(self, message: Any, sender: str = "test", *, timeout: float = 60.0) -> asyncio.Task[Any]:
-        """`deliver` beside the test, for handlers that wait for something the test does next."""
+        """`deliver` as a task, for handlers that wait for something that the test does next."""
         return asyncio.get_running_loop().create_task(self.deliver(message, sender, timeout=timeout))
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass: runs the timers that become due, in order, and what they start."""
+        """Move the clock: run the timers that become due, in order, and what they start."""
         until = self.clock.now + seconds
         await self.settle()
         while call := self.clock.pop_due(until):
@@ -196,7 +196,7 @@ class Harness(Generic[A]):
             await self.settle()
 
     async def settle(self, *, check: bool = True) -> None:
-        """Let everything run that can run without time passing or something arriving from outside."""
+        """Run everything that needs neither time nor outside input."""
         ready = getattr(asyncio.get_running_loop(), "_ready", None)
         for _ in range(200 if ready is not None else 20):
             await asyncio.sleep(0)
@@ -205,7 +205,7 @@ class Harness(Generic[A]):
         if check:
             self._raise_failures()
 
-    # -- what the actor did ---------------------------------------------------------------------------------------
+    # -- output ---------------------------------------------------------------------------------------------------
     def sent(self, message_type: type[T], to: str | None = None) -> list[T]:
         """The messages of that type that the actor told others (only `to`, if given), oldest first."""
         return [m for name, m in self.outbox if type(m) is message_type and to in (None, name)]
@@ -250,13 +250,13 @@ class Harness(Generic[A]):
                 pass
 
     def clear(self) -> None:
-        """Forget what was sent, asked and disposed so far."""
+        """Clear the lists of messages, questions and disposables."""
         self.outbox.clear()
         self.asks.clear()
         self.created.clear()
         self.disposed.clear()
 
-    # -- the port's side ------------------------------------------------------------------------------------------
+    # -- the fake port --------------------------------------------------------------------------------------------
     def _sent(self, target: ActorAddress, message: Any) -> None:
         message = _through_the_wire(message)
         reply = self._replies.get(getattr(target, "ask", 0))
@@ -331,7 +331,7 @@ class Harness(Generic[A]):
 
 
 def _through_the_wire(message: Any) -> Any:
-    """The message as its receiver reads it. Raises TypeError when it is not registered, or cannot be read back."""
+    """The message after encoding and decoding. Raises TypeError if it is not registered or cannot be read back."""
     if not isinstance(message, Message):
         return message
     kind = type(message)

@@ -1,4 +1,4 @@
-"""What others send to this actor: connections accepted, messages handled in order and in slices, and acknowledged."""
+"""The actor's inbox: accepts connections, handles messages in order and in slices, and acknowledges them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from .names import BACKLOG, PeerRefused
 from .wire import MAX_BYTES, Ack, Frame, WireError
 
 SLICE_SECONDS = 0.005
-"""So long messages are handled before timers, answers and new connections get their turn."""
+"""The time for messages before timers, answers and new connections are served."""
 _ACK_SECONDS = 0.01
 
 
 class Asker(Address):
-    """The sender of a question. The first message sent to it is the answer, and goes back the way the question came."""
+    """The sender of a question. The first message sent to it is the answer, which uses the connection of the
+    question."""
 
     __slots__ = ("answered", "channel")
 
@@ -46,9 +47,9 @@ class Sender:
         self.channels: set[Channel] = set()
 
     def holds_too_much(self) -> str:
-        """What is wrong with the memory that its unfinished messages take here, '' when nothing is.
+        """The error if its incomplete messages take too much memory, else ''.
 
-        A sender of ours has one large message on its way at a time; whoever begins several is cut off.
+        A correct sender has one large message under way at a time; a sender with several is disconnected.
         """
         unfinished = sum(channel.unfinished for channel in self.channels)
         if unfinished <= MAX_BYTES:
@@ -57,7 +58,7 @@ class Sender:
 
 
 class Inbox:
-    """The mailbox. Nothing is handled before `open_up`; what comes earlier waits."""
+    """The mailbox. Messages wait until `open_up`."""
 
     def __init__(self, owner: InboxOwner) -> None:
         self._owner = owner
@@ -74,22 +75,24 @@ class Inbox:
         return len(self._waiting)
 
     def open_up(self) -> None:
-        """Begin to handle."""
+        """Start to handle messages."""
         self._is_open = True
         self._drain()
 
     def shut(self) -> None:
-        """Handle nothing more: what waits is not acknowledged, so its senders learn that it did not arrive."""
+        """Handle no more messages. Waiting ones are not acknowledged, so their senders know that they did not
+        arrive."""
         self._is_open = False
 
     def put(self, message: Any, sender: Address) -> None:
-        """A message that did not come over a connection from another actor."""
+        """Queue a message that did not come from another actor's connection."""
         self._waiting.append((message, sender))
         if self._is_open and not self._draining and not self._scheduled:
             self._schedule()
 
     def flush_acknowledgements(self) -> None:
-        """The process is about to end: what was handled, the message in hand included, is not to be sent again."""
+        """The process is about to end: acknowledge the handled messages, the current one included, so that they are not
+        sent again."""
         if self._in_hand is not None:
             self._in_hand[0].handled(self._in_hand[1])
         for channel in self._channels:
@@ -100,7 +103,7 @@ class Inbox:
     def unsent(self) -> bool:
         return any(channel.unsent for channel in self._channels)
 
-    # -- what the channels tell -----------------------------------------------------------------------------------
+    # -- channel events -------------------------------------------------------------------------------------------
     def opened(self, channel: Channel) -> bool:
         try:
             pid = channel.check_peer()
@@ -164,7 +167,7 @@ class Inbox:
         try:
             message = frame.message()
         except WireError as error:
-            channel.acknowledge()  # those before it were handled
+            channel.acknowledge()  # the messages before it were handled
             channel.refuse(error)
             return
         self._in_hand = channel, frame.size

@@ -1,9 +1,8 @@
-"""Incident records: one JSON line a fault, written by the fork server, kept bounded, read by anybody.
+"""Incident records: one JSON line per fault, in a bounded file that the fork server writes.
 
-A line is written when the fault happens and has a blank of fixed width at its end, which is filled in place when the
-replacement is in service: so a record is on disk at once, and is one line for ever. While the disk refuses it, it is
-kept in memory and written later. When the file is full it becomes `FILE.1`, and what was there is gone. Lines that
-cannot be read (a machine that lost power) are skipped and counted."""
+A line is written when the fault happens. It ends with a blank field of fixed width, which is filled in place when the
+replacement is in service. If a write fails, the record stays in memory and is written later. A full file is renamed to
+`FILE.1`, which replaces the older one. Unreadable lines (after a loss of power) are skipped and counted."""
 
 from __future__ import annotations
 
@@ -42,9 +41,9 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     signal: str = ""
     """`SIGKILL`, when a signal ended it."""
     message: str = ""
-    """Type of the message in hand, '' for none."""
+    """Type of the current message, '' for none."""
     detail: str = ""
-    """Traceback, stacks of a hang, memory figures; its end, when it is long."""
+    """Traceback, stacks of a hang, or memory figures; only the end if it is long."""
     uptime_seconds: float = 0.0
     restart_seconds: float | None = None
     """From the fault until the replacement was in service; None: not yet, or never."""
@@ -85,7 +84,7 @@ def _signal_name(number: int) -> str:
 
 
 class _Open(msgspec.Struct, frozen=True):
-    """A record whose blank is to be filled."""
+    """A record with an empty blank field."""
 
     generation: int
     offset: int
@@ -93,7 +92,7 @@ class _Open(msgspec.Struct, frozen=True):
 
 
 class _Unwritten(msgspec.Struct):
-    """A record that the disk has not taken yet."""
+    """A record that is not written yet."""
 
     incident: Incident
     at: float
@@ -118,7 +117,7 @@ class Incidents:
         self._unwritten: deque[_Unwritten] = deque(maxlen=_MOST_UNWRITTEN)
 
     def opened(self, exited: Exited) -> None:
-        """Write a record; the same incarnation's only once."""
+        """Write a record, once for an incarnation."""
         key = exited.name, exited.incarnation
         if key in self._seen:
             return
@@ -127,7 +126,7 @@ class Incidents:
         self.flush()
 
     def closed(self, started: Started, seconds: float) -> None:
-        """Fill the blanks of the actor's open records: those before the last waited for this replacement too."""
+        """Fill the blanks of all the actor's open records: the earlier ones waited for this replacement too."""
         records = self._open.pop(started.name, [])
         unwritten = [each for each in self._unwritten if each.incident.actor == started.name]
         last = max([*(each.at for each in records), *(each.at for each in unwritten)], default=0.0)
@@ -142,7 +141,7 @@ class Incidents:
         self.flush()
 
     def flush(self) -> None:
-        """Write what the disk has not taken yet, oldest first, until it refuses."""
+        """Write the records in memory, oldest first, until a write fails."""
         while self._unwritten:
             first = self._unwritten[0]
             try:
@@ -160,7 +159,7 @@ class Incidents:
             self._seen.pop(next(iter(self._seen)))
 
     def _append(self, line: bytes) -> int:
-        """Write the line; the offset of its blank."""
+        """Write the line; return the offset of its blank field."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if _size(self.path) + len(line) > self._max_bytes:
             self._rotate()
@@ -180,7 +179,7 @@ class Incidents:
         if self.path.exists():
             os.replace(self.path, older(self.path))
         self._generation += 1
-        # of what never comes back the records are gone by and by, and so is what is to be filled in
+        # the records of an actor that never returns are rotated away, so forget them too
         kept = {actor: [each for each in found if self._is_kept(each)] for actor, found in self._open.items()}
         self._open = {actor: found for actor, found in kept.items() if found}
 
@@ -200,7 +199,7 @@ class Incidents:
 
 
 def older(path: Path) -> Path:
-    """Where the records before those in `path` are."""
+    """The path of the records before those in `path`."""
     return path.with_name(path.name + ".1")
 
 
@@ -212,7 +211,7 @@ def _size(path: Path) -> int:
 
 
 def _filled(seconds: float | None) -> bytes:
-    """The blank: as wide as any number of seconds."""
+    """The blank field, wide enough for any number of seconds."""
     return ("null" if seconds is None else f"{seconds:.6f}"[:_BLANK]).ljust(_BLANK).encode()
 
 
@@ -223,7 +222,7 @@ def _line(incident: Incident, restart_seconds: float | None) -> bytes:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a file holds, oldest first."""
+    """The records of a file, oldest first."""
 
     incidents: list[Incident]
     damaged: int = 0
@@ -231,7 +230,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read(path: Path) -> Reading:
-    """The records of the file and of the one before it. A file that is not there holds none. Raises OSError."""
+    """The records of the file and of the one before it. A missing file has none. Raises OSError."""
     decoder = msgspec.json.Decoder(Incident)
     found: list[Incident] = []
     damaged = 0

@@ -6,12 +6,13 @@ import msgspec
 
 
 class Intensity(msgspec.Struct, frozen=True):
-    """The restarts that still count: times on any clock that only goes forward, oldest first."""
+    """The restarts that still count: times of a monotonic clock, oldest first."""
 
     restarts: tuple[float, ...] = ()
 
     def add(self, now: float, max_restarts: int, period: float) -> tuple[Intensity, bool]:
-        """Count a restart at `now`. Returns what then counts, and whether that is within `max_restarts` in `period` s.
+        """Count a restart at `now`. Returns the restarts that count, and whether they are within `max_restarts` in
+        `period` s.
 
         A restart counts for `period` seconds, the last moment included. At most `max_restarts + 1` times are kept.
         """

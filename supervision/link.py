@@ -1,13 +1,13 @@
-"""From this actor to one receiver: queue, window, and what happens when the receiver dies or is replaced.
+"""The link from this actor to one receiver: its queue, its window, and the receiver's death or replacement.
 
 Messages arrive in the order in which they were sent, whatever their size; nothing overtakes. Up to WINDOW messages and
 WINDOW_BYTES bytes are with the receiver unacknowledged (the last message may exceed the bytes); the rest waits here,
-where newer state replaces older, deadlines pass and bounds hold. So a stuck receiver costs its senders a bounded queue
-and no time, and a sender takes at most WINDOW_BYTES and one large message of a receiver's memory.
+where newer state replaces older, deadlines pass and bounds hold. So a hung receiver costs its senders a bounded queue
+and no time, and a sender uses at most WINDOW_BYTES and one large message of a receiver's memory.
 
-When the connection breaks, what was not acknowledged goes to the next incarnation, if it comes before the deadline: a
-message is handled at most once by each incarnation. A receiver that drops the connection but lives has refused what
-it got; that is given up.
+When the connection breaks, unacknowledged messages go to the next incarnation if it starts before their deadline: each
+incarnation handles a message at most once. A receiver that closes the connection but lives has refused the messages;
+they are given up.
 
 Answers are not sent this way: each goes back on the connection of its question, in order among the answers there.
 """
@@ -42,11 +42,11 @@ class LinkOwner(Protocol):
     def undelivered(self, name: str, entry: Entry, reason: str) -> None: ...
     def answered(self, name: str, frame: Frame) -> None: ...
     def broke(self, name: str, kept: set[int]) -> None:
-        """The connection is gone; of the questions to `name` only those in `kept` can still be answered."""
+        """The connection is closed; only the questions in `kept` to `name` can still be answered."""
 
 
 class Link:
-    """Makes its connection when there is something to send."""
+    """Connects when there is something to send."""
 
     def __init__(self, owner: LinkOwner, name: str, window: int = WINDOW) -> None:
         self._owner, self.name, self._window = owner, name, window
@@ -54,7 +54,7 @@ class Link:
         self._unacked: deque[Entry] = deque()
         self._unacked_bytes = 0
         self._returned: list[Entry] = []
-        """Not acknowledged by an incarnation that is gone."""
+        """Messages that an incarnation did not acknowledge before it ended."""
         self._channel: Channel | None = None
         self._connecting = False
         self._attempt = 0
@@ -63,7 +63,7 @@ class Link:
 
     @property
     def waiting(self) -> int:
-        """Messages not handed over yet."""
+        """Messages that are not acknowledged yet."""
         return len(self._queue) + len(self._returned)
 
     @property
@@ -71,7 +71,7 @@ class Link:
         return self._channel is not None and self._channel.unsent
 
     def send(self, entry: Entry) -> None:
-        """Never blocks, never raises: what cannot be sent is handed to `undelivered`."""
+        """Never blocks or raises: messages that cannot be sent go to `undelivered`."""
         if not self._queue and self._channel is not None and self._channel.is_open and self._has_room():
             self._hand_over(entry, self._channel)
         elif self._queue.add(entry):
@@ -111,12 +111,12 @@ class Link:
                 self._give_up("no such actor")
             else:
                 self._retry()
-        except OSError as error:  # no descriptors, or worse: as if nobody were there yet
+        except OSError as error:  # no free descriptor, or worse: treated like an actor that has not started yet
             log.warning("no connection to %s: %s", self.name, error)
             self._retry()
         else:
             if self._returned and pid == self._pid and is_ending(pid):
-                # it has not refused anything: it dies, and its name still means it
+                # it refused nothing: it is dying, and its name is not yet reused
                 sock.close()
                 self._retry()
                 return
@@ -150,7 +150,7 @@ class Link:
             if self._expiry.when() <= deadline + 0.01:
                 return
             self._expiry.cancel()
-        # a little late, so that many deadlines are one wake-up
+        # slightly late, so that many deadlines share one wake-up
         self._expiry = self._owner.loop.call_at(deadline + 0.01, self._expire)
 
     def _expire(self) -> None:
@@ -164,7 +164,7 @@ class Link:
             returned = min((entry.deadline for entry in self._returned), default=math.inf)
             self._schedule_expiry(min(returned, self._queue.earliest))
 
-    # -- what the channel tells -----------------------------------------------------------------------------------
+    # -- channel events -------------------------------------------------------------------------------------------
     def opened(self, channel: Channel) -> bool:
         self._channel, self._connecting, self._attempt = channel, False, 0
         self._pump()

@@ -1,9 +1,8 @@
-"""Listening sockets that survive their actor: a client waits for the next incarnation in place of being refused.
+"""Listening sockets that survive their actor: a client waits for the next incarnation and is not refused.
 
-An actor whose child spec says `keeps_sockets` hands each socket that it begins to listen on to the fork server, under a
-label (`tcp:0.0.0.0:10250`). The fork server keeps it while it replaces the actor after a fault, and the next
-incarnation inherits it. After an orderly end (a stop, a rolling restart) it is closed: then the address may be another
-one."""
+An actor with `keeps_sockets` in its child spec sends each new listening socket to the fork server, with a label
+(`tcp:0.0.0.0:10250`). After a fault the next incarnation inherits it. After an orderly end (a stop, a rolling restart)
+the fork server closes it, because the address may change."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Where the log's lines go: to stderr, or what is no error to stdout, perhaps held back for a while.
+"""The log's streams: stderr for all lines, or stdout for those that are not errors, optionally buffered.
 
-A reader that stops must not stop the agent: what a pipe or terminal does not take at once is lost, and counted.
+A reader that stops must not stop the agent: lines that a pipe or terminal does not accept at once are dropped and
+counted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TextIO
 
 
 class Sink:
-    """Lines to a file descriptor. `size`: bytes of whole lines that are held back at most; 0 for none."""
+    """Writes lines to a file descriptor. `size`: the buffer in bytes; 0: none."""
 
     def __init__(self, fd: int, size: int = 0) -> None:
         self.lost = 0
@@ -35,8 +36,7 @@ class Sink:
         self._bytes += len(line)
 
     def flush(self, older_than: float = 0.0) -> None:
-        """Write what is held back, if it has been for so many seconds. Together, but in portions that no other writer
-        gets in between."""
+        """Write the buffer if it is older than `seconds`, in portions of whole lines that no other writer can split."""
         if not self._held or time.monotonic() - self._since < older_than:
             return
         held, portion = self._held, b""
@@ -49,7 +49,7 @@ class Sink:
         self._put(portion)
 
     def forget(self) -> None:
-        """In a child: what was held back is the parent's to write."""
+        """In a child: drop the buffer, which the parent writes."""
         self._held, self._bytes = [], 0
 
     def _put(self, data: bytes) -> None:
@@ -66,7 +66,7 @@ class Sink:
             self.lost = 0
 
     def _room(self) -> bool:
-        """Whether PIPE_BUF bytes can be written without waiting."""
+        """Whether PIPE_BUF bytes can be written without blocking."""
         return any(event & select.POLLOUT for _, event in self._poll.poll(0))
 
     def _write(self, data: bytes) -> bool:
@@ -78,7 +78,7 @@ class Sink:
 
 
 class Console(logging.StreamHandler[TextIO]):
-    """Writes to stderr, or another stream, and to stdout what was split off."""
+    """Writes to stderr or another stream, and the split lines to stdout."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -90,11 +90,11 @@ class Console(logging.StreamHandler[TextIO]):
 
     @property
     def lost(self) -> int:
-        """Lines, since the last one that was written."""
+        """Lines lost since the last one written."""
         return self._sink.lost if self._sink is not None else 0
 
     def split(self, below: int, size: int, flush_seconds: float) -> None:
-        """From now on what is below this level goes to stdout, held back up to `size` bytes for as many seconds."""
+        """Send records below this level to stdout, buffered up to `size` bytes and `seconds`."""
         self.unsplit()
         fd = _fd_of(sys.stdout)
         self._information = Sink(fd, size) if fd >= 0 else None
@@ -112,7 +112,7 @@ class Console(logging.StreamHandler[TextIO]):
         if self._information is not None and record.levelno < self._below:
             self._information.write(line)
         else:
-            self.flush_information()  # what led to it is read before it
+            self.flush_information()  # earlier lines come before an error
             self._sink.write(line)
 
     def flush(self) -> None:
@@ -120,7 +120,7 @@ class Console(logging.StreamHandler[TextIO]):
         super().flush()
 
     def flush_information(self, *, due: bool = False) -> None:
-        """`due`: only when it has been held back for long enough."""
+        """`due`: only if the buffer is old enough."""
         if self._information is not None:
             self._information.flush(self._flush_seconds if due else 0.0)
 

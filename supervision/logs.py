@@ -1,9 +1,8 @@
-"""Logs: klog's text or its JSON, to stderr and to a file. Each record has the name of its actor, which is that of its
-logger.
+"""Logs in klog's text or JSON format, to stderr and to a file. The logger's name is the actor's name.
 
-Verbosity is klog's: `-v 0` shows what is always of interest, 2 is usual, 4 is for debugging. In Python's terms INFO is
-V(0) and DEBUG is V(4); `V(n)` gives the level of the others. A record's key="value" pairs are what is passed as
-`extra=fields(pod="default/web")`; the rest of the message is formatted as usual.
+Verbosity is klog's: `-v 0` is for what always matters, 2 is usual, 4 is for debugging. In Python's terms INFO is V(0)
+and DEBUG is V(4); `V(n)` gives the level of the others. Key="value" pairs are passed as
+`extra=fields(pod="default/web")`; the message is formatted as usual.
 
 Text:  I1120 20:07:50.000000    1234 actor.py:42] "syncing" logger="pleg" pod="default/web"
 JSON:  {"ts":1763669270000.0,"caller":"pleg/actor.py:42","msg":"syncing","v":0,"logger":"pleg","pod":"default/web"}
@@ -29,7 +28,7 @@ _SEVERITIES = ((logging.CRITICAL, "F"), (logging.ERROR, "E"), (logging.WARNING, 
 _FIELDS = "fields_"
 _DEBUGGING = 4
 _STDERR_FROM: dict[str, int] = {"text": logging.WARNING, "json": logging.ERROR}
-"""What goes to stderr when the streams are split, as in the reference: JSON knows no warnings."""
+"""The lowest level that goes to stderr when the streams are split, as in the kubelet: JSON has no warnings."""
 
 
 def V(verbosity: int) -> int:
@@ -45,12 +44,12 @@ def _verbosity(level: int) -> int:
 
 
 def fields(**pairs: Any) -> dict[str, Any]:
-    """Pairs of key and value that belong to a record: pass them as `extra=`."""
+    """Key-value pairs of a record, to pass as `extra=`."""
     return {_FIELDS: pairs}
 
 
 class _Threshold(logging.Filter):
-    """What is logged: all from `level` on, and of what a rule matches all from that rule's level on."""
+    """Logs records from `level` on; where a rule matches, from that rule's level on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,13 +71,13 @@ _threshold = _Threshold()
 
 
 def set_verbosity(verbosity: int) -> None:
-    """What this process logs from now on: warnings and worse for a negative number, else up to V(verbosity)."""
+    """Set the log level of this process: up to V(verbosity); only warnings and errors for a negative number."""
     _threshold.level = logging.WARNING if verbosity < 0 else V(verbosity)
     logging.getLogger().setLevel(min([_threshold.level, *(level for _, level in _threshold.rules)]))
 
 
 def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = (), split: Split | None = None) -> None:
-    """Change how this process logs; arguments as for `configure`."""
+    """Change the log settings of this process; arguments as for `configure`."""
     formatter = KlogFormatter() if form == "text" else JsonFormatter()
     for handler in logging.getLogger().handlers:
         if isinstance(handler, Console):
@@ -93,14 +92,14 @@ def reconfigure(*, verbosity: int, form: Format, vmodule: Rules = (), split: Spl
 
 
 def flush(*, due: bool = False) -> None:
-    """Write what is held back; `due`: if that is long enough. Called now and then, and before the end."""
+    """Write the buffer; `due`: only if it is old enough. Called periodically, and before the end."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, Console):
             handler.flush_information(due=due)
 
 
 def forget() -> None:
-    """In a forked child, before its first line: what is held back is the parent's to write."""
+    """In a forked child, before its first line: drop the buffer, which the parent writes."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, Console):
             handler.forget()
@@ -114,13 +113,13 @@ def configure(
     vmodule: Rules = (),
     split: Split | None = None,
 ) -> None:
-    """Replace what the root logger does: stderr, and the file if there is one. Raises OSError when it cannot be opened.
+    """Set up the root logger: stderr, and the file if given. Raises OSError if the file cannot be opened.
 
     `vmodule`: (pattern, verbosity) for actors, or source files without .py, whose names match the pattern: those log up
     to that verbosity as well. `split`: not all to stderr; None: all.
 
-    Done once, before the first fork: every actor inherits it. The file is opened to append, so that writers do not
-    overwrite each other; who renames it must restart the agent, or copy and truncate.
+    Called once, before the first fork: every actor inherits it. The file is opened to append, so that writers do not
+    overwrite each other. To rotate it, copy and truncate, or restart the agent.
     """
     handlers: list[logging.Handler] = [Console(sys.stderr)]
     if log_file:
@@ -132,7 +131,7 @@ def configure(
     for handler in handlers:
         root.addHandler(handler)
     reconfigure(verbosity=verbosity, form=form, vmodule=vmodule, split=split)
-    # a log that cannot be written (the disk is full, the reader is gone) must not end an actor, nor fill stderr
+    # an unwritable log (disk full, reader gone) must neither end an actor nor fill stderr
     logging.raiseExceptions = False
 
 
@@ -187,7 +186,7 @@ def _quote(value: Any) -> str:
 
 
 def actor_of(line: str) -> str:
-    """The actor that a line of either format is from; '' when it has none (of a traceback, of another program)."""
+    """The actor of a line in either format; '' if it names none (a traceback, another program)."""
     if line.startswith("{"):
         try:
             found = json.loads(line)

@@ -16,23 +16,23 @@ MAX_BYTES = 128 * 1024 * 1024
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A message on its way."""
+    """A queued message."""
 
     message: Message
     body: bytes
     """Encoded, as `wire.encode` makes it."""
     deadline: float
-    """When it is of no use any more, in seconds of the clock that the queue is asked with."""
+    """When it expires, in seconds of the queue's clock."""
     ask: int = 0
     key: Hashable | None = None
-    """A newer message with the same key makes this one superfluous; None: each one counts."""
+    """A newer message with the same key replaces this one; None: never."""
 
 
 class Outbox:
     """Messages that wait to be sent.
 
-    A newer state withdraws the older one of its key and stands at the end of the queue, where it was sent. So what is
-    delivered is always in the order of sending, with some older states left out.
+    A newer state removes the older one with its key and goes to the end of the queue. So delivery keeps the order of
+    sending, without some of the older states.
     """
 
     def __init__(self, max_messages: int = MAX_MESSAGES, max_bytes: int = MAX_BYTES) -> None:
@@ -41,7 +41,7 @@ class Outbox:
         self._by_key: dict[Hashable, Entry] = {}
         self._bytes = 0
         self.earliest = math.inf
-        """No entry's deadline is before this."""
+        """A lower bound of all deadlines."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -50,7 +50,8 @@ class Outbox:
         return iter(self._entries)
 
     def add(self, entry: Entry) -> bool:
-        """False when it is full. One message is always taken, however large; so is one that replaces another."""
+        """Queue an entry. False if the queue is full. An empty queue takes a message of any size, and a replacement
+        always fits."""
         older = self._by_key.get(entry.key) if entry.key is not None else None
         if older is not None:
             self._remove(older)
@@ -66,21 +67,20 @@ class Outbox:
         return next(iter(self._entries))
 
     def pop(self) -> Entry:
-        """Take out the oldest. Raises KeyError when there is none."""
+        """Remove and return the oldest. Raises KeyError when there is none."""
         entry, _ = self._entries.popitem(last=False)
         self._forget(entry)
         return entry
 
     def put_back(self, entries: Iterable[Entry]) -> None:
-        """Those that were taken but did not arrive, oldest first: they go before the rest, unless a newer state of
-        their key is there."""
+        """Put back undelivered entries, oldest first, before the rest, without those that a newer state replaces."""
         for entry in reversed(list(entries)):
             if entry.key is None or entry.key not in self._by_key:
                 self._put(entry)
                 self._entries.move_to_end(entry, last=False)
 
     def expire(self, now: float) -> list[Entry]:
-        """Take out those whose deadline has passed."""
+        """Remove and return the expired entries."""
         if now < self.earliest:
             return []
         late = [entry for entry in self._entries if entry.deadline <= now]
@@ -90,7 +90,7 @@ class Outbox:
         return late
 
     def drain(self) -> list[Entry]:
-        """Take out all."""
+        """Remove and return all entries."""
         entries = list(self._entries)
         self._entries.clear()
         self._by_key.clear()

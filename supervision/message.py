@@ -1,7 +1,7 @@
-"""What travels between actors: frozen msgspec Structs, registered by name when their class is made.
+"""Messages between actors: frozen msgspec Structs, registered by name when their class is defined.
 
-The wire carries (type name, msgpack of the fields). A name that is not registered here is refused, so nothing a peer
-sends can make this process import or run anything.
+The wire carries (type name, msgpack of the fields). An unregistered name is refused, so a peer cannot make this process
+import or run anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Message(msgspec.Struct, frozen=True):
     """Base class of every message.
 
     Subclasses are declared with `frozen=True`, live in the `messages.py` of the actor that receives them, and give each
-    field a unit. Large objects are `bytes` fields holding the JSON they came in.
+    field a unit. Large objects are `bytes` fields with their original JSON.
 
     `coalesce`: names of the fields that make the key of a state-like message. While one waits in a queue, a newer one
     of the same type and key replaces it, and takes its own place at the end of the queue. `()` means one per type; None
@@ -60,13 +60,13 @@ def known_types() -> list[str]:
 class Question(Message, Generic[R_co], frozen=True):
     """A message that is answered with a message of type R_co: `class GetPods(Question["Pods"], frozen=True)`.
 
-    Every other message is told, and nobody waits for an answer to it.
+    Every other message has no answer.
     """
 
 
 @cache
 def reply_of(question: type[Question[Any]]) -> Any:
-    """The type that answers a question, or a union of such types: what `isinstance` takes."""
+    """The answer type of a question, or a union of types, for `isinstance`."""
     (reply,) = next(get_args(base) for cls in question.__mro__ for base in getattr(cls, "__orig_bases__", ())[:1])
     if not isinstance(reply, ForwardRef):
         return reply

@@ -1,7 +1,7 @@
-"""An actor's counters, gauges and histograms: plain numbers, read by message when somebody scrapes.
+"""An actor's counters, gauges and histograms: plain numbers, which a scrape reads by message.
 
-Each metric is declared once, in a catalogue: name, type, HELP, labels, buckets. A metric that is not declared, or with
-other labels, is refused: under test by UndeclaredMetric, in production it is not recorded, counted, and logged once.
+Each metric is declared once, in a catalogue: name, type, HELP, labels, buckets. An undeclared metric, or one with other
+labels, is refused: tests raise UndeclaredMetric; in production it is not recorded, but counted and logged once.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def histogram(name: str, about: str, *labels: str, buckets: Iterable[float] = DE
 
 ENGINE: Final = (
     counter("actor_dead_letters_total", "messages of the actor that were not delivered", "to", "reason"),
-    counter("actor_late_answers_total", "answers that came after their question was given up"),
+    counter("actor_late_answers_total", "answers that arrived after their question timed out"),
     counter("actor_slow_handlers_total", "handlers that held the actor's loop for too long", "message"),
     counter("actor_refused_connections_total", "connections to the actor that were refused"),
     counter("actor_unhandled_messages_total", "messages of a type that the actor does not handle", "type"),
     counter(UNDECLARED, "uses of a metric that is not in the catalogue", "metric"),
 )
-"""What every actor may count."""
+"""The metrics of every actor."""
 
 
 class UndeclaredMetric(Exception):
@@ -64,7 +64,7 @@ class Catalogue(Mapping[str, Metric]):
     """Declarations by name."""
 
     def __init__(self, metrics: Iterable[Metric] = (), *, strict: bool = False) -> None:
-        """`strict`: what is not declared raises UndeclaredMetric. Raises ValueError for a name that comes twice."""
+        """`strict`: an undeclared metric raises UndeclaredMetric. Raises ValueError for a duplicate name."""
         self._metrics: dict[str, Metric] = {}
         for metric in (*ENGINE, *metrics):
             if metric.name in self._metrics:
@@ -83,7 +83,7 @@ class Catalogue(Mapping[str, Metric]):
         return len(self._metrics)
 
     def problem(self, name: str, kind: Kind, labels: Iterable[str]) -> str:
-        """Why a series is not as declared; '' when it is."""
+        """How a series differs from its declaration; '' if it does not."""
         known = self._metrics.get(name)
         if known is None:
             return f"the metric {name} is not declared"
@@ -94,7 +94,7 @@ class Catalogue(Mapping[str, Metric]):
         return ""
 
     def refuse(self, problem: str, name: str) -> None:
-        """Log a problem the first time. Raises UndeclaredMetric where the catalogue is strict."""
+        """Log a problem once. Raises UndeclaredMetric if the catalogue is strict."""
         if self.strict:
             raise UndeclaredMetric(problem)
         if name not in self._refused:
@@ -106,7 +106,7 @@ _installed = Catalogue()
 
 
 def install(catalogue: Catalogue) -> None:
-    """Make it the catalogue of this process, and of those that are forked from it."""
+    """Make this the catalogue of this process and of its forks."""
     global _installed  # noqa: PLW0603 - one for each process, set before the first actor
     _installed = catalogue
 
@@ -119,7 +119,7 @@ class Metrics:
     """The numbers of one actor, by metric and labels."""
 
     def __init__(self, catalogue: Catalogue | None = None) -> None:
-        """Without a catalogue: the installed one."""
+        """Default: the installed catalogue."""
         self._catalogue = catalogue if catalogue is not None else installed()
         self._counters: dict[_Key, float] = {}
         self._gauges: dict[_Key, float] = {}
@@ -175,7 +175,7 @@ class Metrics:
         return MetricsSnapshot(actor, incarnation, samples)
 
     def _declared(self, name: str, kind: Kind, labels: Mapping[str, str]) -> bool:
-        """Asked for each new series only."""
+        """Called only for a new series."""
         problem = self._catalogue.problem(name, kind, labels)
         if not problem:
             return True

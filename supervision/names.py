@@ -1,7 +1,8 @@
-"""Names are sockets in a directory that only we may enter; a name always means the incarnation that is in service.
+"""Names are sockets in a private directory; a name always refers to the incarnation in service.
 
-An incarnation listens on a socket file of its own, `pleg#3`, and when it is ready renames a link to it over `pleg`.
-Sockets are bound and connected through the descriptor of the directory, so the 108 bytes of a socket path never bite.
+An incarnation listens on its own socket file, `pleg#3`. When it is ready it renames a link to that file to `pleg`.
+Sockets are bound and connected through the descriptor of the directory, so the 108-byte limit of socket paths does not
+matter.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ BACKLOG = 128
 
 
 class NamingError(Exception):
-    """Base of what can be wrong with a name."""
+    """Base class of name errors."""
 
 
 class NoSuchActor(NamingError):
-    """Nobody listens under that name now. `gone`: and nobody ever will."""
+    """Nothing listens under that name. `gone`: nothing will again."""
 
     def __init__(self, name: str, gone: bool = False) -> None:
         super().__init__(name)
@@ -32,7 +33,7 @@ class NoSuchActor(NamingError):
 
 
 class PeerRefused(NamingError):
-    """Who listens, or who connected, runs as another user."""
+    """The peer runs as another user."""
 
 
 def peer(sock: socket.socket) -> tuple[int, int]:
@@ -42,7 +43,7 @@ def peer(sock: socket.socket) -> tuple[int, int]:
 
 
 def check_peer(sock: socket.socket) -> int:
-    """The pid of the other end. Raises PeerRefused when it is not of our user."""
+    """The pid of the other end. Raises PeerRefused if it runs as another user."""
     pid, uid = peer(sock)
     if uid != os.geteuid():
         raise PeerRefused(f"pid {pid} runs as uid {uid}, not {os.geteuid()}")
@@ -50,7 +51,7 @@ def check_peer(sock: socket.socket) -> int:
 
 
 def file_of(name: str) -> str:
-    """The file that a name is in the directory."""
+    """The file name of an actor's name."""
     plain = name.replace("/", "~")
     if len(plain) <= _LONGEST_FILE:
         return plain
@@ -62,7 +63,7 @@ class Names:
     """The directory of the sockets."""
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
-        """Opens it; with `make`, makes it when it is missing. Raises OSError, PeerRefused when it is not ours alone."""
+        """Opens the directory; `make`: creates it if missing. Raises OSError; PeerRefused if it is not private."""
         if make:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = path
@@ -77,7 +78,7 @@ class Names:
         return f"/proc/self/fd/{self.fd}/{file}"
 
     def listen(self, name: str, incarnation: int) -> socket.socket:
-        """A socket that listens for this incarnation; nobody finds it by its name yet."""
+        """A listening socket for this incarnation, not published yet."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         file = f"{file_of(name)}#{incarnation}"
         self._unlink(file)
@@ -90,14 +91,14 @@ class Names:
         return sock
 
     def publish(self, name: str, incarnation: int, alias: str = "") -> None:
-        """From now on the name (or the alias) means this incarnation."""
+        """Make the name (or the alias) refer to this incarnation."""
         file = file_of(alias or name)
         self._unlink(f"{file}+")
         os.link(f"{file_of(name)}#{incarnation}", f"{file}+", src_dir_fd=self.fd, dst_dir_fd=self.fd)
         os.rename(f"{file}+", file, src_dir_fd=self.fd, dst_dir_fd=self.fd)
 
     def unpublish(self, name: str, incarnation: int, alias: str) -> None:
-        """The alias means nobody any more, if it meant this incarnation."""
+        """Remove the alias if it refers to this incarnation."""
         try:
             meant = os.stat(file_of(alias), dir_fd=self.fd).st_ino
             own = os.stat(f"{file_of(name)}#{incarnation}", dir_fd=self.fd).st_ino
@@ -107,17 +108,17 @@ class Names:
             self._unlink(file_of(alias))
 
     def forget(self, name: str, incarnation: int) -> None:
-        """The incarnation has ended: nobody answers to the name until the next one is published."""
+        """The incarnation has ended: remove its name until the next one is published."""
         own = f"{file_of(name)}#{incarnation}"
         for file in (own, f"{file_of(name)}+", file_of(name)):
             self._unlink(file)
 
     def bury(self, name: str) -> None:
-        """Nobody will ever answer to the name again: who sends to it is told at once."""
+        """The name will never be used again: senders get an error at once."""
         os.close(os.open(file_of(name), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600, dir_fd=self.fd))
 
     def connect(self, name: str) -> tuple[socket.socket, int]:
-        """A connected socket and the pid of who listens. Raises NoSuchActor, PeerRefused."""
+        """A connected socket and the pid of the listener. Raises NoSuchActor, PeerRefused."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             sock.connect(self._at(file_of(name)))
@@ -137,13 +138,13 @@ class Names:
             self._unlink(file)
 
     def remove(self) -> None:
-        """Remove it with everything in it."""
+        """Remove the directory with everything in it."""
         self.clear()
         if self.is_there():
             os.rmdir(self.path)
 
     def is_there(self) -> bool:
-        """Whether its path still means this directory."""
+        """Whether its path still refers to this directory."""
         try:
             return os.stat(self.path).st_ino == os.fstat(self.fd).st_ino
         except OSError:
@@ -164,17 +165,18 @@ class Names:
 
 _PF_EXITING = 0x4
 _FLAGS, _PENDING = 6, 28
-"""Places of the kernel's flags and of the pending signals in /proc/PID/stat after the name (proc(5): fields 9, 31)."""
+"""Positions of the kernel's flags and of the pending signals in /proc/PID/stat after the name (proc(5): fields 9,
+31)."""
 
 
 def is_ending(pid: int) -> bool:
-    """Whether a process is gone or on its way: its sockets are closed one by one, so the last still answers."""
+    """Whether a process has ended or is exiting: its sockets are closed one by one, so some still accept."""
     fields = _stat(pid)
     return not fields or fields[0] in ("Z", "X") or bool(int(fields[_FLAGS]) & _PF_EXITING)
 
 
 def is_dying(pid: int) -> bool:
-    """Whether it is ending, or is about to because SIGKILL has been sent to it. False for pid 0."""
+    """Whether the process is ending, or has a pending SIGKILL. False for pid 0."""
     if not pid:
         return False
     fields = _stat(pid)
@@ -182,7 +184,7 @@ def is_dying(pid: int) -> bool:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat after the name; none when there is no such process."""
+    """The fields of /proc/PID/stat after the name; empty if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""What systemd is told of a Type=notify unit: sd_notify(3), a datagram to $NOTIFY_SOCKET. Silent without one.
+"""The sd_notify(3) protocol of Type=notify units: a datagram to $NOTIFY_SOCKET. Does nothing without one.
 
 The environment is read at each call: it is the fork server's own, and nothing here is kept.
 """
@@ -10,7 +10,7 @@ import socket
 
 
 def notify(state: str) -> bool:
-    """Send lines of `NAME=value`. Whether they were sent: False without a socket, or when nobody reads it."""
+    """Send lines of `NAME=value`. Returns whether they were sent: False without a socket or a reader."""
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path or path[0] not in "/@":
         return False
@@ -38,12 +38,12 @@ def status(text: str) -> None:
 
 
 def ping() -> None:
-    """Keep the watchdog from ending us."""
+    """Feed the watchdog."""
     notify("WATCHDOG=1")
 
 
 def watchdog_interval() -> float:
-    """Seconds within which the service manager wants a ping; send them at half of it. 0: it wants none."""
+    """The watchdog's timeout in seconds; send pings at half of it. 0: no watchdog."""
     if os.environ.get("WATCHDOG_PID") not in (None, "", str(os.getpid())):
         return 0.0
     try:

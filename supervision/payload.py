@@ -1,7 +1,7 @@
 """Plain data and Thespian's own messages on the wire, for actors that are written for plain Thespian. No pickle.
 
-Plain data is what msgpack has, and tuples, sets, actor addresses and registered Messages. Anything else is refused
-with TypeError when it is sent.
+Plain data is what msgpack has, and tuples, sets, actor addresses and registered Messages. Sending anything else raises
+TypeError.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The supervision policy: which restart type, budgets, intensity and ceilings each actor has. Data, joined to a tree.
+"""The supervision policy: restart type, budgets, intensity and ceilings of each actor. Data, joined to a tree.
 
-`load` reads the file and gives every actor of the tree its Policy, or raises PolicyError with all that is wrong. What
-is said of an actor by name goes before what a pattern says, a later pattern before an earlier one, a pattern before
-the section `supervisors`, that before `defaults`, and all before the defaults of `spec.Policy`.
+`load` reads the file and gives every actor of the tree its Policy, or raises PolicyError with every problem.
+Precedence, highest first: an entry by name, the last matching pattern, the section `supervisors`, the section
+`defaults`, the defaults of `spec.Policy`.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ SECTIONS = ("version", "defaults", "supervisors", "actors")
 def load(path: Path, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[str, Policy]:
     """The policy of every actor of the tree, by full name.
 
-    `also_known`: names that are in the tree under another configuration, and may be in the file. Raises PolicyError.
+    `also_known`: names that exist under another configuration; the file may contain them. Raises PolicyError.
     """
     return _Join(str(path), read(path), tree, also_known).policies()
 
 
 def load_text(text: str, file: str, tree: ChildSpec, also_known: Collection[str] = ()) -> dict[str, Policy]:
-    """The same of a text that was read from `file`. Raises PolicyError."""
+    """Like `load`, for the text of `file`. Raises PolicyError."""
     return _Join(file, read_text(text, file), tree, also_known).policies()
 
 
 class _Join:
-    """One file being joined to one tree; problems are gathered as they are found."""
+    """Joins one file to one tree and collects the problems."""
 
     def __init__(self, file: str, content: PolicyFile, tree: ChildSpec, also_known: Collection[str]) -> None:
         self._file, self._content = file, content
@@ -67,7 +67,7 @@ class _Join:
         return policies
 
     def _wrong(self, keys: tuple[str, ...], rule: str) -> None:
-        """The problem stands at the line of these keys, or of the nearest above them."""
+        """Add a problem at the line of these keys, or of the nearest parent with a line."""
         line = 0
         for count in range(len(keys), 0, -1):
             line = line or self._content.lines.get(reduce(below, keys[:count], ""), 0)
@@ -80,7 +80,7 @@ class _Join:
             self._wrong(("version",), f"must be {VERSION}, {found}")
 
     def _settings(self, *keys: str) -> dict[str, Any]:
-        """The valid settings of a mapping; what is not valid is a problem."""
+        """The valid settings of a mapping; each invalid one is a problem."""
         section: Any = self._content.data
         for key in keys:
             section = section.get(key)

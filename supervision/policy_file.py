@@ -1,4 +1,4 @@
-"""The policy file as plain data that knows its lines: bounded, without aliases and tags."""
+"""Reads the policy file as plain data with line numbers: bounded, without aliases and tags."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LIMITS: Final = Limits(aliases=False)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a file."""
+    """One problem of a file."""
 
     file: str
     line: int
-    """From 1; 0 when it has none."""
+    """Counted from 1; 0: none."""
     path: str
-    """Of the field, `actors.pleg.restart`; '' for the whole file."""
+    """The path of the field, `actors.pleg.restart`; '' for the whole file."""
     rule: str
-    """What was found, and what would be right."""
+    """The value found, and the rule that it breaks."""
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
@@ -31,7 +31,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class PolicyError(Exception):
-    """The policy is not usable: everything that is wrong with it, at once."""
+    """The policy is invalid; lists every problem."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -55,7 +55,7 @@ def read(path: Path) -> PolicyFile:
 
 
 def read_text(text: str | bytes, file: str) -> PolicyFile:
-    """The same of what was read before; `file` is where, for the problems. Raises PolicyError."""
+    """Like `read`, for a text; `file` is named in the problems. Raises PolicyError."""
     raw = text if isinstance(text, bytes) else text.encode()
     try:
         data, lines = read_document(raw, LIMITS)

@@ -1,4 +1,4 @@
-"""What each setting of a policy may be: one table, for policy files and for orders."""
+"""The valid values of each policy setting: one table, for policy files and for orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .suggestions import did_you_mean
 
 SUPERVISORS_ONLY = frozenset({"strategy", "total_restarts", "total_period_seconds", "auto_shutdown"})
 Rule = Callable[[Any], str]
-"""What is wrong with a value, '' when nothing is."""
+"""Returns the error of a value, '' if it is valid."""
 
 
 def _number(least: float, most: float, *, or_zero: bool = False, whole: bool = False) -> Rule:
@@ -64,14 +64,14 @@ RULES: dict[str, Rule] = {
 
 
 def wrong_setting(field: str, value: Any) -> str:
-    """'' for one that is valid."""
+    """The error of a setting, '' if it is valid."""
     if field not in RULES:
         return f"is not known{did_you_mean(field, RULES)}"
     return "must be a value, not a mapping" if isinstance(value, dict) else RULES[field](value)
 
 
 def wrong_alone(name: str, policy: Policy) -> Iterator[tuple[str, str]]:
-    """(field, rule) for what is wrong with a policy, whatever those of others are, each setting being valid."""
+    """(field, rule) for each conflict between the valid settings of one policy."""
     most, first = policy.backoff_max_seconds, policy.backoff_seconds
     if most < first:
         yield "backoff_max_seconds", f"is {most:g}, less than backoff_seconds, {first:g}"
@@ -80,7 +80,7 @@ def wrong_alone(name: str, policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def wrong_policies(policies: Mapping[str, Policy]) -> str:
-    """What is wrong with policies that did not come from a file that was validated; '' when nothing is."""
+    """The error in policies that do not come from a validated file; '' if there is none."""
     found = []
     for name, policy in policies.items():
         wrong = [(field, wrong_setting(field, value)) for field, value in msgspec.structs.asdict(policy).items()]

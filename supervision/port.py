@@ -1,4 +1,4 @@
-"""The actor's port to the tree: what its verbs, and those of Thespian's own Actor, are delegated to."""
+"""The actor's port to the tree: implements its calls, and those of Thespian's Actor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .uplink import Uplink
 from .wire import Frame, encode
 
 DEAD_LETTERS = "dead~letters"
-"""The name that Thespian's handler of dead letters has besides its own."""
+"""The alias of Thespian's dead-letter handler."""
 _DISPOSABLE_GRACE_SECONDS = 10.0
 
 
@@ -42,7 +42,7 @@ class Losses:
     """Messages that were not handled, counted."""
 
     dropped: int = 0
-    """For want of room, or by an injected fault."""
+    """Dropped because a queue was full, or by an injected fault."""
     dead_letters: int = 0
 
 
@@ -108,7 +108,7 @@ class ActorPort:
 
     @property
     def waiting(self) -> int:
-        """Messages not handed over yet."""
+        """Messages that are not acknowledged yet."""
         return sum(link.waiting for link in self._links.values())
 
     @property
@@ -125,11 +125,11 @@ class ActorPort:
             self.actor_send(Address(DEAD_LETTERS), DeadEnvelope(Address(name), unwrap(entry.message)), 1.0)
         elif isinstance(self.actor, Actor):
             actor, message = self.actor, entry.message
-            # not from within the tell that failed
+            # not within the failed tell
             self.loop.call_soon(self.runner.call, lambda: actor.on_dead_letter(name, message, reason), "on_dead_letter")
 
     def count(self, metric: str, **labels: str) -> None:
-        """Count in the actor's own metrics, where it has some."""
+        """Count in the actor's own metrics, if it has any."""
         if isinstance(getattr(self, "actor", None), Actor):
             self.actor.metrics.count(metric, **labels)  # type: ignore[attr-defined]
 
@@ -154,7 +154,7 @@ class ActorPort:
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         order = RunDisposable(function, msgspec.msgpack.encode(arguments), scaled(deadline))
-        # the fork server answers by itself when the deadline has passed
+        # the fork server itself answers after the deadline
         answer = await self.ask(FORK_SERVER, order, deadline + _DISPOSABLE_GRACE_SECONDS)
         if not isinstance(answer, DisposableResult):
             raise AskError(f"{FORK_SERVER} answered RunDisposable with {type(answer).__name__}")
@@ -174,7 +174,7 @@ class ActorPort:
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         return self.runner.task(coroutine, name or getattr(coroutine, "__qualname__", "task"))
 
-    # -- what Thespian's own Actor delegates ----------------------------------------------------------------------
+    # -- calls of Thespian's Actor --------------------------------------------------------------------------------
     def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:
         message = WakeupMessage(period, payload)
         self.after(period.total_seconds(), lambda: self.inbox.put(message, Address(self.name)))

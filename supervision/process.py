@@ -1,4 +1,4 @@
-"""The actor's process: how it begins, what it does with what arrives, how it ends. Entered right after the fork."""
+"""The actor's process: its start, its message loop, its end. Entered right after the fork."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SETTLED_SECONDS, _GIVE_BACK_SECONDS = 15.0, 300.0
 
 
 class FaultHook(Protocol):
-    """`faults.Faults`: what is injected into this process."""
+    """`faults.Faults`, the faults injected into this process."""
 
     def order(self, inject: Inject) -> Any:
         """Inject the fault now, or keep it for later messages. May raise, hang or end the process.
@@ -51,7 +51,7 @@ class FaultHook(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """What the fork server gives an actor's process."""
+    """The fork server's parameters for an actor's process."""
 
     name: str
     incarnation: int
@@ -65,14 +65,14 @@ class Launch:
     uplink: socket.socket
     listeners: Listeners = field(default_factory=Listeners)
     refresh: str = ""
-    """`module:function` that brings `context` up to date."""
+    """`module:function` that updates `context`."""
     feeders: tuple[ActorName, ...] = ()
-    """Told Hello once the actor is in service."""
+    """The actors that get a Hello once this one is in service."""
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     dynamic: bool = False
     """Dead letters go to the actor that called Thespian's handleDeadLetters (`system_base.py`)."""
     settled: Callable[[], None] = lambda: None
-    """Called once the start is over, and periodically from then on: gives back memory that only the start needed."""
+    """Called after the start, and then periodically: releases memory that only the start needed."""
 
 
 def run_actor(launch: Launch) -> NoReturn:
@@ -87,7 +87,7 @@ def run_actor(launch: Launch) -> NoReturn:
 
 
 def load(name: str) -> Any:
-    """The object that `module:attribute` names. Raises ImportError, AttributeError."""
+    """Import `module:attribute`. Raises ImportError, AttributeError."""
     module, _, attribute = name.partition(":")
     found: Any = __import__(module, fromlist=["_"])
     for part in attribute.split("."):
@@ -152,7 +152,7 @@ class Process:
         self._launch.status_entry.beat(now)
         self._report()
         logs.flush(due=True)
-        # on whole multiples: all processes wake together, and the machine sleeps in between
+        # at whole multiples of the period, so that all processes wake together and the processor sleeps in between
         every = self._launch.heartbeat_seconds
         self.loop.call_at(now - now % every + every, self._beat)
 
@@ -169,7 +169,7 @@ class Process:
         self._launch.status_entry.count(counts)
 
     def crash(self, message: str, error: BaseException) -> NoReturn:
-        """Let it crash: record the reason, acknowledge what was handled, end the process."""
+        """Let it crash: record the reason, acknowledge the handled messages, end the process."""
         self._launch.blackbox.record(message, error)
         self._log.error("crashed on %s", message or "no message", exc_info=error)
         self._report()
@@ -189,7 +189,7 @@ class Process:
             self._log.warning("%s held the actor for %.1f s", label, seconds)
 
     def orphaned(self) -> None:
-        """The fork server is gone. The kernel kills its children; this is for the case that it did not."""
+        """The fork server has ended. The kernel kills its children; this covers the case that it does not."""
         self.exit(EXIT_ORPHANED)
 
     async def _leave(self) -> None:
@@ -197,7 +197,7 @@ class Process:
             await self.actor.on_stop()
         end = self.loop.time() + _GOODBYE_SECONDS
         self._inbox.flush_acknowledgements()
-        # what leaves the system's buffers sets no event
+        # no event reports that the kernel's buffers are empty
         while self._port.unsent and self.loop.time() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
         raise SystemExit(0)
@@ -222,7 +222,7 @@ class Process:
                 self.count_refused(error)
                 return None
             if type(message) is ActorExitRequest:
-                # from another actor: the last message it handles
+                # sent by another actor: this is the last message handled
                 self._inbox.shut()
                 self.loop.call_soon(self._begin_to_leave)
         return self.actor.receiveMessage(message, sender)
@@ -233,7 +233,7 @@ class Process:
             self._runner.task(self._leave(), "on_stop")
 
     def ordered(self, message: Message) -> None:
-        """A message of the fork server. Orders to the process itself do not wait behind the mailbox."""
+        """Handle a message of the fork server. Orders to the process itself bypass the mailbox."""
         if isinstance(message, Leave):
             self.dispatch(ActorExitRequest(), Address(FORK_SERVER))
         elif isinstance(message, Inject):
@@ -251,10 +251,10 @@ class Process:
         return self._faults.order(order)
 
     def count_refused(self, error: Exception) -> None:
-        """A connection was dropped for what came on it, or for who opened it."""
+        """Count a connection that was dropped because of its data or its user."""
         self._log.warning("connection refused: %s", error)
         self._port.count("actor_refused_connections_total")
 
     def answered(self, name: str, frame: Any) -> None:
-        """The fork server has answered."""
+        """Handle an answer of the fork server."""
         self._port.answered(name, frame)

@@ -1,7 +1,7 @@
-"""What the engine's own parts say to each other: fork server, supervisors, actors, command line.
+"""The engine's own messages: between fork server, supervisors, actors and command line.
 
-Every one is an ordinary message on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` that
-of the root supervisor."""
+They are ordinary messages on the ordinary wire. `FORK_SERVER` is the name of the fork server process, `ROOT` that of
+the root supervisor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXIT_EXCEPTION = 70
 EXIT_ORPHANED = 71
 """Exit code of an actor that found its fork server gone."""
 EXIT_ESCALATED = 75
-"""Exit code of a supervisor that gave up: its children were restarted too often."""
+"""Exit code of a supervisor that escalates: its children were restarted too often."""
 
 Cause = Literal[
     "exit",
@@ -38,7 +38,7 @@ Cause = Literal[
 
 
 class Hello(Message, frozen=True):
-    """An actor has started and wants the state that the receiver feeds it."""
+    """An actor has started: the receiver sends it the current state again."""
 
     name: ActorName
     incarnation: int
@@ -46,7 +46,7 @@ class Hello(Message, frozen=True):
 
 
 class GetMetrics(Question["MetricsSnapshot"], frozen=True):
-    """Asks any actor for its numbers; answered with MetricsSnapshot."""
+    """Asks any actor for its metrics; answered with MetricsSnapshot."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class MetricsSnapshot(Message, frozen=True):
-    """The numbers of one incarnation of an actor."""
+    """The metrics of one incarnation of an actor."""
 
     actor: str
     incarnation: int
@@ -98,34 +98,35 @@ class Exited(Message, frozen=True):
     status: int
     """As os.waitpid gives it."""
     cause: Cause
-    """What ended it, as far as the fork server knows; `stopped` when its supervisor ordered it."""
+    """The cause of the end, as far as the fork server knows; `stopped` if its supervisor ordered it."""
     message: str = ""
-    """Type of the message in hand, or ''."""
+    """Type of the current message, or ''."""
     detail: str = ""
     """Traceback, hang stack, or memory figures; never a message body."""
     uptime: float = 0.0
 
 
 class Escalated(Question["Done"], frozen=True):
-    """A supervisor gives up: it has stopped its children and now ends with EXIT_ESCALATED. Told to the fork server."""
+    """Sent to the fork server: a supervisor has stopped its children and now ends with EXIT_ESCALATED."""
 
     reason: str
 
 
-# -- asked of the fork server by the command line, or by anybody ------------------------------------------------------
+# -- questions to the fork server, from the command line or any actor
+# -----------------------------------------------------
 State = Literal["down", "starting", "running", "stopping"]
 Fault = Literal["crash", "exit", "exception", "hang", "stop", "leak", "slow", "drop"]
 
 
 class ActorState(msgspec.Struct, frozen=True, kw_only=True):
-    """What the fork server knows of one name of the tree, without asking it."""
+    """The fork server's knowledge of one name in the tree, without asking the actor."""
 
     name: str
     parent: str
     """Name of its supervisor; FORK_SERVER for the root."""
     kind: Literal["supervisor", "actor", "program"]
     state: State
-    """`down`: no process; its supervisor waits before it starts it again, or will not."""
+    """`down`: no process; its supervisor waits before it restarts it, or does not restart it."""
     pid: int = 0
     incarnation: int = 0
     restarts: int = 0
@@ -133,9 +134,9 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     uptime: float = 0.0
     """Seconds since this incarnation was forked."""
     memory_bytes: int = 0
-    """As it counts towards the ceiling; 0 when not measured yet."""
+    """The figure that is compared with the ceiling; 0: not measured yet."""
     mailbox: int = 0
-    """Messages waiting in the actor, as of its last heartbeat."""
+    """Messages waiting in the mailbox, as of the last heartbeat."""
     heartbeat_age: float = 0.0
     """Seconds since its last heartbeat."""
     last_incident: str = ""
@@ -143,24 +144,24 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     actor: str = ""
     """Its class as `module:Class`, or the program."""
     message: str = ""
-    """Type of the message that is being handled, or name of the function that runs; '' when none is."""
+    """Type of the message being handled, or name of the running function; '' for none."""
     busy_seconds: float = 0.0
-    """For how long that has been so."""
+    """How long it has been handled or running."""
     handled: int = 0
-    """Messages, by this incarnation, as of its last heartbeat; so the next four."""
+    """Messages handled by this incarnation. This field and the next four are as of the last heartbeat."""
     dropped: int = 0
     dead_letters: int = 0
     tasks: int = 0
-    """Coroutines that have not ended."""
+    """Running coroutines."""
     outgoing: int = 0
-    """Messages that wait to be sent."""
+    """Messages waiting to be sent."""
 
 
 class GetTree(Question["Tree"], frozen=True):
-    """Asks the fork server for the tree; answered with Tree at once, whatever the actors do."""
+    """Asks the fork server for the tree. Answered with Tree at once, even while actors hang."""
 
     memory: bool = True
-    """False: `memory_bytes` may be of any earlier time, or 0. To look costs a millisecond for each actor."""
+    """Whether to read memory figures, which takes a millisecond per actor. False: `memory_bytes` may be old or 0."""
 
 
 class Tree(Message, frozen=True, kw_only=True):
@@ -170,24 +171,25 @@ class Tree(Message, frozen=True, kw_only=True):
     """Of the fork server."""
     uptime: float
     state: Literal["starting", "ready", "degraded", "stopping"]
-    """`ready`: every actor that is to run is in service. `starting`: not yet for the first time."""
+    """`ready`: every wanted actor is in service. `starting`: that has never been so yet."""
     actors: list[ActorState]
     disposables: int = 0
-    """Disposable processes that run."""
+    """Running disposable processes."""
     abandoned: int = 0
-    """Processes, disposable or not, that SIGKILL did not end: they wait in the kernel."""
+    """Processes, disposable or not, that do not end on SIGKILL: they wait in the kernel."""
     log_file: str = ""
-    """Where the log goes besides stderr, '' for nowhere."""
+    """The log file besides stderr, '' for none."""
     incident_file: str = ""
     policy_file: str = ""
 
 
 class Shutdown(Question["Done"], frozen=True):
-    """Asks the fork server to stop the whole agent in order, as SIGTERM does; answered with Done when it has begun."""
+    """Asks the fork server to stop the whole agent in order, as SIGTERM does; answered with Done when the stop
+    begins."""
 
 
 class RollingRestart(Question["Done"], frozen=True):
-    """Asks the fork server to restart these actors, because what they were started with has changed.
+    """Asks the fork server to restart these actors, because their configuration has changed.
 
     Each is asked to end, and its supervisor starts it again at once; that does not count as a failure. Answered with
     Done.
@@ -197,8 +199,7 @@ class RollingRestart(Question["Done"], frozen=True):
 
 
 class Inject(Question["Done"], frozen=True, kw_only=True):
-    """Asks the fork server to injure an actor; answered with Done. What it cannot do itself it hands on to the
-    actor."""
+    """Asks the fork server to inject a fault; answered with Done. It forwards what only the actor itself can do."""
 
     name: str
     fault: Fault
@@ -217,14 +218,14 @@ class SetLogLevel(Question["Done"], frozen=True):
 
 
 class Split(msgspec.Struct, frozen=True):
-    """Of the log, what is no error goes to stdout, held back up to `buffer_bytes` bytes for `flush_seconds` at most."""
+    """Log lines that are not errors go to stdout, buffered up to `buffer_bytes` bytes and `flush_seconds`."""
 
     buffer_bytes: int = 0
     flush_seconds: float = 5.0
 
 
 class SetLogging(Message, frozen=True):
-    """Tells the fork server to log in this way from now on. It tells every actor, and new ones inherit."""
+    """Sets the log settings of the fork server, which passes them to all actors, running and new."""
 
     verbosity: int
     form: Literal["text", "json"] = "text"
@@ -234,7 +235,7 @@ class SetLogging(Message, frozen=True):
 
 
 class Done(Message, frozen=True):
-    """The order was taken, or why it was not."""
+    """The order was accepted, or the reason why not."""
 
     error: str = ""
 
@@ -245,7 +246,7 @@ class Ready(Message, frozen=True):
 
 
 class Leave(Message, frozen=True):
-    """Fork server to actor: end in an orderly way. After `budget` seconds it is killed."""
+    """Fork server to actor: end in order. After `budget` seconds it is killed."""
 
     budget: float
 
@@ -261,21 +262,21 @@ class RunDisposable(Question["DisposableResult"], frozen=True):
 
 
 class DisposableResult(Message, frozen=True):
-    """What became of a disposable process."""
+    """The result of a disposable process."""
 
     result: bytes = b""
-    """msgpack of what the function returned, when `kind` is ''."""
+    """msgpack of the function's result if `kind` is ''."""
     kind: str = ""
-    """Class name of what it raised; `Died` when the process ended without a result; `Refused` when too many hang."""
+    """Class name of the exception; `Died`: the process ended without a result; `Refused`: too many processes hang."""
     text: str = ""
     errno: int = 0
     timed_out: bool = False
-    """It passed its deadline and was killed, or abandoned."""
+    """It missed its deadline and was killed or abandoned."""
 
 
 class CreateActor(Message, frozen=True):
-    """Thespian's createActor: start the child of that name, whose spec was known before the first fork, or, where there
-    is none, an actor that lives until its parent ends. The sender is its parent."""
+    """Thespian's createActor: start the child of that name by its spec or, without a spec, an actor that lives until
+    its parent ends. The sender is its parent."""
 
     name: str
     actor: str
@@ -283,6 +284,6 @@ class CreateActor(Message, frozen=True):
 
 
 class Payload(Message, frozen=True):
-    """Something that is not a Message, sent by an actor written for plain Thespian (see `payload.py`)."""
+    """A payload that is not a Message, from an actor written for plain Thespian (see `payload.py`)."""
 
     data: bytes

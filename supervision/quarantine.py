@@ -1,4 +1,4 @@
-"""Which input an actor died on, and which input is in quarantine.
+"""Records on which input an actor died, and which input is in quarantine.
 
 An actor takes a key in hand (a pod's UID, a file's hash) before it runs code that the input might crash, and puts it
 down afterwards. What is still in hand when its next incarnation starts is what it died on. After `crashes` deaths on
@@ -8,8 +8,8 @@ the same key within `window_seconds` the key is in quarantine: the input is at f
     if journal.is_quarantined(key): ...                  # report it, leave it alone
     with journal.hand(key): decide(...)             # the code that may crash: a few microseconds of overhead
 
-Take in hand what runs without awaiting: other work that is done meanwhile would share the blame. A kill from outside
-counts too, as nobody can tell; three by chance on one key within the window are not expected.
+Do not await inside the block: other work done meanwhile would be blamed too. A kill from outside counts as well,
+because it cannot be told apart; three by chance on one key within the window are unlikely.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class QuarantinePolicy(msgspec.Struct, frozen=True, kw_only=True):
 
     crashes: int = 3
     window_seconds: float = 3600.0
-    """A crash counts for so long."""
+    """How long a crash counts."""
     most_keys: int = 512
-    """So many are remembered; the one whose last crash is oldest is forgotten first."""
+    """The number of keys remembered; the key with the oldest last crash is dropped first."""
 
 
 class Crashes(msgspec.Struct, frozen=True):
@@ -49,18 +49,18 @@ class Crashes(msgspec.Struct, frozen=True):
     times: dict[str, tuple[float, ...]] = {}
 
     def add(self, key: str, now: float, policy: QuarantinePolicy) -> Crashes:
-        """One more crash on the key."""
+        """Add a crash on the key."""
         kept = {other: self._recent(other, now, policy) for other in self.times}
         kept[key] = (*kept.get(key, ()), now)[-policy.crashes :]
         newest = sorted((other for other in kept if kept[other]), key=lambda other: kept[other][-1])
         return Crashes({other: kept[other] for other in newest[-policy.most_keys :]})
 
     def count(self, key: str, now: float, policy: QuarantinePolicy) -> int:
-        """Crashes on the key that count now."""
+        """The number of crashes on the key that count now."""
         return len(self._recent(key, now, policy))
 
     def _recent(self, key: str, now: float, policy: QuarantinePolicy) -> tuple[float, ...]:
-        # a clock that was set back must not make a crash count for ever
+        # after the clock is set back a crash must not count for ever
         return tuple(time for time in self.times.get(key, ()) if abs(now - time) <= policy.window_seconds)
 
 
@@ -73,12 +73,12 @@ class Journal:
         policy: QuarantinePolicy = QuarantinePolicy(),  # noqa: B008 - frozen
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Reads what the last incarnation left, and counts what it died on. Raises OSError."""
+        """Reads the journal of the last incarnation and counts the key that it died on. Raises OSError."""
         self._file = StateFile(directory / "crashes", Crashes, _VERSION)
         self._policy, self._clock = policy, clock
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.damaged = ""
-        """Where a file that could not be read was put, '' when all was well."""
+        """The path to which an unreadable file was moved, '' if there was none."""
         self._crashes = self._load()
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._fd = os.open(directory / "in_hand", flags, 0o600)
@@ -108,7 +108,7 @@ class Journal:
         return self.crashes_on(key) >= self._policy.crashes
 
     def crashes_on(self, key: str) -> int:
-        """How often an incarnation died on it, within the window."""
+        """How many incarnations died on the key within the window."""
         return self._crashes.count(_fitting(key), self._clock(), self._policy)
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class Journal:
         length, checksum = _HEAD.unpack_from(content)
         data = content[_HEAD.size : _HEAD.size + length]
         if len(data) != length or zlib.crc32(data) != checksum:
-            # the machine went down in the middle of a write: no process died on it
+            # the machine went down during a write: no process died on it
             return ""
         return data.decode(errors="replace")
 
@@ -138,7 +138,7 @@ class Journal:
 
 
 def _fitting(key: str) -> str:
-    """The key as it is kept: itself, or its digest when it is long."""
+    """The stored form of a key: itself, or its digest if it is long."""
     data = key.encode(errors="replace")
     if 0 < len(data) <= _MOST_KEY_BYTES:
         return data.decode()

@@ -1,4 +1,4 @@
-"""The questions of one incarnation that wait for their answers."""
+"""The open questions of one incarnation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .wire import Frame, WireError
 
 
 class Questions:
-    """Each has a number, which its answer carries."""
+    """Open questions by number; an answer carries the number of its question."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, incarnation: int) -> None:
         self._loop = loop
         self._waiting: dict[int, tuple[str, asyncio.Future[Message]]] = {}
-        # never those of an earlier incarnation
+        # never the numbers of an earlier incarnation
         self._numbers = itertools.count((incarnation << 40) + 1)
 
     def open(self, name: str) -> int:
@@ -36,7 +36,7 @@ class Questions:
             self._waiting.pop(number, None)
 
     def answered(self, frame: Frame) -> bool:
-        """An answer came; False: too late."""
+        """Handle an answer; False: it came too late."""
         _, future = self._waiting.get(frame.answer, ("", None))
         if future is None or future.done():
             return False
@@ -47,13 +47,13 @@ class Questions:
         return True
 
     def broke(self, name: str, kept: set[int]) -> None:
-        """The connection to `name` is gone; of the questions to it only those in `kept` can still be answered."""
+        """The connection to `name` is closed; only the questions in `kept` can still be answered."""
         for number, (asked, _) in list(self._waiting.items()):
             if asked == name and number not in kept:
                 self.fail(number, AskError("it died before it answered"))
 
     def fail(self, number: int, error: AskError) -> None:
-        """The question will not be answered."""
+        """Fail the question: no answer will come."""
         _, future = self._waiting.get(number, ("", None))
         if future is not None and not future.done():
             future.set_exception(error)

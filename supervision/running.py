@@ -1,4 +1,4 @@
-"""How an actor's code is run: calls, tasks and timers, where whatever is raised ends the process."""
+"""Runs an actor's code: calls, tasks and timers. Any exception ends the process."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .status_page import StatusEntry, padded
 from .timers import Timers
 
 SLOW_SECONDS = 0.05
-"""No handler, and no step of a coroutine, is to hold the loop for longer."""
+"""The limit for a handler or a step of a coroutine; a longer one is logged."""
 _MOST_LABELS = 256
-"""So many are kept as the status page wants them: a label may name a pod, and pods come and go for months."""
+"""The size of the cache of padded labels: a label may name a pod, and pods come and go for months."""
 
 
 class End(Protocol):
-    """How the process ends."""
+    """Ends the process."""
 
     def crash(self, message: str, error: BaseException) -> NoReturn: ...
     def exit(self, status: int) -> NoReturn: ...
 
 
 class Runner:
-    """Runs the code of one actor. `label` is what is shown as in hand: a message type, or a function's name."""
+    """Runs the code of one actor. `label` is shown on the status page: a message type, or a function's name."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Runner:
         end: End,
         slow: Callable[[str, float], None] = lambda label, seconds: None,
     ) -> None:
-        """`slow` is told the label and the seconds of what held the loop for longer than SLOW_SECONDS."""
+        """`slow` is called with the label and the seconds of each step longer than SLOW_SECONDS."""
         self._loop = loop = asyncio.get_running_loop()
         self._slow, self._began = slow, 0.0
         self.flusher, self._status_entry, self._end = flusher, status_entry, end
@@ -44,11 +44,11 @@ class Runner:
         self.timers = Timers(loop.call_later, self.call)
 
     def __len__(self) -> int:
-        """Coroutines that have not ended."""
+        """The number of running coroutines."""
         return len(self._tasks)
 
     def call(self, call: Callable[[], Any], label: str) -> asyncio.Task[Any] | None:
-        """Call; what turns out to be a coroutine goes on as a task."""
+        """Call the function; run a returned coroutine as a task."""
         self.begin(label)
         try:
             result = call()
@@ -60,14 +60,14 @@ class Runner:
         return self.task(result if inspect.iscoroutine(result) else _await(result), label)
 
     def task(self, coroutine: Coroutine[Any, Any, Any], label: str) -> asyncio.Task[Any]:
-        """Run a coroutine beside the rest."""
+        """Run a coroutine as a task."""
         task = self._loop.create_task(_Steps(coroutine, label, self), name=label)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def begin(self, label: str) -> None:
-        """Show what is in hand."""
+        """Show the label on the status page."""
         shown = self._padded.get(label)
         if shown is None:
             if len(self._padded) >= _MOST_LABELS:
@@ -83,19 +83,19 @@ class Runner:
             self._slow(label, took)
 
     def failed(self, label: str, error: BaseException) -> NoReturn:
-        """End the process for what was raised; SystemExit is a way to end it on purpose."""
+        """End the process because of the exception; SystemExit ends it on purpose."""
         if isinstance(error, SystemExit):
             self._end.exit(error.code if isinstance(error.code, int) else int(error.code is not None))
         self._end.crash(label, error)
 
 
 def kind_of(label: str) -> str:
-    """What a label is of, for counting: the type or function without its module, of `pod UID` the first word."""
+    """The kind of a label, for counting: the type or function without its module, or the first word of `pod UID`."""
     return label.partition(" ")[0].rpartition(".")[2]
 
 
 class _Steps(Coroutine[Any, Any, Any]):
-    """A coroutine whose every step is shown as in hand, and whose failure ends the process."""
+    """A coroutine: each of its steps is shown on the status page, and its failure ends the process."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Any], label: str, runner: Runner) -> None:
         self._coroutine, self._label, self._runner = coroutine, label, runner

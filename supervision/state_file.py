@@ -1,4 +1,4 @@
-"""Private files that are there whole or not at all, also after a loss of power; and values in them with a checksum."""
+"""Private files, written atomically and safe against loss of power, and checksummed values in them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
-    """Put `data` at `path` whole or not at all, readable by the owner only; a missing directory is made, 0700.
+    """Write `data` to `path` atomically, readable by the owner only. A missing directory is created with mode 0700.
 
-    `sync`: wait until it is on the disk. Without, an older version may be there after a loss of power. Raises OSError.
+    `sync`: wait until it is on disk. Otherwise a loss of power may bring back an older version. Raises OSError.
     """
     path = Path(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def write_private(path: Path | str, data: bytes, *, sync: bool = True) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """A name, too, is only there after a loss of power once it was synced."""
+    """A file's name survives a loss of power only after its directory is synced."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -47,7 +47,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 class DamagedError(ValueError):
-    """The file does not hold what was written to it."""
+    """The file is damaged."""
 
 
 class _Envelope(msgspec.Struct, frozen=True):
@@ -57,13 +57,13 @@ class _Envelope(msgspec.Struct, frozen=True):
 
 
 def seal(value: object, version: int) -> bytes:
-    """A value with version and checksum, JSON."""
+    """Encode a value as JSON, with version and checksum."""
     payload = msgspec.json.encode(value)
     return msgspec.json.encode(_Envelope(version, hashlib.sha256(payload).hexdigest(), msgspec.Raw(payload)))
 
 
 def unseal(raw: bytes, kind: type[T], version: int) -> T:
-    """The value that was sealed. Raises DamagedError, also for another version."""
+    """Decode a sealed value. Raises DamagedError, also for another version."""
     try:
         envelope = msgspec.json.decode(raw, type=_Envelope)
         payload = bytes(envelope.payload)
@@ -79,14 +79,14 @@ def unseal(raw: bytes, kind: type[T], version: int) -> T:
 
 
 class StateFile(Generic[T]):
-    """One value in a private file. One that is damaged, or of another version, is set aside as `<name>.damaged`."""
+    """One value in a private file. A file that is damaged or of another version is renamed to `<name>.damaged`."""
 
     def __init__(self, path: Path | str, kind: type[T], version: int = 1, *, sync: bool = True) -> None:
         self.path = Path(path)
         self._kind, self._version, self._sync = kind, version, sync
 
     def load(self) -> T | None:
-        """The value; None where there is no file. Raises OSError, and DamagedError once the file is set aside."""
+        """The value; None if there is no file. Raises OSError; DamagedError after renaming a damaged file."""
         try:
             raw = self.path.read_bytes()
         except FileNotFoundError:
@@ -103,7 +103,7 @@ class StateFile(Generic[T]):
         write_private(self.path, seal(value, self._version), sync=self._sync)
 
     def remove(self) -> None:
-        """Nothing to remove is fine. Raises OSError."""
+        """Remove the file if it exists. Raises OSError."""
         self.path.unlink(missing_ok=True)
 
     @property

@@ -1,7 +1,7 @@
-"""What the fork server sees of its actors without asking them: a page of shared memory with one entry for each.
+"""The shared status page: shared memory with one entry per actor, which the fork server reads without asking the actor.
 
-The fork server makes it before the first fork. An entry has one writer, the actor that it was given to; the fork server
-only reads, but for clearing it before a fork. So a hung actor still shows what it has in hand and since when."""
+The fork server makes it before the first fork. Only the entry's actor writes to it; the fork server only reads, and
+clears it before a fork. So a hung actor still shows its current message and since when."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ class Reading(msgspec.Struct, frozen=True):
     """One entry at one moment."""
 
     heartbeat: float
-    """CLOCK_MONOTONIC seconds, 0 when there was none."""
+    """CLOCK_MONOTONIC seconds; 0: none yet."""
     busy_since: float
-    """When the handler in hand began; 0: none is."""
+    """When the current handler began; 0: none runs."""
     message: str
-    """Type of the message in hand; of the last one when none is."""
+    """Type of the current message, or of the last one."""
     handled: int
     dropped: int
-    """Refused because a queue was full, or by an injected fault."""
+    """Dropped because a queue was full, or by an injected fault."""
     dead_letters: int
     mailbox: int
     tasks: int
-    """Coroutines that handlers, timers and start_task began and that have not ended."""
+    """Running coroutines of handlers, timers and start_task."""
     outgoing: int
     """Messages waiting to be sent, to all receivers."""
 
 
 class StatusPage:
-    """All entries: made before the first fork."""
+    """All entries; made before the first fork."""
 
     def __init__(self, entries: int) -> None:
         self._memory = mmap.mmap(-1, entries * ENTRY_BYTES, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
         self._free = list(range(entries - 1, -1, -1))
 
     def take(self) -> StatusEntry:
-        """An empty entry. Raises OSError when there is none."""
+        """Take a free entry. Raises OSError if there is none."""
         if not self._free:
             raise OSError(errno.EAGAIN, "no entry of the status page is free")
         index = self._free.pop()
@@ -71,7 +71,7 @@ class StatusEntry:
         self._times[_BEAT] = now
 
     def begin(self, name: bytes, now: float) -> None:
-        """A handler begins; `name` is the message type, made by `padded`."""
+        """A handler begins; `name` is the message type, as `padded` returns it."""
         self._name[:] = name
         self._times[_BUSY] = now
 
@@ -85,12 +85,12 @@ class StatusEntry:
 
     @property
     def heartbeat(self) -> float:
-        """CLOCK_MONOTONIC seconds, 0 when there was none: all that is looked at each second."""
+        """CLOCK_MONOTONIC seconds; 0: none yet. The only field that is read each second."""
         return self._times[_BEAT]
 
     @property
     def busy_since(self) -> float:
-        """When the handler in hand began; 0: none is."""
+        """When the current handler began; 0: none runs."""
         return self._times[_BUSY]
 
     def read(self) -> Reading:
@@ -99,5 +99,5 @@ class StatusEntry:
 
 
 def padded(name: str) -> bytes:
-    """A message type's name as `StatusEntry.begin` wants it."""
+    """A message type's name in the form for `StatusEntry.begin`."""
     return name.encode()[:_NAME_BYTES].ljust(_NAME_BYTES, b"\0")

@@ -1,4 +1,4 @@
-"""Which siblings a failure takes with it: one_for_one, one_for_all, rest_for_one. Pure."""
+"""The restart strategies one_for_one, one_for_all and rest_for_one. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from .spec import Strategy
 
 
 def group(strategy: Strategy, children: Sequence[str], failed: str) -> tuple[str, ...]:
-    """Who is started again when `failed` fails, in start order, itself included; those alive are stopped first."""
+    """The children to restart when `failed` fails, in start order, itself included. The running ones are stopped
+    first."""
     if strategy == "one_for_one":
         return (failed,)
     if strategy == "one_for_all":

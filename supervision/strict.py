@@ -1,7 +1,7 @@
-"""Checks that plain data fits msgspec types: every unknown field and every value of a wrong type, not only the first.
+"""Checks plain data against msgspec types and reports every unknown field and every wrong type, not only the first.
 
-msgspec stops at the first thing that is wrong; a person who edits a file wants all of them. Null means not given. What
-does not fit is left out of what is made, so that other rules can still be checked.
+msgspec stops at the first error. Null counts as not given. Invalid values are omitted from the result, so that other
+rules can still be checked.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from .documents.model import below
 from .suggestions import did_you_mean
 
 BAD: Final = object()
-"""In place of a value that does not fit, or where there is none."""
+"""Stands for an invalid or missing value."""
 Wrong = Callable[[str, Any, str], None]
-"""Is called with path, value (BAD: none) and rule for everything that does not fit."""
+"""Called with path, value (BAD: none) and rule of every error."""
 Leaf = Callable[[str, Any], Any]
-"""Reads the value at a path of a type of its own. Raises ValueError with the rule that it breaks."""
+"""Reads the value of a special type at a path. Raises ValueError with the broken rule."""
 
 _NAMES: Final = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class Schema(msgspec.Struct, frozen=True):
-    """How the types are read, beyond what they say."""
+    """Additional rules for reading the types."""
 
     leaves: Mapping[type, Leaf] = {}
-    """Types that are written as plain values."""
+    """Readers of types that are written as plain values."""
     bits: Callable[[str, tuple[Any, ...]], int] = lambda path, members: 63
-    """How large a whole number at this path may be: below two to the power of that."""
+    """The bits of a whole number at a path: it must be below two to that power."""
     make: Callable[[type[Any], dict[str, Any]], Any] = lambda kind, fields: fields
-    """Makes an object of its fields that fit."""
+    """Makes an object from its valid fields."""
 
 
 @lru_cache(maxsize=256)
 def fields_of(kind: type[msgspec.Struct]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Types by field name, and the names of the fields without a default."""
+    """The types by field name, and the names of the required fields."""
     hints = get_type_hints(kind)
     fields = msgspec.structs.fields(kind)
     return {field.name: hints[field.name] for field in fields}, tuple(one.name for one in fields if one.required)
@@ -49,12 +49,12 @@ class Checker:
     """One check of one document."""
 
     def __init__(self, schema: Schema, wrong: Wrong, unknown: Callable[[str, str], None] | None = None) -> None:
-        """`unknown` is called with the path of an unknown field and the rule; without it, `wrong` is."""
+        """`unknown` is called with the path and rule of an unknown field; default: `wrong`."""
         self._schema, self._wrong = schema, wrong
         self._unknown = unknown or (lambda path, rule: wrong(path, BAD, rule))
 
     def check(self, kind: Any, value: Any, path: str = "") -> Any:
-        """What is made of the value: `kind` is a Struct class, list, dict, plain type or a union of those."""
+        """The value as `kind`: a Struct class, list, dict, plain type or a union of those."""
         if kind is msgspec.Raw or kind is Any:
             return value
         origin, arguments = get_origin(kind), get_args(kind)
@@ -133,7 +133,7 @@ class Checker:
 
 
 def described(value: Any) -> str:
-    """A value in an error: its kind, and short ones themselves."""
+    """A value for an error message: its kind, and its text if it is short."""
     if value is None:
         return "null"
     if isinstance(value, bool):

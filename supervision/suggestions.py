@@ -1,4 +1,4 @@
-"""What a name that is not known was probably meant to be."""
+"""Suggests known names for an unknown one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """At most `most` of the known names that are most like this one. Case, `_` and `-` make no difference."""
+    """At most `most` known names similar to this one. Case, `_` and `-` are ignored."""
     import difflib
 
     names = list(known)
@@ -16,7 +16,7 @@ def close_to(name: str, known: Iterable[str], most: int = 1) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], before: str = "", most: int = 1) -> str:
-    """`, did you mean X?` or nothing. `before` stands before each name, as the dashes of a flag."""
+    """`, did you mean X?` or ''. `before` is put before each name, such as the dashes of a flag."""
     found = [f"{before}{one}" for one in close_to(name, known, most)]
     return f", did you mean {' or '.join(found)}?" if found else ""
 

@@ -1,11 +1,11 @@
 """The supervisor: an actor that creates, watches, restarts and stops its children.
 
-It creates them with Thespian's `createActor` and is told of their ends with `ChildActorExited`. The fork server stops
-them by its order: it asks with `ActorExitRequest`, and kills after the budget.
+It creates them with Thespian's `createActor` and gets `ChildActorExited` when they end. The fork server stops them on
+its order: it sends `ActorExitRequest`, and kills after the budget.
 
-All it decides is in `decide.py`; this performs the orders. It never waits for a child: one that hangs while it starts
-has a deadline of its own, and its siblings are looked after meanwhile. Nothing is persisted: when it is itself
-restarted, the fork server has ended its subtree, and it starts its children again.
+`decide.py` decides; this module performs the orders. It never waits for a child: each start has a deadline, and the
+siblings are supervised meanwhile. It stores nothing: when it is restarted itself, the fork server has ended its
+subtree, and it starts its children again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .spec import ChildSpec, Policy, SetPolicies, full_name
 
 
 class Supervisor(Actor):
-    """Supervises the children of `spec`, each by its policy. `policies` has all of its subtree by full name."""
+    """Supervises the children of `spec`, each by its policy. `policies`: of its whole subtree, by full name."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Supervisor(Actor):
         self._finished = asyncio.Event()
         self._classes = {full_name(self.name, child): child.class_name for child in self._spec.children}
         self._family = family_of(self._spec, self.name, self._policies)
-        # after on_start: the fork server's answers go to this name, which then means this incarnation
+        # after on_start, because the fork server's answers go to this name, which now refers to this incarnation
         self.after(0.0, lambda: self._step(Tick()))
 
     async def on_stop(self) -> None:
@@ -81,7 +81,7 @@ class Supervisor(Actor):
             self.start_task(self._leave(order), "leave")
 
     def _arm(self) -> None:
-        """One timer, at the time that decide asks for; when it fires early, nothing is due."""
+        """Set the timer for the time that `decide` asks for. If it fires early, nothing is due."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -90,13 +90,13 @@ class Supervisor(Actor):
             self._timer = self.after(max(0.0, wake - self._clock()), lambda: self._step(Tick()))
 
     async def _leave(self, finish: Finish) -> None:
-        """All children have ended. On an orderly stop on_stop returns; otherwise end the process with the exit code."""
+        """All children have ended. On an orderly stop on_stop returns, else the process ends with the exit code."""
         if self._family.ending is Ending.STOPPED:
             return
         if finish.reason:
             self.log.error("giving up: %s", finish.reason)
             try:
-                # asked, not told: the reason is to be in the incident record before this process ends
+                # a question, so that the reason is in the incident record before this process ends
                 await self.ask(FORK_SERVER, Escalated(finish.reason), timeout=1.0)
             except AskError as error:
                 self.log.warning("the fork server did not take the reason: %s", error)

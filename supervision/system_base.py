@@ -1,4 +1,4 @@
-"""Thespian's own interface on our processes: `ActorSystem(systemBase=NativeBase())` runs any plain Thespian actor.
+"""A Thespian system base on this engine: `ActorSystem(systemBase=NativeBase())` runs any plain Thespian actor.
 
 The base starts a fork server of its own in a private directory; it ends with this process. What differs from Thespian's
 bases: payloads are plain data, Thespian's messages and registered Messages (no pickle), an exception in a handler ends
@@ -56,7 +56,7 @@ class CreatePrimary(Question["Created"], frozen=True):
 
 
 class Created(Message, frozen=True):
-    """The actor is ordered; it may not be in service yet."""
+    """The actor's start is ordered; it may not be in service yet."""
 
     name: str
 
@@ -91,7 +91,7 @@ class Endpoint:
         self.loop.close()
 
     def tell(self, name: str, payload: Any) -> None:
-        """Returns when the message is handed over, or its deadline has passed."""
+        """Returns when the message is delivered, or its deadline has passed."""
         link = self._link(name)
         message = wrap(payload)
         link.send(Entry(message, encode(self.name, message), self.loop.time() + _SEND_SECONDS))
@@ -115,7 +115,7 @@ class Endpoint:
             self._links[name] = Link(self, name)
         return self._links[name]
 
-    # -- what inbox and links tell --------------------------------------------------------------------------------
+    # -- events of inbox and links --------------------------------------------------------------------------------
     def dispatch(self, message: Any, sender: Address) -> None:
         self._mail.append(unwrap(message))
 
@@ -129,10 +129,10 @@ class Endpoint:
             self._link(DEAD_LETTERS).send(letters)
 
     def answered(self, name: str, frame: Frame) -> None:
-        """Nothing is asked here."""
+        """This endpoint asks no questions."""
 
     def broke(self, name: str, kept: set[int]) -> None:
-        """Nothing is asked here."""
+        """This endpoint asks no questions."""
 
 
 class NativeBase:
@@ -170,7 +170,7 @@ class NativeBase:
     def newPrimaryActor(
         self, actorClass: type | str, requirements: Any, globalName: str | None, source: Any
     ) -> Address:
-        """Raises ImportError, InvalidActorSpecification for a class that is not there."""
+        """Raises ImportError, InvalidActorSpecification if there is no such class."""
         from .client import Client
 
         actor = actorClass if isinstance(actorClass, str) else class_name(actorClass).replace(":", ".")

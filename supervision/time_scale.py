@@ -1,9 +1,9 @@
-"""One factor for every deadline: on a machine that is ten times slower, everything may take ten times as long.
+"""One factor for all deadlines: a machine that is ten times slower gets ten times as long.
 
-Deadlines in code and policy were chosen on an ordinary machine. The fork server measures at start how long a fixed
-piece of work takes here, and says in the log what factor follows. SUPERVISION_TIME_SCALE=3 sets the factor instead. It
-applies to the supervision policy (start, shutdown, heartbeat, busy), to questions, messages and disposable processes,
-and to whatever else asks `scaled`. Processes inherit it by being forked."""
+The deadlines in code and policy suit an ordinary machine. At start the fork server measures how long a fixed piece of
+work takes, and logs the resulting factor. SUPERVISION_TIME_SCALE=3 sets the factor instead. It applies to the
+supervision policy (start, shutdown, heartbeat, busy), to questions, messages and disposable processes, and to every
+caller of `scaled`. Forked processes inherit it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Final
 
 VARIABLE: Final = "SUPERVISION_TIME_SCALE"
 REFERENCE_SECONDS: Final = 0.0025
-"""What the work takes on the machine that the deadlines were chosen on: two cores of a cloud, CPython 3.11."""
+"""The time of the work on the reference machine: two cloud cores, CPython 3.11."""
 ORDINARY: Final = 2.0
-"""Up to so much slower the deadlines do as they are."""
+"""Up to this slowness the deadlines stay unchanged."""
 MOST: Final = 20.0
 _ROUNDS: Final = 5
 
@@ -30,23 +30,23 @@ _scale = _Scale()
 
 
 def scaled(seconds: float) -> float:
-    """A deadline as it is to be on this machine."""
+    """The deadline for this machine."""
     return seconds * _scale.factor
 
 
 def use(factor: float) -> None:
-    """From now on, in this process and those that it forks."""
+    """Set the factor of this process and its forks."""
     _scale.factor = factor
 
 
 def factor_of(seconds: float) -> float:
-    """The factor for a machine on which the work takes so long: 1 to 20, in steps of a half."""
+    """The factor for a machine that takes `seconds` for the work: 1 to 20, in steps of 0.5."""
     ratio = seconds / REFERENCE_SECONDS
     return 1.0 if ratio <= ORDINARY else min(MOST, round(2 * ratio) / 2)
 
 
 def find() -> tuple[float, str]:
-    """The factor for this machine, and why, for the log."""
+    """The factor for this machine, and its reason for the log."""
     given = os.environ.get(VARIABLE, "")
     if given:
         try:
@@ -63,8 +63,8 @@ def find() -> tuple[float, str]:
 
 
 def _measure() -> float:
-    """CPU seconds that the work took: the interpreter's everyday life, dictionaries and strings. The clock on the wall
-    would show what else runs at this moment, and the factor is for the life of the agent."""
+    """CPU seconds of the work, which uses dictionaries and strings. Wall-clock time would depend on what else runs at
+    this moment, but the factor holds for the life of the agent."""
     began = time.process_time()
     table: dict[int, str] = {}
     for number in range(12_000):

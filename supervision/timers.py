@@ -1,4 +1,4 @@
-"""`after` and `every`, once for the real port and for the harness: they differ only in the clock they are given."""
+"""`after` and `every`, shared by the real port and the harness, which differ only in their clocks."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from .actor import Timer
 
 CallLater = Callable[[float, Callable[[], None]], Timer]
-"""(seconds from now, what to call) -> something that can be cancelled; `loop.call_later` is one."""
+"""(seconds from now, function) -> a cancellable handle, like `loop.call_later`."""
 
 Run = Callable[[Callable[[], Any], str], "asyncio.Task[Any] | None"]
-"""Calls; gives back the task when it was a coroutine. Never raises: a failure is its own affair."""
+"""Calls the function; returns the task if it is a coroutine. Never raises: it handles failures itself."""
 
 
 class Timers:
@@ -40,7 +40,7 @@ class Timers:
 
 
 class Repeating:
-    """A timer that goes on until it is cancelled. A run that is still going when the next is due is not doubled."""
+    """A periodic timer. It skips a run while the previous one still runs."""
 
     def __init__(self, timers: Timers, seconds: float, call: Callable[[], Any], jitter: float) -> None:
         self._timers, self._seconds, self._call, self._jitter = timers, seconds, call, jitter
@@ -58,7 +58,7 @@ class Repeating:
             self._task = self._timers._run(self._call, _name_of(self._call))
 
     def cancel(self) -> None:
-        """No further run; one that is going is left to end."""
+        """Prevent further runs; a current one may end."""
         if self._next is not None:
             self._next.cancel()
 

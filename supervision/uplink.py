@@ -1,5 +1,4 @@
-"""From an actor to the fork server that forked it: a socket pair made before the fork, so each knows who the other
-is."""
+"""The connection of an actor with the fork server: a socket pair made before the fork, so both ends know each other."""
 
 from __future__ import annotations
 

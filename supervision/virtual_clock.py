@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""A clock that only a test moves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .actor import Timer
 
 
 class VirtualClock:
-    """Seconds that pass when the test says so. Call it for the time; give it to a context that wants a clock."""
+    """Call it for the time in seconds; pass it wherever a clock is needed."""
 
     def __init__(self, start: float = 1000.0) -> None:
         self.now = start
@@ -26,7 +26,8 @@ class VirtualClock:
         return due
 
     def pop_due(self, until: float) -> Callable[[], None] | None:
-        """The next call due by then, the clock set to its time; None when there is none and the clock is at `until`."""
+        """The next call due by `until`, with the clock set to its time; None if there is none, with the clock set to
+        `until`."""
         while self._heap and self._heap[0][0] <= until:
             when, _, due = heapq.heappop(self._heap)
             if not due.cancelled:

@@ -1,10 +1,10 @@
-"""Frames: what goes over a socket between two processes of the tree. No I/O here.
+"""Frames on a socket between two processes of the tree. No I/O here.
 
 A frame is a 4-byte big-endian header and a body. The high bits of the header mark pieces and acknowledgements:
 
     whole    length                    body: msgpack of (sender, type name, ask id, answer id, the message)
     piece    PIECE [| LAST] | length   a part of the body of a large message
-    ack      ACK | count               so many messages were handled; no body
+    ack      ACK | count               the number of handled messages; no body
 
 Messages over LARGE_BYTES travel in pieces, so that neither end is busy with one for long. Frames are read in the order
 in which they were written: a small message waits behind a large one that was sent before it (50 MB take some 50 ms).
@@ -29,7 +29,7 @@ LARGE_BYTES = 64 * 1024
 MAX_BYTES = 64 * 1024 * 1024 + LARGE_BYTES
 """A message may have 64 MiB, and its envelope a little more."""
 TAKE_BYTES = 256 * 1024
-"""So much is joined for one write, or a little more."""
+"""About the size of one write."""
 
 _header = struct.Struct("!I")
 _encoder = msgspec.msgpack.Encoder()
@@ -39,11 +39,11 @@ _names: dict[type, str] = {}
 
 
 class WireError(Exception):
-    """What came is not a frame of ours, names an unknown message type, or is too large: the connection is dropped."""
+    """The data is not a valid frame, names an unknown message type, or is too large: the connection is dropped."""
 
 
 class Frame(NamedTuple):
-    """One message as it came: decoded when it is handled, refused before if its type is not registered."""
+    """One received message. An unregistered type is refused at once; the fields are decoded when it is handled."""
 
     sender: str
     type: str
@@ -54,7 +54,7 @@ class Frame(NamedTuple):
     """Bytes of the body."""
 
     def message(self) -> Message:
-        """Raises WireError when the fields are not those of the type."""
+        """Decode it. Raises WireError if the fields do not match the type."""
         try:
             return _decoder(self.type).decode(self.raw)
         except UNREADABLE as error:
@@ -62,7 +62,7 @@ class Frame(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """So many messages were handled."""
+    """The number of handled messages."""
 
     handled: int
 
@@ -78,7 +78,7 @@ def encode(sender: str, message: Message, ask: int = 0, answer: int = 0) -> byte
 
 
 def decode(body: bytes | bytearray | memoryview) -> Frame:
-    """Raises WireError when it is not one, or its message type is not registered."""
+    """Decode a body. Raises WireError if it is not valid, or its message type is not registered."""
     try:
         sender, kind, ask, answer, raw = _envelope.decode(body)
     except UNREADABLE as error:
@@ -88,12 +88,12 @@ def decode(body: bytes | bytearray | memoryview) -> Frame:
 
 
 def ack(count: int) -> bytes:
-    """An acknowledgement, ready to be sent."""
+    """An acknowledgement as bytes."""
     return _header.pack(ACK | count)
 
 
 def prepare() -> None:
-    """Make every decoder now, before there are processes that would each make their own."""
+    """Make every decoder before the first fork, so that processes share them."""
     for kind in known_types():
         _decoder(kind)
 
@@ -109,7 +109,7 @@ def _decoder(kind: str) -> msgspec.msgpack.Decoder[Message]:
 
 
 class Reader:
-    """Makes frames of the bytes that arrive."""
+    """Parses received bytes into frames."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -117,11 +117,11 @@ class Reader:
 
     @property
     def unfinished(self) -> int:
-        """Bytes of a large message whose end has not come yet."""
+        """The bytes received of an incomplete large message."""
         return len(self._large)
 
     def feed(self, data: bytes) -> Iterator[Frame | Ack]:
-        """What is complete now. Raises WireError; nothing may be fed after that."""
+        """Add bytes; return the completed frames. After a WireError the reader cannot be used again."""
         if self._rest:
             data = self._rest + data
         view, at, end = memoryview(data), 0, len(data)
@@ -158,13 +158,13 @@ class Reader:
 
 
 class Writer:
-    """What is to be sent, in order; acknowledgements go first."""
+    """The frames to send, in order; acknowledgements first."""
 
     def __init__(self) -> None:
         self._acks: list[bytes] = []
         self._bodies: deque[bytes | memoryview] = deque()
         self._in_pieces = False
-        """Whether a part of the first body has been taken already."""
+        """Whether a part of the first body has been sent already."""
         self.waiting_bytes = 0
 
     def __bool__(self) -> bool:
