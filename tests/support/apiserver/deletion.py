@@ -7,16 +7,19 @@ from .objects import Obj, copy, moment, timestamp
 from .resources import Resource
 from .storage import Key, Store
 
+_PRECONDITIONS = (
+    ("uid", "UID", "The object might have been deleted and then recreated"),
+    ("resourceVersion", "ResourceVersion", "The object might have been modified"),
+)
+
 
 def check_preconditions(resource: Resource, current: Obj, options: Obj) -> None:
     """Raises StatusError 409."""
     wanted, has = options.get("preconditions") or {}, current["metadata"]
-    for field, title in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+    for field, title, meaning in _PRECONDITIONS:
         if wanted.get(field) and wanted[field] != has[field]:
-            text = (
-                f"Precondition failed: {title} in precondition: {wanted[field]}, {title} in object meta: {has[field]}"
-            )
-            conflict(resource.qualified, has["name"], text)
+            text = f"the {title} in the precondition ({wanted[field]}) does not match the {title} in record"
+            conflict(resource.qualified_kind, has["name"], f"{text} ({has[field]}). {meaning}")
 
 
 def delete(store: Store, resource: Resource, key: Key, options: Obj) -> tuple[Obj, bool]:
@@ -64,6 +67,17 @@ def _marked(current: Obj, grace: int) -> Obj:
 
 def _now() -> float:
     return moment(timestamp()).timestamp()
+
+
+def new_finalizers(old: Obj, new: Obj) -> list[tuple[str, str, str]]:
+    """Causes: what is being deleted is held up by nobody new."""
+    had, has = (one["metadata"].get("finalizers") or [] for one in (old, new))
+    added = [one for one in has if one not in had]
+    if "deletionTimestamp" not in old["metadata"] or not added:
+        return []
+    listed = " ".join(added)
+    text = "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers"
+    return [("metadata.finalizers", "FieldValueForbidden", f"{text} []string{{{listed}}}")]
 
 
 def finished(current: Obj) -> bool:

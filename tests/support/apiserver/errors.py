@@ -25,52 +25,75 @@ REASONS = {
 }
 
 
+GENERIC = {
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    415: "415: Unsupported Media Type",
+    422: "the server rejected our request due to an error in our request",
+}
+
+
 class StatusError(Exception):
-    """Answered with this code and a Status."""
+    """Answered with this code and a Status. `details` that are empty are left out, as the real server does."""
 
     def __init__(self, code: int, message: str, *, reason: str = "", retry_after: int = 0, **details: Any) -> None:
         super().__init__(message)
         self.code, self.message, self.retry_after = code, message, retry_after
-        self.reason, self.details = reason or REASONS.get(code, ""), details
+        self.reason = reason or REASONS.get(code, "")
+        self.metadata: Obj = {}
+        self.details: Obj | None = {name: value for name, value in details.items() if value} or None
 
     def status(self) -> Obj:
-        details = dict(self.details)
+        details = self.details
         if self.retry_after:
-            details["retryAfterSeconds"] = self.retry_after
+            details = {**(details or {}), "retryAfterSeconds": self.retry_after}
         return {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
-            **({"details": details} if details else {}),
+            **({"reason": self.reason} if self.reason else {}),
+            **({} if details is None else {"details": details}),
             "code": self.code,
         }
 
 
-def _plural(qualified: str) -> str:
-    return qualified.partition(".")[0]
+def generic(code: int) -> StatusError:
+    """What the server says of a request that comes to no collection: details there are, but nothing in them."""
+    error = StatusError(code, GENERIC[code])
+    error.details = {}
+    return error
+
+
+def _named(qualified: str, name: str) -> Obj:
+    """Details of an object: `qualified` is a plural or a kind, with its group."""
+    kind, _, group = qualified.partition(".")
+    return {"name": name, "group": group, "kind": kind}
 
 
 def not_found(qualified: str, name: str) -> NoReturn:
-    group = qualified.partition(".")[2]
-    raise StatusError(404, f'{qualified} "{name}" not found', name=name, kind=_plural(qualified), group=group)
+    raise StatusError(404, f'{qualified} "{name}" not found', **_named(qualified, name))
 
 
 def conflict(qualified: str, name: str, why: str) -> NoReturn:
     text = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
-    raise StatusError(409, text, name=name, kind=_plural(qualified))
+    raise StatusError(409, text, **_named(qualified, name))
 
 
-def invalid(kind: str, name: str, causes: list[tuple[str, str, str]]) -> NoReturn:
-    """`causes`: (field, reason, message)."""
+def already_exists(qualified: str, name: str) -> NoReturn:
+    text = f'{qualified} "{name}" already exists'
+    raise StatusError(409, text, reason="AlreadyExists", **_named(qualified, name))
+
+
+def invalid(qualified: str, name: str, causes: list[tuple[str, str, str]]) -> NoReturn:
+    """`qualified`: the kind with its group. `causes`: (field, reason, message)."""
     listed = [f"{field}: {message}" for field, _, message in causes]
     text = listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
     found = [{"field": field, "reason": reason, "message": message} for field, reason, message in causes]
-    raise StatusError(422, f'{kind} "{name}" is invalid: {text}', name=name, kind=kind, causes=found)
+    raise StatusError(422, f'{qualified} "{name}" is invalid: {text}', **_named(qualified, name), causes=found)
 
 
 def forbidden(qualified: str, name: str, why: str) -> NoReturn:
     subject = f'{qualified} "{name}"' if name else qualified
-    raise StatusError(403, f"{subject} is forbidden: {why}", name=name, kind=_plural(qualified))
+    raise StatusError(403, f"{subject} is forbidden: {why}", **_named(qualified, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import time
 
@@ -9,13 +10,14 @@ from . import discovery
 from .authorizer import Attributes, Authorizer
 from .errors import StatusError, forbidden
 from .faults import Book, Faults, Seen
+from .kinds import check_kind
 from .kubelet_proxy import KubeletProxy
 from .options import Options
 from .orders import Orders
+from .reading import read_as
 from .registry import Registry
 from .request import Answer, Drop, Reply, Request, Target, answer, target_of
 from .reviews import review
-from .schemas import typed
 from .tokens import Tokens
 from .users import Users
 from .verbs import Verbs
@@ -42,6 +44,8 @@ class Handling:
             self.book.append(seen)
         try:
             reply = await self._checked(request, connection, seen)
+            if isinstance(reply, Answer):
+                reply.headers += [("Warning", f"299 - {json.dumps(text)}") for text in request.warnings]
         except StatusError as error:
             later = [("Retry-After", str(error.retry_after))] if error.retry_after else []
             reply = answer(error.status(), error.code, later)
@@ -86,7 +90,9 @@ class Handling:
         if target.resource.plural == "nodes" and target.subresource == "proxy":
             return await self._proxy.node(request, target)
         if not target.resource.stored:
-            body = typed(target.resource.kind, request.json(), strict=not request.user.admin)
+            body = request.json()
+            check_kind(body, target.resource.api_version, target.resource.kind)
+            body = read_as(target.resource.kind, body, request)
             made = review(target.resource, body, request.user, self.users, self.authorizer)
             return answer(made, 201)
         return self.verbs.perform(request, target)
@@ -96,5 +102,5 @@ class Handling:
             return Answer(200, b"ok", "text/plain")
         found = discovery.document(request.path, self.address)
         if found is None:
-            raise StatusError(404, "the server could not find the requested resource", reason="NotFound")
+            return Answer(404, b"404 page not found\n", "text/plain; charset=utf-8")
         return answer(found)

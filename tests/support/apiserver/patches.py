@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
-from .errors import StatusError
+from .errors import StatusError, generic
 from .objects import Obj, copy
 from .strategic import strategic_merge
 
 JSON, MERGE = "application/json-patch+json", "application/merge-patch+json"
 STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+FORMS = (JSON, MERGE, STRATEGIC, APPLY)
 
 
 def patched(kind: str, content_type: str, current: Obj, body: bytes) -> Obj:
@@ -29,8 +30,7 @@ def patched(kind: str, content_type: str, current: Obj, body: bytes) -> Obj:
         return merge(copy(current), patch)  # type: ignore[no-any-return]
     if form == STRATEGIC:
         return strategic_merge(kind, copy(current), patch)
-    raise StatusError(415, f"the body of the request was in an unknown format - accepted media types include: {JSON}, "
-                           f"{MERGE}, {STRATEGIC}, {APPLY}")  # fmt: skip
+    raise generic(415)
 
 
 def merge(current: Any, patch: Any) -> Any:
@@ -54,7 +54,7 @@ def json_patch(document: Any, operations: Any) -> Any:
         for operation in operations:
             document = _operate(document, operation)
     except (KeyError, IndexError, ValueError, TypeError) as error:
-        raise StatusError(422, f"the server rejected our request due to an error in our request: {error!r}") from None
+        raise generic(422) from error
     return document
 
 

@@ -18,7 +18,13 @@ def name_causes(obj: Obj) -> list[Cause]:
     name = obj["metadata"].get("name", "")
     if SUBDOMAIN.fullmatch(name) and len(name) <= 253:
         return []
-    rule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.'"
+    if not name:
+        return [("metadata.name", "FieldValueRequired", "Required value: name or generateName is required")]
+    rule = (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+        "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+        f"'{SUBDOMAIN.pattern}')"
+    )
     return [("metadata.name", "FieldValueInvalid", f'Invalid value: "{name}": {rule}')]
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from . import selectors
-from .deletion import check_preconditions, delete, finished
-from .errors import StatusError, conflict, invalid, not_found
+from .deletion import delete, finished, new_finalizers
+from .errors import StatusError, already_exists, conflict, forbidden, invalid, not_found
+from .kinds import check_kind
 from .node_rules import address_causes, event_causes, lease_causes, node_causes
 from .objects import Obj, copy
 from .patches import patched
@@ -21,9 +23,26 @@ from .resources import CORE_EVENTS, Resource
 from .storage import Key, Store
 from .strategies import prepare_create, prepare_update
 
+TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 Admit = Callable[[Obj, Obj], None]
 """Raises StatusError for a change, old and new, that is not to be."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """How an object is changed: which part of it, who may, and whether it is only tried (`dry`)."""
+
+    subresource: str
+    admit: Admit
+    dry: bool = False
+
+
 Patching = tuple[str, bytes, Callable[[Obj], Obj]]
 """Content type and body, and what reads the result as its type."""
 
@@ -60,56 +79,57 @@ class Registry:
         metadata: Obj = {"resourceVersion": str(revision)}
         limit = int(query.get("limit") or 0)
         if limit and len(items) > limit:
-            metadata |= {"continue": _token(revision, items[limit - 1]), "remainingItemCount": len(items) - limit}
+            metadata["continue"] = _token(revision, items[limit - 1])
+            if not (query.get("labelSelector") or query.get("fieldSelector")):
+                metadata["remainingItemCount"] = len(items) - limit
             items = items[:limit]
         bare = [{key: value for key, value in one.items() if key not in ("kind", "apiVersion")} for one in items]
         return {"kind": f"{resource.kind}List", "apiVersion": resource.api_version, "metadata": metadata, "items": bare}
 
     def _position(self, query: dict[str, str]) -> tuple[int, tuple[str, str]]:
         if token := query.get("continue"):
-            revision, namespace, name = msgspec.json.decode(base64.urlsafe_b64decode(token))
-            if revision < self.store.compacted:
-                raise StatusError(410, "The provided continue parameter is too old to display a consistent list result")
-            return revision, (namespace, name)
-        wanted = int(query.get("resourceVersion") or 0)
+            try:
+                revision, namespace, name = msgspec.json.decode(base64.urlsafe_b64decode(token))
+            except (ValueError, msgspec.DecodeError) as error:
+                raise StatusError(400, f"invalid continue token: continue key is not valid: {error}") from None
+            if revision and revision < self.store.compacted:
+                expired = StatusError(410, TOO_OLD)
+                expired.metadata = {"continue": _encoded(0, namespace, name)}
+                raise expired
+            return revision or self.store.revision, (namespace, name)
+        wanted = version_of(query)
         if wanted > self.store.revision:
-            text = f"Too large resource version: {wanted}, current: {self.store.revision}"
+            text = f"Timeout: Too large resource version: {wanted}, current: {self.store.revision}"
             causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
             raise StatusError(504, text, reason="Timeout", retry_after=1, causes=causes)
         return self.store.revision, ("", "")
 
     # -- writing --------------------------------------------------------------------------------------------------
-    def create(self, resource: Resource, namespace: str, obj: Obj, user: User) -> Obj:
+    def create(self, resource: Resource, namespace: str, obj: Obj, user: User, dry: bool = False) -> Obj:
         """Raises StatusError 400, 404 (no such namespace), 409, 422."""
         made: Obj = copy(obj)
         self._identify(resource, namespace, made)
-        generated = not made["metadata"].get("name")
         prepare_create(resource, made, user)
         key = key_of(resource, namespace, made["metadata"]["name"])
         if causes := _RULES.get(resource.kind, _no_causes)(made, None):
-            invalid(resource.kind, key[2], causes)
+            invalid(resource.qualified_kind, key[2], causes)
         if resource.namespaced:
             self._in_namespace(resource, namespace, key[2])
         if self.store.get(key) is not None:
-            reason, text = "AlreadyExists", f'{resource.qualified} "{key[2]}" already exists'
-            raise StatusError(409, text, reason=reason, name=key[2], kind=resource.plural, generated=generated)
-        return self.store.put(key, made)
+            already_exists(resource.qualified, key[2])
+        return made if dry else self.store.put(key, made)
 
     def _in_namespace(self, resource: Resource, namespace: str, name: str) -> None:
         found = self.store.get(("namespaces", "", namespace))
         if found is None:
             not_found("namespaces", namespace)
         if "deletionTimestamp" in found["metadata"]:
-            raise StatusError(403, f'{resource.qualified} "{name}" is forbidden: unable to create new content in '
-                                   f"namespace {namespace} because it is being terminated")  # fmt: skip
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            forbidden(resource.qualified, name, why)
 
     def _identify(self, resource: Resource, namespace: str, obj: Obj) -> None:
         """The object is of the kind and namespace that the path says. Raises StatusError 400."""
-        for field, wanted in (("kind", resource.kind), ("apiVersion", resource.api_version)):
-            if obj.setdefault(field, wanted) != wanted:
-                raise StatusError(
-                    400, f"the {field} in the data ({obj[field]}) does not match the expected one ({wanted})"
-                )
+        check_kind(obj, resource.api_version, resource.kind)
         metadata = obj.setdefault("metadata", {})
         if resource.namespaced and not metadata.get("namespace"):
             metadata["namespace"] = namespace
@@ -120,7 +140,7 @@ class Registry:
         if not resource.namespaced:
             metadata.pop("namespace", None)
 
-    def update(self, resource: Resource, key: Key, obj: Obj, subresource: str, admit: Admit) -> Obj:
+    def update(self, resource: Resource, key: Key, obj: Obj, how: Update) -> Obj:
         """PUT."""
         current = self.store.get(key)
         if current is None:
@@ -130,35 +150,45 @@ class Registry:
         if made["metadata"].get("name", key[2]) != key[2]:
             text = f"the name of the object ({made['metadata']['name']}) does not match the name on the URL ({key[2]})"
             raise StatusError(400, text)
-        if made["metadata"].get("uid"):
-            check_preconditions(resource, current, {"preconditions": {"uid": made["metadata"]["uid"]}})
-        return self._replace(resource, key, current, made, (subresource, admit))
+        wanted, has = made["metadata"].get("uid"), current["metadata"]["uid"]
+        if wanted and wanted != has:
+            place = "/".join(part for part in ("/registry", *key) if part)
+            text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {has}"
+            text = (
+                f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, AdditionalErrorMsg: {text}"
+            )
+            conflict(resource.qualified, key[2], text)
+        return self._replace(resource, key, current, made, how)
 
-    def patch(self, resource: Resource, key: Key, how: Patching, subresource: str, admit: Admit) -> Obj:
+    def patch(self, resource: Resource, key: Key, patch: Patching, how: Update) -> Obj:
         current = self.store.get(key)
         if current is None:
             not_found(resource.qualified, key[2])
-        form, body, read = how
+        form, body, read = patch
         made = read(patched(resource.kind, form, current, body))
-        return self._replace(resource, key, current, made, (subresource, admit))
+        check_kind(made, resource.api_version, resource.kind)
+        return self._replace(resource, key, current, made, how)
 
-    def _replace(self, resource: Resource, key: Key, current: Obj, made: Obj, how: tuple[str, Admit]) -> Obj:
+    def _replace(self, resource: Resource, key: Key, current: Obj, made: Obj, how: Update) -> Obj:
         """Who may not is told so before anything else: of a pod of another node nobody learns its version."""
-        subresource, admit = how
         metadata = made.setdefault("metadata", {})
-        admit(current, made)
+        how.admit(current, made)
         if metadata.get("resourceVersion") and metadata["resourceVersion"] != current["metadata"]["resourceVersion"]:
             conflict(resource.qualified, key[2], MODIFIED)
         if metadata.get("uid") and metadata["uid"] != current["metadata"]["uid"]:
             text = f'Invalid value: "{metadata["uid"]}": field is immutable'
-            invalid(resource.kind, key[2], [("metadata.uid", "FieldValueInvalid", text)])
-        prepare_update(resource, current, made, subresource)
-        if resource.plural == "pods" and subresource == "status":
+            invalid(resource.qualified_kind, key[2], [("metadata.uid", "FieldValueInvalid", text)])
+        prepare_update(resource, current, made, how.subresource)
+        if causes := new_finalizers(current, made):
+            invalid(resource.qualified_kind, key[2], causes)
+        if resource.plural == "pods" and how.subresource == "status":
             keep_status_fields(current, made)
             if causes := status_causes(current, made) + address_causes(made):
                 invalid("Pod", key[2], causes)
         if causes := _RULES.get(resource.kind, _no_causes)(made, current):
-            invalid(resource.kind, key[2], causes)
+            invalid(resource.qualified_kind, key[2], causes)
+        if how.dry:
+            return made
         if finished(made):
             return self.store.remove(key)
         metadata["resourceVersion"] = current["metadata"]["resourceVersion"]
@@ -203,4 +233,18 @@ def _place(obj: Obj) -> tuple[str, str]:
 
 
 def _token(revision: int, last: Obj) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode([revision, *_place(last)])).decode()
+    return _encoded(revision, *_place(last))
+
+
+def _encoded(revision: int, namespace: str, name: str) -> str:
+    """A continue token. Revision 0: as it is then, so the list is not of one moment."""
+    return base64.urlsafe_b64encode(msgspec.json.encode([revision, namespace, name])).decode()
+
+
+def version_of(query: dict[str, str]) -> int:
+    """`resourceVersion`. Raises StatusError 400."""
+    text = query.get("resourceVersion") or "0"
+    if not text.isdigit():
+        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise StatusError(400, f"invalid resource version: {why}")
+    return int(text)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from . import protobuf
-from .errors import StatusError
+from .errors import StatusError, generic
 from .objects import Obj
 from .resources import BY_PATH, Resource
 
@@ -48,6 +48,8 @@ class Request:
     user: User = ANONYMOUS
     lines: list[tuple[str, str]] = field(default_factory=list)
     """Every header, also one that is there again; to be passed on."""
+    warnings: list[str] = field(default_factory=list)
+    """What is to be said to the client beside the answer."""
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.target)
@@ -106,7 +108,7 @@ def target_of(request: Request) -> Target | None:
         namespace, rest = rest[1], rest[2:]
     resource = BY_PATH.get((group, version, rest[0]))
     if resource is None:
-        raise StatusError(404, "the server could not find the requested resource", reason="NotFound")
+        raise generic(404)
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
     return Target(resource, _verb(request, name), namespace, name, subresource, "/".join(rest[3:]))

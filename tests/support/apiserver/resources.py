@@ -27,6 +27,11 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
+    def qualified_kind(self) -> str:
+        """As messages name it: `Lease.coordination.k8s.io`."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @property
     def base(self) -> str:
         """Path of the group and version."""
         return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
@@ -71,6 +76,7 @@ RESOURCES = (
     Resource(STORAGE, "v1", "storageclasses", "StorageClass", False, ("sc",)),
     Resource(STORAGE, "v1", "volumeattachments", "VolumeAttachment", False, (), ("status",)),
     Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", False, ("pc",)),
+    Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True, ("pdb",), ("status",)),
     Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", False),
     Resource("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", False),
     Resource("rbac.authorization.k8s.io", "v1", "roles", "Role", True),

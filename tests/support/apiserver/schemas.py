@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .errors import StatusError
 from .objects import Obj
 from .wire import (
     Mismatch,
     Type,
-    Unknown,
     anything,
     data,
     each,
@@ -19,6 +20,7 @@ from .wire import (
     struct,
     text,
     time,
+    unknown_fields,
 )
 
 _OWNER = struct({"apiVersion": text, "kind": text, "name": text, "uid": text, "controller": flag,
@@ -145,17 +147,21 @@ _KINDS: dict[str, Type] = {
 }
 
 
-def typed(kind: str, obj: Obj, *, strict: bool) -> Obj:
-    """As the server keeps it. Raises StatusError 400; for fields that there are not only when `strict`."""
+def typed(kind: str, obj: Obj, *, strict: bool, warn: Callable[[str], None] = lambda text: None) -> Obj:
+    """As the server keeps it. Fields that there are not are left out and told to `warn`. Raises StatusError 400, for
+    them only when `strict`."""
     read = _KINDS.get(kind)
     if read is None:
         return obj
-    try:
-        found: Obj = read(obj, kind)
-    except Unknown as error:
-        if strict:
-            raise StatusError(400, f"{kind} cannot be handled: strict decoding error: {error}") from None
-        return obj
-    except Mismatch as error:
-        raise StatusError(400, f"{kind} cannot be handled as a {kind}: json: {error}") from None
+    subject = f'{kind} in version "{obj.get("apiVersion", "v1").rpartition("/")[2]}" cannot be handled as a {kind}'
+    with unknown_fields() as unknown:
+        try:
+            found: Obj = read(obj, kind)
+        except Mismatch as error:
+            raise StatusError(400, f"{subject}: json: {error}") from None
+    texts = [f'unknown field "{path.removeprefix(f"{kind}.")}"' for path in unknown]
+    if texts and strict:
+        raise StatusError(400, f"{subject}: strict decoding error: {', '.join(texts)}")
+    for unknown_field in texts:
+        warn(unknown_field)
     return found

@@ -50,13 +50,31 @@ def _label_term(found: re.Match[str]) -> Callable[[dict[str, str]], bool]:
     return (lambda has: key not in has) if absent else (lambda has: key in has)
 
 
+def matches(selector: Obj, has: dict[str, str]) -> bool:
+    """metav1.LabelSelector; an empty one takes all."""
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if has.get(key) != value:
+            return False
+    return all(
+        _EXPRESSIONS[one["operator"]](has.get(one["key"]), one) for one in selector.get("matchExpressions") or []
+    )
+
+
+_EXPRESSIONS: dict[str, Callable[[str | None, Obj], bool]] = {
+    "In": lambda value, one: value in one["values"],
+    "NotIn": lambda value, one: value not in one["values"],
+    "Exists": lambda value, one: value is not None,
+    "DoesNotExist": lambda value, one: value is None,
+}
+
+
 def field_terms(text: str) -> list[tuple[str, bool, str]]:
     """(field, equal, value) of each term."""
     terms = []
     for part in filter(None, (one.strip() for one in text.split(","))):
         found = re.fullmatch(r"([^=!]+)(!=|==|=)(.*)", part)
         if found is None:
-            raise StatusError(400, f"invalid field selector: {text!r}")
+            raise StatusError(400, f"invalid selector: '{text}'; can't understand '{part}'")
         terms.append((found[1].strip(), found[2] != "!=", found[3].strip()))
     return terms
 
@@ -67,7 +85,8 @@ def fields(plural: str, text: str) -> Predicate:
     known = ("metadata.name", "metadata.namespace", *FIELDS.get(plural, ()))
     for field, _, _ in terms:
         if field not in known:
-            raise StatusError(400, f'field label not supported: "{field}"')
+            unknown = f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+            raise StatusError(400, f"field label not supported: {field}" if plural in FIELDS else unknown)
     return lambda obj: all((_text(dig(obj, field, "")) == value) is equal for field, equal, value in terms)
 
 

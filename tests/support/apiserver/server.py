@@ -16,7 +16,7 @@ from .http import HttpServer
 from .kubelet_proxy import KubeletProxy
 from .objects import Obj
 from .options import Options
-from .registry import Registry, key_of
+from .registry import Registry, Update, key_of
 from .request import Target, User
 from .resources import core, named
 from .schemas import typed
@@ -135,7 +135,7 @@ class ApiServer:
         key = key_of(resource, namespace, name)
         form = "application/merge-patch+json"
         how = (form, msgspec.json.encode(patch), lambda obj: typed(resource.kind, obj, strict=False))
-        return self.registry.patch(resource, key, how, subresource, lambda old, new: None)
+        return self.registry.patch(resource, key, how, Update(subresource, lambda old, new: None))
 
     def delete(self, plural: str, name: str, namespace: str = "default", **options: object) -> Obj:
         """`options`: gracePeriodSeconds, preconditions."""

@@ -20,15 +20,16 @@ SIGNERS = (CLIENT, SERVING, "kubernetes.io/kube-apiserver-client")
 
 def check(csr: Obj) -> None:
     """Raises StatusError 422 for a request that is none."""
-    spec, name = csr.get("spec") or {}, csr["metadata"].get("name", "")
+    spec, causes = csr.get("spec") or {}, list[tuple[str, str, str]]()
     try:
         x509.load_pem_x509_csr(base64.b64decode(spec.get("request", "")))
     except ValueError as error:
-        invalid("CertificateSigningRequest", name, [("spec.request", "FieldValueInvalid", f"Invalid value: {error}")])
-    if not spec.get("signerName"):
-        invalid("CertificateSigningRequest", name, [("spec.signerName", "FieldValueRequired", "Required value")])
-    if not spec.get("usages"):
-        invalid("CertificateSigningRequest", name, [("spec.usages", "FieldValueRequired", "Required value")])
+        causes.append(("spec.request", "FieldValueInvalid", f"Invalid value: {error}"))
+    for field in ("usages", "signerName"):
+        if not spec.get(field):
+            causes.append((f"spec.{field}", "FieldValueRequired", "Required value"))
+    if causes:
+        invalid("CertificateSigningRequest.certificates.k8s.io", csr["metadata"].get("name", ""), causes)
 
 
 def condition(csr: Obj, kind: str) -> Obj | None:

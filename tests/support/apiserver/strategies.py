@@ -16,6 +16,8 @@ from .resources import Resource
 Preparation = Callable[[Obj, User], None]
 _PARTS = ("ephemeralcontainers", "resize")
 SERVER_FIELDS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+_COUNTED = ("pods", "poddisruptionbudgets", "daemonsets", "deployments")
+"""Each change of their spec is a generation."""
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -33,10 +35,13 @@ def prepare_create(resource: Resource, obj: Obj, user: User) -> None:
     metadata["uid"], metadata["creationTimestamp"] = str(uuid.uuid4()), timestamp()
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink"):
         metadata.pop(field, None)
+    metadata.pop("generation", None)
+    if resource.plural in _COUNTED:
+        metadata["generation"] = 1
     _CREATE.get(resource.plural, _nothing)(obj, user)
     causes = name_causes(obj) + (pod_causes(obj) if resource.plural == "pods" else [])
     if causes:
-        invalid(resource.kind, metadata.get("name", ""), causes)
+        invalid(resource.qualified_kind, metadata.get("name", ""), causes)
 
 
 def _nothing(obj: Obj, user: User) -> None:
@@ -46,7 +51,6 @@ def _nothing(obj: Obj, user: User) -> None:
 def _pod(pod: Obj, user: User) -> None:
     pod.setdefault("spec", {}).setdefault("containers", [])
     default_pod(pod)
-    pod["metadata"]["generation"] = 1
     pod["status"] = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
 
 
@@ -88,9 +92,15 @@ def _namespace(namespace: Obj, user: User) -> None:
     namespace["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = namespace["metadata"]["name"]
 
 
+def _budget(budget: Obj, user: User) -> None:
+    budget["status"] = {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}
+
+
 def _node(node: Obj, user: User) -> None:
     """The admission plugin TaintNodesByCondition: not-ready until the node lifecycle controller has seen it Ready."""
     spec = node.setdefault("spec", {})
+    if spec.get("podCIDR"):
+        spec.setdefault("podCIDRs", [spec["podCIDR"]])
     taints = spec.setdefault("taints", [])
     if user.node and all(one.get("key") != "node.kubernetes.io/not-ready" for one in taints):
         taints.append({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
@@ -103,6 +113,7 @@ _CREATE: dict[str, Preparation] = {
     "certificatesigningrequests": _csr,
     "namespaces": _namespace,
     "nodes": _node,
+    "poddisruptionbudgets": _budget,
 }
 
 
@@ -123,6 +134,10 @@ def prepare_update(resource: Resource, old: Obj, new: Obj, subresource: str) -> 
         _part_of_pod(old, new, subresource)
     elif resource.plural == "pods" and not subresource:
         _updated_pod(old, new)
+    elif resource.plural == "certificatesigningrequests":
+        _stamp_conditions(new)
+    if resource.plural in _COUNTED and old.get("spec") != new.get("spec"):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
 
 
 def _updated_pod(old: Obj, new: Obj) -> None:
@@ -130,8 +145,12 @@ def _updated_pod(old: Obj, new: Obj) -> None:
     causes = pod_causes(new) or changed_spec_causes(old, new)
     if causes:
         invalid("Pod", new["metadata"]["name"], causes)
-    if old["spec"] != new["spec"]:
-        new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
+
+
+def _stamp_conditions(csr: Obj) -> None:
+    for one in csr.get("status", {}).get("conditions") or []:
+        one.setdefault("lastUpdateTime", timestamp())
+        one.setdefault("lastTransitionTime", timestamp())
 
 
 def _part_of_pod(old: Obj, new: Obj, subresource: str) -> None:
@@ -146,8 +165,6 @@ def _part_of_pod(old: Obj, new: Obj, subresource: str) -> None:
                 _keep(resized.get(container["name"], container), container, field)
     new["spec"] = made
     default_pod(new)
-    if old["spec"] != new["spec"]:
-        new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
 
 
 def _keep(old: Obj, new: Obj, field: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from .errors import StatusError
+from .errors import conflict, invalid, not_found
 from .objects import Obj, dig, timestamp
 from .request import User
 from .storage import Store
@@ -34,8 +34,8 @@ class Tokens:
         spec = request.get("spec") or {}
         seconds = int(spec.get("expirationSeconds") or 3600)
         if not self.shortest <= seconds <= LONGEST:
-            raise StatusError(422, f"spec.expirationSeconds: Invalid value: {seconds}: may not specify a duration less "
-                                   "than 10 minutes")  # fmt: skip
+            text = f"Invalid value: {seconds}: may not specify a duration less than 10 minutes"
+            invalid("TokenRequest.authentication.k8s.io", "", [("spec.expirationSeconds", "FieldValueInvalid", text)])
         name, namespace = account["metadata"]["name"], account["metadata"]["namespace"]
         inner: Obj = {"namespace": namespace, "serviceaccount": {"name": name, "uid": account["metadata"]["uid"]}}
         bound = spec.get("boundObjectRef")
@@ -63,10 +63,10 @@ class Tokens:
         plural = {"Pod": "pods", "Secret": "secrets"}.get(kind, "")
         found = self._store.get((plural, namespace, name))
         if found is None:
-            raise StatusError(404, f'{plural} "{name}" not found')
+            not_found(plural, name)
         if reference.get("uid") and reference["uid"] != found["metadata"]["uid"]:
-            text = f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record"
-            raise StatusError(409, f"{text} ({found['metadata']['uid']})")
+            text = f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record."
+            conflict(kind, name, f"{text} The object might have been deleted and then recreated")
         inner = {kind.lower(): {"name": name, "uid": found["metadata"]["uid"]}}
         if node := dig(found, "spec.nodeName", ""):
             inner["node"] = {"name": node, "uid": dig(self._store.get(("nodes", "", node)), "metadata.uid", "")}

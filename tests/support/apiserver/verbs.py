@@ -1,4 +1,4 @@
-"""What the verbs do with a collection, and the subresources that are verbs of their own."""
+"""What the verbs do with a collection."""
 
 from __future__ import annotations
 
@@ -6,36 +6,39 @@ import msgspec
 
 from . import event_forms, signing, tables
 from .admission import Admission
-from .controllers import bind
-from .errors import StatusError
+from .errors import generic
 from .faults import Faults
+from .kinds import check_delete_options, check_kind
 from .objects import Obj
 from .options import Options
-from .patches import APPLY
-from .registry import Registry, key_of
+from .parts import SUCCESS, Parts
+from .patches import APPLY, FORMS
+from .reading import READ, check_accept, check_content_type, read_as
+from .registry import Registry, Update, key_of
 from .request import Reply, Request, Stream, Target, User, answer
 from .resources import CORE_EVENTS, EVENTS, Resource, core
-from .schemas import typed
 from .tokens import Tokens
-from .watching import Watch, events
+from .watching import Watch, check_options, events
 
 _RETURNED = ("pods", "serviceaccounts", "services", "persistentvolumes", "persistentvolumeclaims")
-_SUCCESS: Obj = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
 
 
 class Verbs:
     def __init__(self, registry: Registry, tokens: Tokens, options: Options, faults: Faults) -> None:
-        self.registry, self._tokens = registry, tokens
-        self._options, self._faults = options, faults
+        self.registry, self._options, self._faults = registry, options, faults
         self._admission = Admission(registry, options)
-        self._parts = {"binding": self._bind, "eviction": self._evict, "token": self._token}
+        self._parts = Parts(registry, tokens, self._admission)
 
     def perform(self, request: Request, target: Target) -> Reply:
         """Raises StatusError."""
-        if target.subresource in self._parts:
-            return self._parts[target.subresource](request, target)
         if target.subresource and target.subresource not in target.resource.subresources:
-            raise StatusError(404, "the server could not find the requested resource", reason="NotFound")
+            raise generic(404)
+        if not _allowed(target, self._parts.has(target.subresource)):
+            raise generic(405)
+        check_accept(request)
+        check_content_type(request, FORMS if target.verb == "patch" else READ)
+        if self._parts.has(target.subresource):
+            return self._parts.perform(request, target)
         if target.verb in ("get", "list", "watch"):
             return self._read(request, target)
         return self._write(request, target)
@@ -44,6 +47,7 @@ class Verbs:
     def _read(self, request: Request, target: Target) -> Reply:
         resource, accept = target.resource, request.headers.get("accept", "")
         if target.verb == "watch":
+            check_options(request.query)
             return Stream(events(self.registry.store, self._watch(request, target)))
         if target.verb == "get":
             found = self.registry.get(resource, target.namespace, target.name)
@@ -82,50 +86,51 @@ class Verbs:
         old = self.registry.store.get(key)
         if target.verb == "delete":
             self._admission.admit(request.user, target, old, None)
-            options = typed("DeleteOptions", request.json() if request.body else {}, strict=not request.user.admin)
+            options = request.json() if request.body else {}
+            check_delete_options(options)
+            options = read_as("DeleteOptions", options, request)
             if "gracePeriodSeconds" in request.query:
                 options["gracePeriodSeconds"] = int(request.query["gracePeriodSeconds"])
             return self._deleted(resource, old) if dry else self._delete(resource, target, options)
-        return self._changed(request, target)
+        return self._changed(request, target, dry)
 
     def _created(self, request: Request, target: Target, dry: bool = False, body: Obj | None = None) -> Reply:
-        obj = stored(target.resource, request.json() if body is None else body)
-        if dry:
-            self._admission.admit(request.user, target, None, obj)
-            return answer(obj, 201)
-        return answer(shown(target.resource, self.create(target, obj, request.user)), 201)
+        obj = request.json() if body is None else body
+        check_kind(obj, target.resource.api_version, target.resource.kind)
+        obj = read_as(target.resource.kind, stored(target.resource, obj), request)
+        return answer(shown(target.resource, self.create(target, obj, request.user, dry)), 201)
 
-    def create(self, target: Target, obj: Obj, user: User) -> Obj:
+    def create(self, target: Target, obj: Obj, user: User, dry: bool = False) -> Obj:
         """May change `obj`. Raises StatusError."""
         obj.setdefault("metadata", {})
-        obj = typed(target.resource.kind, obj, strict=not user.admin)
         self._admission.admit(user, target, None, obj)
         if target.resource.plural == "certificatesigningrequests":
             signing.check(obj)
-        return self.registry.create(kept_as(target.resource), target.namespace, obj, user)
+        return self.registry.create(kept_as(target.resource), target.namespace, obj, user, dry)
 
-    def _changed(self, request: Request, target: Target) -> Reply:
+    def _changed(self, request: Request, target: Target, dry: bool) -> Reply:
         resource, key = kept_as(target.resource), key_of(target.resource, target.namespace, target.name)
         form, body = request.headers.get("content-type", ""), request.body
 
         def read(obj: Obj) -> Obj:
-            return typed(resource.kind, obj, strict=not request.user.admin)
+            return read_as(resource.kind, obj, request)
 
         def admit(old: Obj, new: Obj) -> None:
             self._admission.admit(request.user, target, old, new)
 
+        how = Update(target.subresource, admit, dry)
         if target.verb == "update":
-            obj = read(stored(target.resource, request.json()))
-            return answer(shown(target.resource, self.registry.update(resource, key, obj, target.subresource, admit)))
-        if target.verb != "patch":
-            raise StatusError(405, "the server does not allow this method on the requested resource")
+            obj = request.json()
+            check_kind(obj, target.resource.api_version, target.resource.kind)
+            obj = read(stored(target.resource, obj))
+            return answer(shown(target.resource, self.registry.update(resource, key, obj, how)))
         if form.startswith(APPLY) and not target.subresource and self.registry.store.get(key) is None:
             applied = msgspec.yaml.decode(body)
             applied.setdefault("metadata", {})["name"] = target.name
-            return self._created(request, target, body=applied)
+            return self._created(request, target, dry, applied)
         if target.resource.group == EVENTS:
             body = msgspec.json.encode(event_forms.to_core(msgspec.json.decode(body)))
-        made = self.registry.patch(resource, key, (form, body, read), target.subresource, admit)
+        made = self.registry.patch(resource, key, (form, body, read), how)
         return answer(shown(target.resource, made))
 
     def _delete(self, resource: Resource, target: Target, options: Obj) -> Reply:
@@ -137,12 +142,12 @@ class Verbs:
 
     def _deleted(self, resource: Resource, obj: Obj | None) -> Reply:
         if obj is None:
-            raise StatusError(404, "not found")
+            raise generic(404)
         if resource.plural in _RETURNED:
             return answer(shown(resource, obj))
         details = {"name": obj["metadata"]["name"], "group": resource.group, "kind": resource.plural,
                    "uid": obj["metadata"]["uid"]}  # fmt: skip
-        return answer({**_SUCCESS, "details": details})
+        return answer({**SUCCESS, "details": {name: value for name, value in details.items() if value}})
 
     def _empty(self, namespace: str) -> None:
         """What was in a namespace goes with it; pods that a node has are left for it to end."""
@@ -160,27 +165,12 @@ class Verbs:
             self.registry.delete(target.resource, key, options)
         return answer(found)
 
-    # -- subresources that are verbs ------------------------------------------------------------------------------
-    def _bind(self, request: Request, target: Target) -> Reply:
-        pod = self.registry.get(target.resource, target.namespace, target.name)
-        if pod["spec"].get("nodeName"):
-            text = (
-                f'Operation cannot be fulfilled on pods/binding "{target.name}": pod {target.name} is already assigned'
-            )
-            raise StatusError(409, text)
-        bind(self.registry, ("pods", target.namespace, target.name), request.json()["target"]["name"])
-        return answer({**_SUCCESS, "code": 201}, 201)
 
-    def _evict(self, request: Request, target: Target) -> Reply:
-        options = request.json().get("deleteOptions") or {}
-        self.registry.delete(target.resource, ("pods", target.namespace, target.name), options)
-        return answer({**_SUCCESS, "code": 201}, 201)
-
-    def _token(self, request: Request, target: Target) -> Reply:
-        account = self.registry.get(target.resource, target.namespace, target.name)
-        wanted = typed("TokenRequest", request.json(), strict=not request.user.admin)
-        self._admission.admit(request.user, target, account, wanted)
-        return answer(self._tokens.create(account, wanted), 201)
+def _allowed(target: Target, verb_of_its_own: bool) -> bool:
+    """Whether the path has this method."""
+    if verb_of_its_own or (target.verb == "create" and target.subresource):
+        return target.verb == "create" and verb_of_its_own
+    return target.verb != "create" if target.name else target.verb not in ("update", "patch")
 
 
 def kept_as(resource: Resource) -> Resource:

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from .errors import StatusError
+from .errors import StatusError, invalid
 from .objects import Obj
-from .registry import key_of, selection
+from .registry import key_of, selection, version_of
 from .resources import Resource
 from .storage import Change, Store, Subscription
 
@@ -32,6 +32,15 @@ class Watch:
     def wants(self, obj: Obj) -> bool:
         namespace = obj["metadata"].get("namespace", "")
         return self.namespace in ("", namespace) and selection(self.resource, self.query)(obj)
+
+
+def check_options(query: dict[str, str]) -> None:
+    """Raises StatusError 400, 422."""
+    version_of(query)
+    matches = query.get("resourceVersionMatch") == "NotOlderThan"
+    if query.get("sendInitialEvents") and not matches:
+        text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        invalid("ListOptions.meta.k8s.io", "", [("resourceVersionMatch", "FieldValueForbidden", text)])
 
 
 async def events(store: Store, watch: Watch) -> AsyncIterator[bytes]:

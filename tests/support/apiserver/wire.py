@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from .quantities import canonical
@@ -23,8 +25,18 @@ class Mismatch(Exception):
     """The value is of another type."""
 
 
-class Unknown(Mismatch):
-    """There is no such field. Real servers warn of it and drop it; here it is a mistake of whoever sent it."""
+_unknown: ContextVar[list[str]] = ContextVar("unknown")
+
+
+@contextmanager
+def unknown_fields() -> Iterator[list[str]]:
+    """Paths of the fields that are read meanwhile and that there are not."""
+    found = list[str]()
+    token = _unknown.set(found)
+    try:
+        yield found
+    finally:
+        _unknown.reset(token)
 
 
 def text(value: Any, path: str) -> str:
@@ -103,7 +115,8 @@ def struct(fields: dict[str, Type], *, others: bool = False) -> Type:
         made: dict[str, Any] = {}
         for name, one in _instance(value, dict, path).items():
             if name not in known and not others:
-                raise Unknown(f'unknown field "{path}.{name}"')
+                _unknown.get().append(f"{path}.{name}")
+                continue
             if one is None:
                 continue
             found = known.get(name, anything)(one, f"{path}.{name}")
