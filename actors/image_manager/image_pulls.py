@@ -31,8 +31,11 @@ from .pull_record_store import PullRecords, RecordFailed
 from .pull_records import Found
 from .pull_request import auth, image_spec, sandbox
 
-RUNTIME_REASONS: Final = ("RegistryUnavailable", "SignatureValidationFailed")
-"""Reasons that a runtime gives as the first word of its error."""
+RUNTIME_REASONS: Final = {
+    "RegistryUnavailable": "the registry is unavailable",
+    "SignatureValidationFailed": "the signature validation failed",
+}
+"""Reasons that a runtime gives as the first word of its error, and what they mean."""
 
 
 class ImagePulls:
@@ -65,7 +68,7 @@ class ImagePulls:
         try:
             present = await self._client.image_status(reference.full, question.runtime_handler)
         except CriError as error:
-            text = f'Failed to inspect image "{reference.full}": {error}'
+            text = f'Failed to inspect image "{reference.full}": {error.rpc_text}'
             return ImageFailed(question.image, "ImageInspectError", text, retry_seconds=1.0)
         needed = policy == "Always" or (present is None and policy != "Never")
         self._metrics.asked(policy, present=present is not None, pulled=needed)
@@ -165,19 +168,28 @@ class ImagePulls:
         raise AssertionError("unreachable")
 
     def _failed(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
-        text = f'Failed to pull image "{question.image}": {error}'
+        why = error.details if error.code == "UNKNOWN" else error.rpc_text
+        told = f'Failed to pull image "{question.image}": {why}'
         if isinstance(error, Unavailable):
-            return ImageFailed(question.image, "ErrImagePull", text, retry_seconds=1.0)
-        reason = next((reason for reason in RUNTIME_REASONS if error.details.startswith(reason)), "ErrImagePull")
+            return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=told)
+        reason, text = _named(reference.full, why)
         now = time.monotonic()
-        pause = self._backoffs.failed(question.uid, reference.full, reason, str(error), now, random.random)
-        return ImageFailed(question.image, reason, text, retry_seconds=pause)
+        pause = self._backoffs.failed(question.uid, reference.full, reason, text, now, random.random)
+        return ImageFailed(question.image, reason, text, retry_seconds=pause, event=told)
 
     def retain(self, keep: Callable[[str], bool]) -> None:
         """Forget the pods that are gone: a pull may hang for good, and nobody waits for theirs."""
         self._backoffs.retain(keep)
         self._pending.cancel(keep)
         self._events.retain(keep)
+
+
+def _named(image: str, why: str) -> tuple[str, str]:
+    """Waiting reason and message of a failed pull."""
+    for reason, meaning in RUNTIME_REASONS.items():
+        if why.startswith(reason):
+            return reason, f"image pull failed for {image} because {meaning}{why.removeprefix(reason)}"
+    return "ErrImagePull", why
 
 
 def ready(image: str, found: Image, *, pulled: bool) -> ImageReady:

@@ -63,6 +63,8 @@ class ImageFailed(Message, frozen=True):
     reason: str
     message: str
     retry_seconds: float = 0.0
+    event: str = ""
+    """Text of the event that says what happened to the image; empty: `message`."""
 
 
 class GetImageFilesystem(Question["ImageFilesystem"], frozen=True):

@@ -93,8 +93,6 @@ def _ready(facts: Facts, containers: PodCondition) -> PodCondition:
 
 
 def initialized(facts: Facts) -> PodCondition:
-    if facts.initialized or not facts.pod.spec.initContainers:
-        return _condition("Initialized", True)
     unknown, incomplete = [], []
     for container in facts.pod.spec.initContainers:
         status = facts.statuses.get(container.name)
@@ -104,6 +102,8 @@ def initialized(facts: Facts) -> PodCondition:
             incomplete.append(container.name)
     if facts.phase == "Succeeded" and not unknown:
         return _condition("Initialized", True, "PodCompleted")
+    if facts.initialized:
+        return _condition("Initialized", True)
     messages = _messages(("unknown", unknown), ("incomplete", incomplete))
     if messages:
         return _condition("Initialized", False, "ContainersNotInitialized", messages)

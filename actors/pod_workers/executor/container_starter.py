@@ -101,7 +101,8 @@ class ContainerStarter:
             return await self._run_sandbox(config, handler)
         except (CriError, ConfigError, OSError, ValueError) as error:  # ValueError: a number that CRI cannot carry
             self.metrics.sandbox_failed(pod)
-            raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {error}") from None
+            text = error.rpc_text if isinstance(error, CriError) else str(error)
+            raise StartFailed("CreatePodSandboxError", f"Failed to create pod sandbox: {text}") from None
 
     async def _run_sandbox(self, config: cri.PodSandboxConfig, handler: str) -> str:
         """Raises CriError."""
@@ -141,12 +142,12 @@ class ContainerStarter:
                 config.linux.security_context.namespace_options.target_id = target
             whole = self.sandbox_config(pod, sandbox.attempt, held.cgroup_parent)
         except (ConfigError, CriError, OSError, AskError, ValueError) as error:  # ValueError: as for the sandbox
-            raise StartFailed("CreateContainerConfigError", str(error)) from None
+            raise StartFailed("CreateContainerConfigError", _words(error)) from None
         await self._end_failed_start(runtime.newest(start.container.name))
         try:
             container_id = await self._client.create_container(sandbox.id, config, whole)
         except CriError as error:
-            raise StartFailed("CreateContainerError", str(error)) from None
+            raise StartFailed("CreateContainerError", _words(error)) from None
         self._actor.tell(EVENT_CLIENT, pod_event(pod, "Normal", "Created", "Container created", start.container.name))
         await self.start(pod, start.container, container_id, start.restart_count)
         return container_id
@@ -165,7 +166,7 @@ class ContainerStarter:
         try:
             await self._client.start_container(container_id)
         except CriError as error:
-            raise StartFailed("RunContainerError", str(error), container_id=container_id) from None
+            raise StartFailed("RunContainerError", _words(error), container_id=container_id) from None
         agent, log = self._agent, log_path(container.name, count)
         try:
             links = agent.container_logs_dir
@@ -193,3 +194,8 @@ class ContainerStarter:
         if found is None:
             raise ConfigError(f"target container {container.targetContainerName!r} is not running")
         return found.id
+
+
+def _words(error: Exception) -> str:
+    """The runtime's own, as the reference shows them of a container."""
+    return error.details or str(error) if isinstance(error, CriError) else str(error)

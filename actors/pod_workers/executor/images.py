@@ -43,7 +43,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
     answer = await _ask(actor, question)
     if isinstance(answer, ImageReady):
         return answer
-    raise StartFailed(answer.reason, answer.message, answer.retry_seconds)
+    raise StartFailed(answer.reason, answer.message, answer.retry_seconds, event=answer.event)
 
 
 async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:

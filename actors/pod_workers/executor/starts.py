@@ -139,10 +139,8 @@ async def _resume(run: Execution, ran: Ran, permit: Permit) -> None:
 def _fail(run: Execution, name: str, failure: StartFailed) -> None:
     if failure.reason:  # else the pull goes on
         run.services.starter.metrics.container_failed(run.pod, name, failure.reason)
-    known = run.state.waiting.get(name)
-    if known is None or known.reason != failure.reason:
-        for kind, reason, text in of_failed_start(failure.reason, failure.message):
-            run.announce(kind, reason, text, name)
+    for kind, reason, text in of_failed_start(failure.reason, failure.event):
+        run.announce(kind, reason, text, name)
     now = run.services.clock()
     run.report(ContainerFailed(name, failure.reason, failure.message, failure.retry, failure.container_id, now))
 

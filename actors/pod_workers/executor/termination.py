@@ -1,20 +1,19 @@
 """Stops containers and sandboxes.
 
-preStop hooks all begin at once and their time is taken off the grace; at least two seconds are left for SIGTERM. A hook
-runs once, however often its container's termination is tried.
-"""
+preStop hooks all begin at once; a container is stopped after its hook and in its turn, with what is left of its grace,
+at least two seconds. A hook runs once, however often its container's termination is tried."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from actors.pod_workers.phases.effects import RestartAll, StopContainers, StopPod
-from actors.pod_workers.phases.termination_plan import Termination, plan, waves
+from actors.pod_workers.phases.termination_plan import Termination, plan, waits_for
 from actors.pod_workers.pod.results import PreStopBegun, PreStopUnreached, RuntimeTouched, TerminationAnnounced
 from actors.pod_workers.pod.runtime import alive, created
 from actors.pod_workers.pod.starts import AllRestarting
@@ -45,21 +44,38 @@ class Observer(msgspec.Struct, frozen=True):
     """With the container's name, and why."""
 
 
+class Unstopped(CriError):
+    """The runtime has not stopped all that it was to stop; the text names each in the reference's words."""
+
+    def __init__(self, failures: Sequence[str]) -> None:
+        text = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
+        super().__init__("StopContainer", "UNKNOWN", text)
+        self.failures = tuple(failures)
+
+    def __str__(self) -> str:
+        return self.details
+
+
 async def terminate_all(
     client: CriClient, pod: Pod | None, terminations: Sequence[Termination], pod_ip: PodIp, observer: Observer
-) -> list[CriError]:
-    """Stop them in their waves. Answers what the runtime refused (tried again by the caller)."""
-    began = time.monotonic()
+) -> list[str]:
+    """Stop them, each in its turn. Answers what the runtime refused (tried again by the caller)."""
+    ended = {one.ran.id: asyncio.Event() for one in terminations}
+    before = waits_for(pod, terminations)
     hooks = {one.ran.id: asyncio.ensure_future(_pre_stop(client, one, pod_ip, observer)) for one in terminations}
-    errors: list[CriError] = []
     try:
-        for wave in waves(pod, terminations):
-            results = await asyncio.gather(*(_stop(client, one, hooks[one.ran.id], began) for one in wave))
-            errors += [error for error in results if error is not None]
+        stops = [
+            _stop(client, one, hooks[one.ran.id], [ended[other] for other in before[one.ran.id]], ended[one.ran.id])
+            for one in terminations
+        ]
+        failures = await asyncio.gather(*stops)
+        for one in terminations:
+            if one.pre_stop is not None and one.pre_stop.sleep is None and not hooks[one.ran.id].done():
+                observer.failed(one.ran.name, "its container was stopped before it had ended")
     finally:
         for hook in hooks.values():
             hook.cancel()
-    return errors
+    return [failure for failure in failures if failure]
 
 
 async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer: Observer) -> None:
@@ -67,28 +83,44 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
         return
     observer.begun(one.ran.id)
     try:
-        await asyncio.wait_for(run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports), one.grace)
-    except TimeoutError:
-        observer.failed(one.ran.name, f"it took longer than the grace period of {one.grace} s")
+        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports)
     except Unavailable:
         observer.unreached(one.ran.id)  # the stop itself fails as well, then, and is tried again with it
     except HookFailed as error:
         observer.failed(one.ran.name, str(error))
 
 
-async def _stop(client: CriClient, one: Termination, hook: asyncio.Future[None], began: float) -> CriError | None:
-    await hook
-    left = round(one.grace - (time.monotonic() - began))
+async def _stop(
+    client: CriClient, one: Termination, hook: asyncio.Future[None], before: list[asyncio.Event], ended: asyncio.Event
+) -> str:
+    """After its hook, and in its turn, but no later than its grace allows. Answers '' or the failure."""
+    left = one.grace - await _seconds(hook, one.grace)
+    for other in before:
+        left -= await _seconds(asyncio.ensure_future(other.wait()), left)
     try:
         await client.stop_container(one.ran.id, max(MIN_GRACE_SECONDS, left))
     except CriError as error:
-        return error
-    return None
+        return _failure("KillContainer", one.ran.name, error)
+    ended.set()
+    return ""
+
+
+def _failure(action: str, target: str, error: CriError) -> str:
+    """One failure, as the reference prints the result of a synchronization."""
+    why = error.rpc_text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'failed to "{action}" for "{target}" with {action}Error: "{why}"'
+
+
+async def _seconds(work: asyncio.Future[Any], most: int) -> int:
+    """Wait for it, no longer than that; how many whole seconds it took."""
+    began = time.monotonic()
+    await asyncio.wait({work}, timeout=max(0, most))
+    return int(time.monotonic() - began)
 
 
 async def terminate(run: Execution, terminations: list[Termination]) -> None:
-    """Stop containers of the pod. Raises CriError; EffectInterrupted when the pod is to end sooner than it was to: then
-    it is planned anew."""
+    """Stop containers of the pod. Raises Unstopped; EffectInterrupted when the pod is to end sooner than it was to:
+    then it is planned anew."""
     grace, known = run.state.wanted.grace_seconds, run.state.instances
     todo = [
         msgspec.structs.replace(one, pre_stop=None) if known.get(one.ran.id, Instance()).pre_stop_begun else one
@@ -100,9 +132,9 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
     )
     stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
-    errors = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
-    if errors:
-        raise errors[0]
+    failures = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
+    if failures:
+        raise Unstopped(failures)
 
 
 def announce_termination(run: Execution, ran: Ran, why: str) -> None:
@@ -129,14 +161,40 @@ async def stop_containers(run: Execution, effect: StopContainers) -> None:
 async def stop_pod(run: Execution, effect: StopPod) -> None:
     """Raises as `terminate` does."""
     runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
+    for ran in alive(runtime):
+        announce_termination(run, ran, f"Stopping container {ran.name}")
     if effect.remove_created:
-        for ran in alive(runtime):
-            announce_termination(run, ran, f"Stopping container {ran.name}")
         await _remove_created(run, runtime)
+    failures = [*await _stop_containers(run, runtime), *await _stop_sandboxes(run, runtime)]
+    if failures:
+        problem = Unstopped(failures)
+        if effect.ends_pod:
+            run.announce("Warning", "FailedKillPod", f"error killing pod: {problem}")
+        raise problem
+
+
+async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
+    """Answers what the runtime refused. Raises EffectInterrupted."""
     pod, grace = run.state.wanted.pod, run.state.wanted.ordered_grace
-    await terminate(run, [plan(ran, pod, grace) for ran in alive(runtime)])
-    # one that is not ready may still have its address and its host ports
-    await asyncio.gather(*(run.services.client.stop_pod_sandbox(sandbox.id) for sandbox in runtime.sandboxes))
+    try:
+        await terminate(run, [plan(ran, pod, grace) for ran in alive(runtime)])
+    except Unstopped as problem:
+        return list(problem.failures)
+    return []
+
+
+async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
+    """All of them, whatever became of the containers: one that is not ready may still have its address and its host
+    ports. Answers what the runtime refused."""
+    stops = (run.services.client.stop_pod_sandbox(sandbox.id) for sandbox in runtime.sandboxes)
+    results = await asyncio.gather(*stops, return_exceptions=True)
+    failures = []
+    for result in results:
+        if isinstance(result, CriError):
+            failures.append(_failure("KillPodSandbox", run.state.uid, result))
+        elif isinstance(result, BaseException):
+            raise result
+    return failures
 
 
 async def _remove_created(run: Execution, runtime: PodRuntime) -> None:

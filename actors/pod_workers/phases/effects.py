@@ -59,6 +59,8 @@ class StopPod(Effect, frozen=True):
     remove_created: bool = False
     """Remove those that were never started, too. A runtime does not remove one that it is just starting: soon that
     runs, and is stopped as it should be."""
+    ends_pod: bool = False
+    """It is the pod's end: users are told when the runtime does not do it."""
 
 
 class StopContainers(Effect, frozen=True):

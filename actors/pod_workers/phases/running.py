@@ -13,6 +13,7 @@ from actors.pod_workers.pod.resize_plan import outdated
 from actors.pod_workers.pod.results import waiting_for_all
 from actors.pod_workers.pod.state import SANDBOX, Part, PodState, replace
 from actors.pod_workers.pod.table import Event
+from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.model import PodRuntime, is_running
 from actors.shared.kube.pod import Pod
 from actors.status_manager.messages import Waiting
@@ -40,7 +41,7 @@ from .step import Facts, Step
 CRASH_LOOP = "CrashLoopBackOff"
 NETWORK_SECONDS = 1.0
 """Until a network that was not ready is looked at again."""
-MOST_BACKOFF_SECONDS = 30.0
+MOST_BACKOFF_SECONDS = 300.0
 """A backoff that ends later is one of before the clock was set back."""
 
 
@@ -121,23 +122,26 @@ def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: P
 
 
 def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[PodState, tuple[Announce, ...]]:
-    """Say which containers wait in a crash loop, and which do not any more."""
+    """Say which containers wait in a crash loop, once each time the pod worker wakes (who collects events counts them),
+    and which do not any more."""
     known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
     state = state.due_by(earliest(backoffs) or None)
     said = []
     for backoff in backoffs:
-        if backoff.name not in known:
+        if backoff.name not in state.told:
             text = f"Back-off restarting failed container {backoff.name} in pod {label(pod)}"
             said.append(Announce("Warning", "BackOff", text, backoff.name))
         pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
-        text = f"back-off {pause}s restarting failed container={backoff.name} pod={label(pod)}"
+        text = f"back-off {Duration(pause)} restarting failed container={backoff.name} pod={label(pod)}"
         state = state.with_attempts([backoff.name], waiting=Waiting(CRASH_LOOP, text))
-    return state.with_attempts(known - {backoff.name for backoff in backoffs}, waiting=None), tuple(said)
+    names = {backoff.name for backoff in backoffs}
+    state = replace(state, told=state.told | names)
+    return state.with_attempts(known - names, waiting=None), tuple(said)
 
 
 def _without_network(state: PodState, facts: Facts) -> tuple[PodState, tuple[Announce, ...]]:
     """A sandbox needs a network: it is looked at again soon."""
     text = f"network is not ready: {facts.network_message}"
-    known = text in {why.message for why in state.waiting.values()}
-    said = () if known else (Announce("Warning", "NetworkNotReady", text),)
+    said = () if SANDBOX in state.told else (Announce("Warning", "NetworkNotReady", text),)
+    state = replace(state, told=state.told | {SANDBOX})
     return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), said

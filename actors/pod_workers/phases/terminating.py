@@ -15,7 +15,7 @@ STILL_RUNS = "the runtime still has running containers or a sandbox of it"
 
 def next_step(state: PodState, facts: Facts) -> Step:
     if Part.STOP not in state.done:
-        return Step(state.did(Part.STOP), (Look(), StopPod(remove_created=True), Look()))
+        return Step(state.did(Part.STOP), (Look(), StopPod(remove_created=True, ends_pod=True), Look()))
     if not remains(state.runtime):
         return Step(state.with_attempts(state.attempts, waiting=None).after(Event.STOPPED))
     return Step(TryFailed(STILL_RUNS, facts.now).apply(state))

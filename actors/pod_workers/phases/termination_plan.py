@@ -1,8 +1,8 @@
 """How containers are stopped: in which order, with how much grace. Pure.
 
-As the reference does: regular containers at the same time; sidecars after them, last one first. What is needed stands
-in the containers' annotations, so a pod that nobody remembers is stopped as well as any other.
-"""
+As the reference does: regular containers at the same time; sidecars after them, last one first, each waiting no longer
+than its own grace. What is needed stands in the containers' annotations, so a pod that nobody remembers is stopped as
+well as any other."""
 
 from __future__ import annotations
 
@@ -78,12 +78,11 @@ def _annotated_ports(ran: Ran) -> list[ContainerPort]:
         return []
 
 
-def waves(pod: Pod | None, terminations: Sequence[Termination]) -> list[list[Termination]]:
-    """Groups that are stopped one after the other: first all regular ones, then each sidecar, the last of the list
-    first."""
+def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str, frozenset[str]]:
+    """By container id: those that end before it. A sidecar ends after all regular ones, and after the sidecars that are
+    behind it in the list."""
     order = (
         [container.name for container in pod.spec.initContainers if is_sidecar(container)] if pod is not None else []
     )
-    first = [termination for termination in terminations if termination.ran.name not in order]
-    rest = [[termination for termination in terminations if termination.ran.name == name] for name in reversed(order)]
-    return [wave for wave in (first, *rest) if wave]
+    places = {one.ran.id: order.index(one.ran.name) if one.ran.name in order else len(order) for one in terminations}
+    return {mine: frozenset(other for other, place in places.items() if place > own) for mine, own in places.items()}

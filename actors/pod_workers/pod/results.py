@@ -30,7 +30,7 @@ class Woken(PodEvent, frozen=True):
     """There is news, or something is due: a new round begins."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, due=None, done=frozenset())
+        return replace(state, due=None, done=frozenset(), told=frozenset())
 
 
 class TryFailed(PodEvent, frozen=True):

@@ -15,6 +15,7 @@ from .state import SANDBOX, PodState, replace
 MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0
 """The reason of a failed pull stands for so long; then users are told that the next try waits."""
+BACKING_OFF: Final = "ImagePullBackOff"
 POST_START: Final = "postStart"
 """Why a container is unhealthy whose hook failed."""
 
@@ -83,8 +84,9 @@ class ContainerFailed(PodEvent, frozen=True):
         if self.container_id:
             state = state.with_instances([self.container_id], post_start_due=True)
         if self.retry_seconds:
-            # looked at sooner, so that users are told that it waits, and why
-            not_before = self.now + min(self.retry_seconds, REPORT_SECONDS)
+            # looked at sooner, once, so that users are told that it waits, and why
+            told = self.reason == BACKING_OFF
+            not_before = self.now + (self.retry_seconds if told else min(self.retry_seconds, REPORT_SECONDS))
             state = state.due_by(not_before)
         else:
             state = TryFailed(self.message, self.now).apply(state)

@@ -209,6 +209,9 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """When users are told once more which volumes the pod waits for, seconds since 1970."""
     done: frozenset[Part] = frozenset()
     """What was tried in this round."""
+    told: frozenset[str] = frozenset()
+    """Names of the containers (SANDBOX for the sandbox) of which users were told, since the pod worker woke, that they
+    wait."""
 
     # -- read -----------------------------------------------------------------------------------------------------
     @property

@@ -18,6 +18,11 @@ class CriError(Exception):
     def __str__(self) -> str:
         return f"{self.method}: {self.details or self.code}"
 
+    @property
+    def rpc_text(self) -> str:
+        """As the reference's gRPC library prints it: `rpc error: code = NotFound desc = ...`."""
+        return f"rpc error: code = {_go_name(self.code)} desc = {self.details}"
+
 
 class NotFound(CriError):
     """The runtime does not know the id (or, when a container is made, the image or the sandbox)."""
@@ -58,12 +63,18 @@ class EndpointError(ValueError):
 
 _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOTALL)
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
+_GO_NAMES = {"CANCELLED": "Canceled", "OK": "OK"}
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,
     "UNAVAILABLE": Unavailable,
     "DEADLINE_EXCEEDED": DeadlineExceeded,
     "UNIMPLEMENTED": Unimplemented,
 }
+
+
+def _go_name(code: str) -> str:
+    """`DeadlineExceeded` for DEADLINE_EXCEEDED."""
+    return _GO_NAMES.get(code) or "".join(part.capitalize() for part in code.split("_"))
 
 
 def from_rpc(method: str, code: str, details: str) -> CriError:

@@ -112,6 +112,7 @@ async def test_the_runtime_refusing_to_stop_is_asked_again(tmp_path):
     async with Driven(tmp_path) as node:
         await up(node)
         node.fake.faults.add("StopContainer", Fault(error="UNKNOWN", times=2))
+        node.fake.faults.add("StopPodSandbox", Fault(error="UNKNOWN", times=2))
         await node.remove()
         await node.settled()
         assert (node.stage(), node.running("a")) == ("terminating", True)

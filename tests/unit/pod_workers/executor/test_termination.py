@@ -44,8 +44,6 @@ def test_at_least_two_seconds_are_left_for_the_signal():
     assert stopped(Termination(ran=ran(), grace=0)) == ({"a": 2}, [])
 
 
-def test_the_time_of_the_hook_is_taken_off_the_grace_and_a_long_one_is_given_up():
+def test_a_hook_that_outlives_the_grace_is_left_behind():
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
-    given, said = stopped(Termination(ran=ran(), grace=1, pre_stop=hook))
-    assert given == {"a": 2}
-    assert said == ["a: it took longer than the grace period of 1 s"]
+    assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from actors.pod_workers.containers.container_config import container_annotations
 from actors.pod_workers.phases.actions import Start
-from actors.pod_workers.phases.termination_plan import Termination, grace_of, plan, waves
+from actors.pod_workers.phases.termination_plan import Termination, grace_of, plan, waits_for
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState
 from actors.shared.kube.container import (
@@ -68,8 +68,8 @@ def test_annotations_that_somebody_spoiled_do_not_stop_an_termination(annotation
     assert plan(ran(**annotations), None).grace >= 0
 
 
-def test_regular_containers_end_first_then_sidecars_from_the_last():
+def test_a_sidecar_ends_after_regular_containers_and_the_sidecars_behind_it():
     side = [Container(name=name, restartPolicy="Always") for name in ("s1", "s2")]
     wanted = Pod(spec=PodSpec(containers=[Container(name="a"), Container(name="b")], initContainers=side))
     terminations = [Termination(ran=ran(name), grace=1) for name in ("s1", "a", "s2", "b")]
-    assert [[one.ran.name for one in wave] for wave in waves(wanted, terminations)] == [["a", "b"], ["s2"], ["s1"]]
+    assert waits_for(wanted, terminations) == {"a": set(), "b": set(), "s2": {"a", "b"}, "s1": {"a", "b", "s2"}}
