@@ -1,5 +1,5 @@
 """Admission: whether a pod may run on this node. Pure.
 
-`request.py` holds what a check is given and what it answers; `checks.py` holds the one list of checks, in the
-reference's order. A check that is more than a few lines has a module of its own beside it.
+`request.py` has a check's input and its answer; `checks.py` has the list of checks, in the kubelet's order. A check of
+more than a few lines has its own module.
 """

@@ -1,4 +1,4 @@
-"""The admission checks in the reference's order; the first refusal counts. To add a check, add it to CHECKS. Pure."""
+"""The admission checks in the kubelet's order; the first refusal counts. To add a check, add it to CHECKS. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Check(NamedTuple):
 
     refuse: CheckFunction
     of_admitted: bool = False
-    """Also of a pod that was admitted before, or runs: what it asks for is refused, however much room there is."""
+    """Also applies to a pod that was admitted before or runs already: the refusal does not depend on free resources."""
 
 
 def node_shutdown(candidate: Candidate, node: NodeState) -> Refusal | None:
@@ -43,7 +43,7 @@ CHECKS: Final = (
 
 
 def refusal(candidate: Candidate, node: NodeState, *, admitted: bool = False) -> Refusal | None:
-    """Why this pod may not run here; None when it may. `admitted`: it was admitted before, or runs already."""
+    """Why the pod is refused; None if it is admitted. `admitted`: it was admitted before, or runs already."""
     for check in CHECKS:
         if check.of_admitted or not admitted:
             refused = check.refuse(candidate, node)

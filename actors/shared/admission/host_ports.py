@@ -12,7 +12,7 @@ _ANY_ADDRESS: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - what a host port wit
 
 
 def occupied_host_port(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """NodePorts, when an admitted pod has one of the pod's host ports."""
+    """NodePorts, if an admitted pod uses one of the pod's host ports."""
     if any(conflict(port, other) for port in candidate.demand.ports for other in node.usage.ports):
         text = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
         return Refusal("NodePorts", text)
@@ -20,6 +20,6 @@ def occupied_host_port(candidate: Candidate, node: NodeState) -> Refusal | None:
 
 
 def conflict(one: HostPort, other: HostPort) -> bool:
-    """Whether two host ports cannot be listened on at one time."""
+    """Whether two host ports exclude each other."""
     same_address = one[0] == other[0] or one[0] in _ANY_ADDRESS or other[0] in _ANY_ADDRESS
     return one[1:] == other[1:] and same_address

@@ -1,4 +1,4 @@
-"""Whether the node has the labels that a pod's selector and required affinity ask for. Pure.
+"""Whether the node matches a pod's node selector and required node affinity. Pure.
 
 Source: the kubelet's predicate admit handler and the concept page "Assigning Pods to Nodes".
 """
@@ -32,7 +32,7 @@ def node_matters(pod: Pod) -> bool:
 
 
 def unmatched_affinity(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """NodeAffinity. Without a Node object the node is taken for one that matches: the scheduler has checked it."""
+    """NodeAffinity. Without a Node object the node counts as matching: the scheduler has checked it."""
     known, pod = node.object, candidate.pod
     if known is None or _selected(pod, known.metadata.name, known.metadata.labels or {}):
         return None

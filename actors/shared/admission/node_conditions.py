@@ -1,7 +1,7 @@
-"""Whether the node's pressure conditions keep a pod away. Pure.
+"""Whether the node's pressure conditions refuse a pod. Pure.
 
-Source: the reference's eviction manager. Critical pods are always admitted. MemoryPressure alone keeps away only
-BestEffort pods that do not tolerate its taint.
+Source: the kubelet's eviction manager. Critical pods are always admitted. MemoryPressure alone refuses only BestEffort
+pods that do not tolerate its taint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TAINT: Final = "node.kubernetes.io/memory-pressure"
 
 
 def node_condition(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """Evicted, while a condition holds that the pod is not exempt from."""
+    """Evicted, if a condition holds from which the pod is not exempt."""
     if not node.conditions or is_critical(candidate.pod):
         return None
     tolerated = any(map(_tolerates, candidate.pod.spec.tolerations))

@@ -1,4 +1,4 @@
-"""What admission reads of the Node object: its name, labels and taints. Pure."""
+"""The part of the Node object that admission reads: name, labels and taints. Pure."""
 
 from __future__ import annotations
 

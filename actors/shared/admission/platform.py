@@ -1,4 +1,4 @@
-"""Whether node and runtime support what a pod asks for: operating system, supplementalGroupsPolicy, AppArmor. Pure."""
+"""Whether node and runtime support a pod's operating system, supplementalGroupsPolicy and AppArmor profiles. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def unsupported_groups_policy(candidate: Candidate, node: NodeState) -> Refusal 
 
 
 def unavailable_apparmor(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """AppArmor, when a container asks for a profile that cannot be enforced."""
+    """AppArmor, if a container's profile cannot be enforced."""
     if node.apparmor or not wants_apparmor(candidate.pod):
         return None
     return Refusal("AppArmor", "Cannot enforce AppArmor: AppArmor is not enabled on the host")

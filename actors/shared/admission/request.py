@@ -1,4 +1,4 @@
-"""What an admission check is given, a pod and the state of the node, and what it answers."""
+"""The input of an admission check (a pod and the state of the node) and its answer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .node_object import NodeObject
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why a pod may not run. Reason and message are worded as the reference words them: people and tools match them."""
+    """Why a pod is refused. Reason and message are the kubelet's, because people and tools match them."""
 
     reason: str
     message: str
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """What one pod takes of the node."""
+    """The resources that one pod takes."""
 
     uid: str
     requests: dict[str, int]
@@ -30,7 +30,7 @@ class Demand(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """What the admitted pods take of the node together."""
+    """The resources that all admitted pods take."""
 
     pods: int = 0
     requests: Mapping[str, int] = {}
@@ -45,12 +45,12 @@ class NodeState(msgspec.Struct, frozen=True, kw_only=True):
     """In the units of Demand; `pods` is the largest number of pods."""
     usage: Usage = Usage()
     conditions: frozenset[str] = frozenset()
-    """Those of MemoryPressure, DiskPressure and PIDPressure that hold."""
+    """Which of MemoryPressure, DiskPressure and PIDPressure hold."""
     shutting_down: bool = False
     allowed_sysctls: Sequence[str] = ()
     """allowedUnsafeSysctls."""
     object: NodeObject | None = None
-    """The Node object; None when it is not known, or does not matter for the pod."""
+    """The Node object; None if it is not known, or not needed for the pod."""
     strict_groups: bool = False
     """The runtime supports supplementalGroupsPolicy."""
     apparmor: bool = False
@@ -65,7 +65,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 CheckFunction = Callable[[Candidate, NodeState], Refusal | None]
-"""None: the check has nothing against the pod."""
+"""Returns None if the check accepts the pod."""
 
 
 def demand_of(uid: str, pod: Pod) -> Demand:
@@ -74,7 +74,7 @@ def demand_of(uid: str, pod: Pod) -> Demand:
 
 
 def host_ports(pod: Pod) -> frozenset[HostPort]:
-    """The ports of the node that the pod's containers listen on. With the host's network every port is one."""
+    """The host ports of the pod's containers; with hostNetwork, all their ports."""
     containers = [*filter(is_sidecar, pod.spec.initContainers), *pod.spec.containers]
     ports = [port for container in containers for port in container.ports]
     found = [(port, port.hostPort or (port.containerPort if pod.spec.hostNetwork else 0)) for port in ports]

@@ -1,4 +1,4 @@
-"""Whether a pod's requests fit on the node, when it is admitted and when it is resized. Pure."""
+"""Whether a pod's requests fit on the node, at admission and at a resize. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALWAYS_CHECKED: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 def insufficient_resource(candidate: Candidate, node: NodeState) -> Refusal | None:
-    """OutOfpods, OutOfcpu, OutOfmemory, ...: the first resource that does not suffice."""
+    """OutOfpods, OutOfcpu, OutOfmemory, ...: the first insufficient resource."""
     for name, requested, used, capacity in _amounts(candidate.demand, node):
         if 0 < requested > capacity - used:
             return Refusal(f"OutOf{name}", _insufficient(name, requested, used, capacity))
@@ -19,7 +19,7 @@ def insufficient_resource(candidate: Candidate, node: NodeState) -> Refusal | No
 
 
 def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | None:
-    """Why an admitted pod, which is part of the usage, cannot have other requests: Infeasible or Deferred."""
+    """Why an admitted pod, which is part of the usage, cannot have new requests: Infeasible or Deferred."""
     for name in ("cpu", "memory"):
         requested, own = after.requests.get(name, 0), before.requests.get(name, 0)
         capacity, used = node.allocatable.get(name, 0), node.usage.requests.get(name, 0) - own
@@ -34,8 +34,8 @@ def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | 
 
 
 def _amounts(demand: Demand, node: NodeState) -> Iterator[tuple[str, int, int, int]]:
-    """(resource, requested, used, capacity) in the reference's order. Extended resources that the node does not list
-    are not checked."""
+    """(resource, requested, used, capacity) in the kubelet's order. Extended resources that the node does not list are
+    not checked."""
     yield "pods", 1, node.usage.pods, node.allocatable["pods"]
     others = sorted(name for name in demand.requests if name not in _ALWAYS_CHECKED and name in node.allocatable)
     for name in (*_ALWAYS_CHECKED, *others):

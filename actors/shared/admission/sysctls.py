@@ -1,4 +1,4 @@
-"""Which sysctls a pod may set: the namespaced safe ones, and what the node allows besides. Pure."""
+"""Which sysctls a pod may set: the safe namespaced ones, and those that the node allows in addition. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def forbidden_sysctl(candidate: Candidate, node: NodeState) -> Refusal | None:
 
 
 def forbidden(pod: Pod, allowed: Iterable[str]) -> str:
-    """Which sysctl of the pod may not be set, and why; '' for none."""
+    """The first forbidden sysctl of the pod and the reason; '' for none."""
     patterns = [pattern.replace("/", ".") for pattern in allowed]
     for sysctl in pod.spec.securityContext.sysctls:
         name = sysctl.name.replace("/", ".")

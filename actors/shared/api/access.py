@@ -1,4 +1,4 @@
-"""How to reach an API server and as whom: what the current context of a kubeconfig comes to."""
+"""How to reach an API server and as which user: the resolved current context of a kubeconfig."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ class Exec(msgspec.Struct, frozen=True, kw_only=True):
 
     api_version: str
     command: str
-    """A name to look for in PATH, or an absolute path."""
+    """A name in PATH, or an absolute path."""
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     """Added to the agent's own environment."""
     provide_cluster_info: bool = False
     cluster_config: Any = None
-    """The cluster's extension `client.authentication.k8s.io/exec`, handed on as it is."""
+    """The cluster's extension `client.authentication.k8s.io/exec`, passed on unchanged."""
     install_hint: str = ""
-    """Said to the user when the command is not there."""
+    """Shown to the user if the command is missing."""
     timeout: float = MINUTE
-    """Seconds until it is killed."""
+    """Seconds before it is killed."""
 
 
 class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
-    """Act as somebody else, which the server allows by its `impersonate` verb."""
+    """Act as another user, which the server allows by its `impersonate` verb."""
 
     user: str = ""
     uid: str = ""
@@ -40,13 +40,13 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """One server with one set of credentials. Paths are absolute, data is PEM; empty means not given."""
 
     server: str
-    """`https://host:port`, perhaps with a path, without a slash at its end."""
+    """`https://host:port`, optionally with a path, without a trailing slash."""
     server_name: str = ""
-    """The name that its certificate is to have (tls-server-name), if not the host's."""
+    """The expected name in its certificate (tls-server-name); empty: the host's."""
     ca: bytes = b""
-    """Empty: the system's authorities."""
+    """Empty: the system's certificate authorities."""
     ca_file: str = ""
-    """Where `ca` was read, if it was a file."""
+    """The file of `ca`, if it came from a file."""
     insecure: bool = False
     cert_file: str = ""
     key_file: str = ""
@@ -54,7 +54,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     key_data: bytes = b""
     token: str = ""
     token_file: str = ""
-    """Wins over `token`; read again each minute."""
+    """Takes precedence over `token`; read again each minute."""
     username: str = ""
     password: str = ""
     exec: Exec | None = None
@@ -63,24 +63,24 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     """http://, https:// or socks5://; empty: as the environment says."""
     namespace: str = "default"
     source: str = ""
-    """The kubeconfig this is from."""
+    """The path of the kubeconfig."""
     digest: str = ""
-    """Of that file and of those whose content is here; empty: this was not loaded from files."""
+    """The digest of that file and of the files whose content is included; empty: not loaded from files."""
 
     @property
     def has_credentials(self) -> bool:
         return bool(self.cert_file or self.cert_data or self.token or self.token_file or self.username or self.exec)
 
     def with_certificate(self, path: str) -> Access:
-        """The same server by another client certificate: a PEM file that has its key too."""
+        """The same server with another client certificate: a PEM file that includes its key."""
         return msgspec.structs.replace(self, cert_file=path, key_file=path, cert_data=b"", key_data=b"")
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it depends on: when one changes, load the kubeconfig again (the token file is not one)."""
+        """The files it depends on: if one changes, load the kubeconfig again (the token file is not included)."""
         return tuple(dict.fromkeys(path for path in (self.source, self.ca_file, self.cert_file, self.key_file) if path))
 
 
 def loaded_at_start(data: bytes) -> Access | None:
-    """From `Agent.access`; None: there was none."""
+    """Decodes `Agent.access`; None: there is none."""
     return msgspec.msgpack.decode(data, type=Access) if data else None

@@ -4,8 +4,8 @@
     answer = await client.call("GET", "/api/v1/nodes/n1")
     async for event in client.watch("/api/v1/pods", {"resourceVersion": "7"}): ...
 
-A request whose connection turns out dead is sent once more on a fresh one, if it was never written whole or does not
-change anything; nothing else is repeated here.
+A request on a dead connection is repeated once on a new one if it was not sent completely or changes nothing. Nothing
+else is repeated here.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from .lines import Lines, LineTooLong
 
 USER_AGENT: Final = "kubelet/v1.36.2 (linux) troupelet"
 QUIET_SECONDS: Final = 150.0
-"""A watch on which nothing came for so long (there is a bookmark a minute) is broken off."""
+"""A watch that is silent for this long is closed (the server sends a bookmark each minute)."""
 CONNECT_SECONDS: Final = 10.0
 STATUS_CODE: Final = "http.response.status_code"
 FAILED: Final = 400
-"""Statuses from here on are failures of the span."""
+"""Statuses from here on mark the span as failed."""
 _FAILURES: Final = (
     httpcore.NetworkError,
     httpcore.TimeoutException,
@@ -74,7 +74,7 @@ class ApiClient:
         warned: Callable[[str], None] = lambda text: None,
         tracer: Tracer = OFF,
     ) -> None:
-        """`observe` is called after each request, `warned` with each warning that comes with an answer."""
+        """`observe` is called after each request, `warned` with each warning in an answer."""
         self._timeout, self._agent = timeout, user_agent
         self._limit = TokenBucket(qps, burst)
         self._connections: Connections | None = None
@@ -93,14 +93,14 @@ class ApiClient:
 
     # -- life -----------------------------------------------------------------------------------------------------
     async def renew(self, access: Access) -> None:
-        """Go on with other credentials, on new connections: watches end, calls under way are answered still."""
+        """Use other credentials and new connections. Watches end; calls under way still complete."""
         self._use(access)
         old, self._connections = self._connections, None
         if old is not None:
             await old.retire()
 
     async def drop(self) -> None:
-        """Close connections that are not in use."""
+        """Close idle connections."""
         if self._connections is not None:
             await self._connections.drop_idle()
 
@@ -110,7 +110,7 @@ class ApiClient:
             await old.close()
 
     async def _connected(self) -> Connections:
-        """The connections for the certificate as it is now. Raises NoCredentials."""
+        """The connections for the current certificate. Raises NoCredentials."""
         async with self._connecting:
             certificate = await self._certificate()
             old = self._connections
@@ -122,7 +122,7 @@ class ApiClient:
             return self._connections
 
     async def _certificate(self) -> Certificate:
-        """Of the credentials that count when it has come: a plugin takes its time."""
+        """The certificate of the credentials that are current once it is loaded (a plugin may be slow)."""
         while True:
             credentials = self._credentials
             certificate = await credentials.certificate()
@@ -140,7 +140,8 @@ class ApiClient:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        """One request. `path` has its parts percent-encoded; `timeout` is in seconds, waiting for our limit included.
+        """One request. `path` has its parts percent-encoded; `timeout` is in seconds, including the wait for the rate
+        limit.
 
         Raises an ApiError for anything but 2xx.
         """
@@ -158,7 +159,7 @@ class ApiClient:
             raise Unreachable(0, "Unreachable", f"{method} {path}: no answer within {seconds:g} s") from None
 
     async def _turn(self) -> float:
-        """Wait for our own limit; how long."""
+        """Wait for the client's rate limit; return the seconds."""
         wait = self._limit.reserve(time.monotonic())
         try:
             await asyncio.sleep(wait)
@@ -168,7 +169,7 @@ class ApiClient:
         return wait
 
     async def _once_more(self, request: Request) -> Answer:
-        """At most twice: with fresh credentials after 401, on a fresh connection after a dead one."""
+        """Try at most twice: with new credentials after a 401, on a new connection after a dead one."""
         try:
             return await self._exchange(request)
         except Unauthorized:
@@ -211,8 +212,8 @@ class ApiClient:
     ) -> AsyncGenerator[Event, None]:
         """The events of a collection; `query` says from which resourceVersion. Close it (contextlib.aclosing).
 
-        Ends when the server ends it. Raises Gone when the version is too old, else the ApiError that broke it off;
-        after `quiet` seconds without a byte that is Unreachable.
+        Ends when the server ends it. Raises Gone if the version is too old, Unreachable after `quiet` seconds without
+        data, or another ApiError.
         """
         request = Request("GET", self._target(path, {**query, "watch": "true"}), [("Accept", "application/json")], b"")
         connections = await self._connected()
@@ -231,7 +232,7 @@ class ApiClient:
             raise Unreachable(0, "Unreachable", f"watch {path}: {error}") from None
         except _FAILURES as error:
             if connections.retired or (request.opened and isinstance(error, httpcore.ReadTimeout)):
-                # ended by us, for other credentials or for its silence: as if the server had ended it
+                # the client ended it (new credentials, or silence); treated as if the server had
                 return
             await self.drop()
             raise unreachable(request, error) from None
@@ -239,7 +240,7 @@ class ApiClient:
     async def _begin_watch(
         self, stack: AsyncExitStack, connections: Connections, request: Request, quiet: float
     ) -> httpcore.Response:
-        """The head of the answer, within the time of a call."""
+        """The head of the response, within a call's timeout."""
         began, code = time.monotonic(), NO_ANSWER
         try:
             async with asyncio.timeout(self._timeout):
@@ -292,14 +293,14 @@ class ApiClient:
             span.raised(error)
             raise
         except asyncio.CancelledError:
-            if STATUS_CODE not in span.attributes:  # else it is the end of a watch
+            if STATUS_CODE not in span.attributes:  # otherwise the end of a watch
                 span.fail("given up without an answer")
             raise
         finally:
             span.end()
 
     def _span(self, request: Request) -> Span:
-        """Of one attempt; of a watch until its end."""
+        """The span of one attempt; of a watch, until its end."""
         name, path = f"HTTP {request.method}", urlsplit(request.url).path
         about = {"http.request.method": request.method, "server.address": self.host, "url.path": path}
         return self._tracer.start(name, about, kind=Kind.CLIENT)

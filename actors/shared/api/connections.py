@@ -1,4 +1,4 @@
-"""Two pools of HTTP/1.1 connections to one server: one for calls, one for watches, each of which takes a connection."""
+"""Two pools of HTTP/1.1 connections to one server: one for calls, one for watches, which occupy a connection each."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .proxy import ProxyBackend, proxy_for
 from .tls import context
 
 IDLE_SECONDS: Final = 60.0
-"""The server closes them after 90: whoever closes last may find that a write has gone into nothing."""
+"""The server closes idle connections after 90 s. Closing them earlier avoids writing to a closed one."""
 """How long an idle connection is kept."""
 MAX_IDLE: Final = 4
 _KEEPALIVE: Final = (
-    # a peer that vanished is noticed in 30 s, also by a watch on which nothing is sent
+    # detects a vanished peer within 30 s, also on a silent watch
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15),
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
@@ -28,7 +28,7 @@ _KEEPALIVE: Final = (
 
 
 class Connections:
-    """Those made with one client certificate."""
+    """The connections of one client certificate."""
 
     def __init__(self, access: Access, certificate: Certificate) -> None:
         """Raises NoCredentials."""
@@ -40,9 +40,9 @@ class Connections:
             self._backend = ProxyBackend(proxy, self._backend)
         self.calls, self.watches = self._pool(), self._pool()
         self.in_flight = 0
-        """Calls that are not answered yet."""
+        """The number of calls under way."""
         self.retired = False
-        """There are newer ones: to be closed when the last call is answered."""
+        """Newer connections exist: close these after the last call."""
 
     def _pool(self) -> httpcore.AsyncConnectionPool:
         return httpcore.AsyncConnectionPool(
@@ -55,14 +55,14 @@ class Connections:
         )
 
     async def drop_idle(self) -> None:
-        """Close what is not in use: after one failure they may all be dead."""
+        """Close the idle connections: after one failure all of them may be dead."""
         for pool in (self.calls, self.watches):
             for connection in pool.connections:
                 if connection.is_idle():
                     await connection.aclose()
 
     async def retire(self) -> None:
-        """End the watches; calls under way are answered still."""
+        """End the watches; calls under way still complete."""
         self.retired = True
         await self.watches.aclose()
         await self.closed_if_done()

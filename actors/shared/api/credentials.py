@@ -1,4 +1,4 @@
-"""The credentials of each request: which headers, which client certificate, and when they are made anew."""
+"""The credentials of requests: headers and client certificate, and when to refresh them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .kubeconfig import read_bounded
 
 Headers = list[tuple[str, str]]
 RETRY_SECONDS: Final = 5.0
-"""A plugin that failed is not run again sooner."""
+"""The pause before a failed plugin runs again."""
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ class Certificate(msgspec.Struct, frozen=True):
 
 
 class Credentials:
-    """Those of one Access. `clock` is seconds since 1970."""
+    """The credentials of one Access. `clock` returns seconds since 1970."""
 
     def __init__(self, access: Access, clock: Callable[[], float] = time.time) -> None:
         self._access, self._clock = access, clock
@@ -43,7 +43,7 @@ class Credentials:
         self._fixed = _impersonation(access)
 
     async def headers(self) -> Headers:
-        """For one request. Raises NoCredentials."""
+        """The headers of one request. Raises NoCredentials."""
         if self._access.exec is not None:
             token = (await self._exec()).token
         else:
@@ -56,7 +56,7 @@ class Credentials:
         return self._fixed
 
     async def certificate(self) -> Certificate:
-        """For a new connection; when it differs from that of the last one, connect anew. Raises NoCredentials."""
+        """The certificate of a new connection. If it differs from the last one, reconnect. Raises NoCredentials."""
         access = self._access
         if access.cert_data or access.cert_file or access.exec is None:
             return Certificate(access.cert_file, access.key_file, access.cert_data, access.key_data)
@@ -64,7 +64,7 @@ class Credentials:
         return Certificate(cert_data=issued.cert, key_data=issued.key)
 
     def refused(self) -> bool:
-        """The server said 401. Whether the next request may have other credentials."""
+        """Handle a 401. Returns whether the next request may have other credentials."""
         self._token_read = float("-inf")
         changed = self._issued is not None or bool(self._access.token_file)
         self._issued = None
@@ -81,7 +81,7 @@ class Credentials:
                 text = "" if token else "is empty"
             if not token and not self._token:
                 raise NoCredentials(0, "NoCredentials", f"token file {self._access.token_file}: {text}")
-            # one that cannot be read for a moment does not take away the token there is
+            # if the file is unreadable for a moment, the last token stays in use
             self._token, self._token_read = token or self._token, now
         return self._token
 

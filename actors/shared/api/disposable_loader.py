@@ -1,6 +1,6 @@
-"""Has `kubeconfig_process` do one request in a process of its own: killed with all that it started at its deadline.
+"""Runs one request in `kubeconfig_process`, a process that is killed with all its children at its deadline.
 
-There are two ways in: one that blocks, for the start and for processes that may wait, and a coroutine for actors.
+It has a blocking interface, for the start and for processes that may wait, and a coroutine for actors.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from supervision.errors import UNREADABLE
 
 SCRIPT: Final = str(Path(__file__).with_name("kubeconfig_process.py"))
 MOST_BYTES: Final = 16 << 20
-"""Of an answer; one with three PEM files has some kilobytes."""
+"""The limit of an answer; one with three PEM files has some kilobytes."""
 MOST_COMPLAINT: Final = 400
-"""Characters of stderr that go into an error."""
+"""The characters of stderr in an error."""
 _IN_MEMORY: Final = ("/run", "/dev/shm")  # noqa: S108 - a directory in it that is ours alone
 """/run first: pods with hostIPC have the host's /dev/shm."""
 _PREFIX: Final = "kubeconfig-"
 _LEFT_SECONDS: Final = 300.0
-"""A directory that is older was left by a caller that was killed."""
+"""An older directory belongs to a caller that was killed."""
 
 
 class LoaderError(Exception):
@@ -43,7 +43,8 @@ class LoaderError(Exception):
 
 @contextmanager
 def scratch() -> Iterator[str]:
-    """An empty directory in memory, 0700, for what the package writes of a kubeconfig's data; gone at the end."""
+    """An empty in-memory directory, 0700, for the files that the package writes from a kubeconfig's data; removed at
+    the end."""
     above = next((one for one in _IN_MEMORY if os.access(one, os.W_OK)), tempfile.gettempdir())
     for left in Path(above).glob(f"{_PREFIX}*"):
         with suppress(OSError):
@@ -57,7 +58,7 @@ def scratch() -> Iterator[str]:
 
 
 class Begun:
-    """A process that makes itself ready while the caller does something else."""
+    """A process that starts up while the caller continues."""
 
     def __init__(self) -> None:
         """Raises OSError."""
@@ -66,7 +67,7 @@ class Begun:
         )
 
     def answer(self, request: Mapping[str, Any], seconds: float) -> Any:
-        """Blocks until there is an answer, or for so long. Raises LoaderError, OSError."""
+        """Wait for the answer, at most `seconds`. Raises LoaderError, OSError."""
         process = self._process
         try:
             output, complaint = process.communicate(json.dumps(request).encode(), seconds)
@@ -77,7 +78,7 @@ class Begun:
         return _found(output, complaint, process.returncode)
 
     def end(self) -> None:
-        """Whatever it is at."""
+        """Kill the process."""
         _end(self._process.pid, self._process.returncode)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -86,7 +87,7 @@ class Begun:
 
 
 async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
-    """As `Begun.answer`, for an actor. Raises LoaderError, OSError."""
+    """The same as a coroutine, for an actor. Raises LoaderError, OSError."""
     process = await asyncio.create_subprocess_exec(
         *_command(), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, start_new_session=True,
@@ -102,7 +103,7 @@ async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
 
 
 def _command() -> list[str]:
-    # isolated: neither the agent's directory nor the environment decides what is imported
+    # isolated, so that neither the working directory nor the environment affects imports
     return [sys.executable, "-I", SCRIPT]
 
 

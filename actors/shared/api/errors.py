@@ -1,4 +1,4 @@
-"""What an API server answers that is no success, by cause (Kubernetes API conventions, section on error codes)."""
+"""The errors of an API server, by cause (Kubernetes API conventions, section on error codes)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from supervision.errors import UNREADABLE
 
 
 class ApiError(Exception):
-    """The server, or the way to it, has failed us. `status` 0: no answer."""
+    """A request failed. `status` 0: no answer."""
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float = 0.0) -> None:
         super().__init__(f"{reason or status}: {message}")
@@ -19,11 +19,11 @@ class ApiError(Exception):
 
 
 class Unreachable(ApiError):
-    """No answer: refused, reset, timed out, TLS failed, proxy failed. The connection it was on is closed."""
+    """No answer: refused, reset, timed out, TLS or proxy failure. The connection is closed."""
 
 
 class NoCredentials(ApiError):
-    """There is no kubeconfig yet, or it, or its exec plugin, gives no usable credentials."""
+    """There is no kubeconfig yet, or it or its exec plugin gives no usable credentials."""
 
 
 class Unauthorized(ApiError):
@@ -51,7 +51,7 @@ class Gone(ApiError):
 
 
 class Invalid(ApiError):
-    """400 or 422: what we sent is wrong."""
+    """400 or 422: the request is invalid."""
 
 
 class TooManyRequests(ApiError):
@@ -79,7 +79,7 @@ class _Details(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
-    """meta/v1 Status, what is used of it."""
+    """The used part of meta/v1 Status."""
 
     code: int = 0
     reason: str = ""
@@ -88,7 +88,7 @@ class _Status(msgspec.Struct):
 
 
 def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
-    """The error that an answer other than 2xx is; `headers` with lower-case names."""
+    """The error for a response that is not 2xx; `headers` with lower-case names."""
     try:
         said = msgspec.json.decode(body, type=_Status)
     except UNREADABLE:

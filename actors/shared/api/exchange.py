@@ -1,4 +1,4 @@
-"""One request and what comes back: how far it got, what it cost, what was answered; bounded, with our errors."""
+"""One request and its response: its progress, its measurements and its answer; bounded, with this package's errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     headers: dict[str, str]
-    """Names in lower case."""
+    """Names are lower case."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -49,16 +49,16 @@ class Observation(msgspec.Struct, frozen=True):
 
     method: str
     code: str
-    """HTTP status, `<error>` for no answer."""
+    """HTTP status, `<error>` without an answer."""
     seconds: float
-    """Until the answer was read; of a watch until it began."""
+    """Until the answer was read; for a watch, until it began."""
     waited: float = 0.0
-    """Seconds for our own limit, before."""
+    """Seconds that the client's rate limit delayed it before."""
     sent: int = 0
     received: int = 0
     """Bytes of the body; 0 for a watch."""
     again: bool = False
-    """It was a second attempt."""
+    """It was the second attempt."""
 
 
 Observer = Callable[[Observation], None]
@@ -66,7 +66,7 @@ NO_ANSWER: Final = "<error>"
 
 
 class Request:
-    """One attempt at a request, and how far it came."""
+    """One attempt at a request, and its progress."""
 
     def __init__(self, method: str, url: str, headers: list[tuple[str, str]], body: bytes) -> None:
         self.method, self.url, self.headers, self.body = method, url, headers, body
@@ -79,7 +79,7 @@ class Request:
 
     @property
     def may_repeat(self) -> bool:
-        """The server cannot have acted upon it, or it changes nothing."""
+        """Whether it is safe to repeat: the server cannot have processed it, or it changes nothing."""
         return self.method in ("GET", "HEAD") or not self.written
 
     def again(self) -> Request:
@@ -106,17 +106,17 @@ def headers_of(response: httpcore.Response) -> dict[str, str]:
 
 
 def warnings_of(response: httpcore.Response) -> list[str]:
-    """What the server wants its users to be told (RFC 7234 5.5; KEP-1693: code 299)."""
+    """The warnings in a response (RFC 7234 5.5; KEP-1693: code 299)."""
     given = (value.decode("utf-8", "replace") for name, value in response.headers if name.lower() == b"warning")
     return [_ESCAPED.sub(r"\1", found[1]) for text in given for found in _WARNING.finditer(text)]
 
 
 def event_of(line: bytes) -> Event:
-    """Raises the ApiError of an ERROR event, Unreachable for what is no event."""
+    """Parse an event. Raises the ApiError of an ERROR event, Unreachable for invalid data."""
     try:
         read = _line.decode(line)
     except UNREADABLE:
-        raise Unreachable(0, "Unreachable", "what the watch gave is no event") from None
+        raise Unreachable(0, "Unreachable", "the watch returned an invalid event") from None
     if read.type == "ERROR":
         raise error_of(0, bytes(read.object), {})
     return Event(read.type, bytes(read.object))

@@ -1,7 +1,7 @@
 """Credential plugins: a program that prints an ExecCredential (client.authentication.k8s.io, v1 and v1beta1).
 
-The `kubernetes` package runs it, in a process of its own (`disposable_loader`): without a terminal, killed with all
-that it started after its timeout. What it prints on stdout is never logged."""
+The `kubernetes` package runs it, in a process of its own (`disposable_loader`), without a terminal; after its timeout
+it is killed with all its children. Its stdout is never logged."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .disposable_loader import LoaderError
 from .errors import NoCredentials
 
 MAX_COMPLAINT: Final = 400
-"""Characters of what the plugin said that go into an error."""
+"""The characters of the plugin's stderr in an error."""
 
 
 class Issued(msgspec.Struct, frozen=True):
-    """What the plugin gave."""
+    """The credentials from the plugin."""
 
     token: str = ""
     cert: bytes = b""
     key: bytes = b""
     expires: float = 0.0
-    """Seconds since 1970; 0: when the server says 401."""
+    """Seconds since 1970; 0: when the server answers 401."""
 
 
 class _Status(msgspec.Struct):
@@ -64,7 +64,7 @@ async def run(access: Access) -> Issued:
 
 
 def _cluster(plugin: Exec, access: Access) -> dict[str, Any]:
-    """What a plugin that asks for it is told of the cluster (ExecCredential, spec.cluster)."""
+    """spec.cluster of the ExecCredential, for a plugin that asks for it."""
     found = {
         "server": access.server,
         "tls-server-name": access.server_name,
@@ -82,20 +82,20 @@ def _reason(plugin: Exec, error: LoaderError | OSError) -> str:
     if error.kind in ("FileNotFoundError", "PermissionError", "OSError"):
         return f"cannot be run: {error.text}" + (f" ({plugin.install_hint.strip()})" if plugin.install_hint else "")
     if error.kind == "MemoryError":
-        return "printed more than there is room for"
+        return "printed too much"
     return error.text.removeprefix("exec: ")[:MAX_COMPLAINT]
 
 
 def issued(status: dict[str, Any], plugin: Exec) -> Issued:
-    """What the status of an ExecCredential comes to. Raises NoCredentials."""
+    """The credentials in the status of an ExecCredential. Raises NoCredentials."""
     try:
         found = msgspec.convert(status, _Status)
     except UNREADABLE:
         # the parser's text may quote the credential
-        raise _failed(plugin, "printed a status that is none of an ExecCredential") from None
+        raise _failed(plugin, "printed an invalid ExecCredential status") from None
     cert, key = (found.clientCertificateData or "").encode(), (found.clientKeyData or "").encode()
     if bool(cert) != bool(key):
-        raise _failed(plugin, "printed one of clientCertificateData and clientKeyData, not both")
+        raise _failed(plugin, "printed only one of clientCertificateData and clientKeyData")
     if not found.token and not cert:
         raise _failed(plugin, "printed neither a token nor a client certificate")
     expires = found.expirationTimestamp.timestamp() if found.expirationTimestamp else 0.0

@@ -1,4 +1,4 @@
-"""Reading plain data with every problem noted, each with its field, instead of the first one raised."""
+"""Reads plain data and collects every problem with its field, instead of raising the first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Fields:
-    """A mapping in a document, at `path`. Getters note what is wrong in `problems` and give the empty value."""
+    """A mapping in a document, at `path`. Getters add problems to `problems` and return an empty value."""
 
     def __init__(self, data: Any, path: str, problems: list[str]) -> None:
         self.path, self.problems = path, problems

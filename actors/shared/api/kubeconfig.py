@@ -1,4 +1,4 @@
-"""Kubeconfig files: what one comes to, and how one is written.
+"""Loads and writes kubeconfig files.
 
 One file, as `--kubeconfig` names it; paths in it are relative to it. It is checked first (`kubeconfig_check`), then the
 `kubernetes` package's loader reads it in a process of its own (`disposable_loader`).
@@ -27,12 +27,12 @@ __all__ = [
     "render",
 ]
 LOAD_SECONDS: Final = 30.0
-"""Until the loader's process is killed; it takes half a second."""
+"""The deadline of the loader's process, which normally takes half a second."""
 _AS_FOUND: Final = ("server", "server_name", "insecure", "proxy", "token", "username", "password", "namespace")
 
 
 class Loading:
-    """A load under way: the file is checked, and the loader makes itself ready. Ended by `access` or by `end`."""
+    """A load under way: the file is checked, and the loader's process starts. `access` or `end` ends it."""
 
     def __init__(self, path: str) -> None:
         """Raises KubeconfigError."""
@@ -44,7 +44,7 @@ class Loading:
         self.end = self._loader.end
 
     def access(self, seconds: float = LOAD_SECONDS) -> Access:
-        """What the file's current context comes to; blocks for as long as the loader takes. Raises KubeconfigError."""
+        """Resolve the file's current context; blocks until the loader is done. Raises KubeconfigError."""
         try:
             with disposable_loader.scratch() as scratch:
                 return access(self._checked, self._loader.answer(_request(self._checked, scratch), seconds))
@@ -53,12 +53,12 @@ class Loading:
 
 
 def load(path: str, seconds: float = LOAD_SECONDS) -> Access:
-    """What the file's current context comes to; blocks for as long as the loader takes. Raises KubeconfigError."""
+    """Resolve the file's current context; blocks until the loader is done. Raises KubeconfigError."""
     return Loading(path).access(seconds)
 
 
 async def load_later(path: str, known: Access | None = None, seconds: float = LOAD_SECONDS) -> Access:
-    """As `load`, for an actor: at once where the files are as they were when `known` was loaded. Raises
+    """`load` as a coroutine. Returns at once if the files are unchanged since `known` was loaded. Raises
     KubeconfigError."""
     checked = check_file(path)
     if known is not None and known.digest == checked.digest:
@@ -81,11 +81,12 @@ def _not_loaded(path: str, error: LoaderError | OSError) -> KubeconfigError:
 
 
 def access(checked: Checked, found: Mapping[str, Any]) -> Access:
-    """What the loader found, with what it has no word for. Raises OSError when a key has gone meanwhile."""
+    """Combine the loader's result with the fields that it does not support. Raises OSError if a key was removed
+    meanwhile."""
     pem = {name: base64.b64decode(found[name]) for name in ("ca", "cert", "key")}
     files = {name: str(found[f"{name}_file"]) for name in ("ca", "cert", "key")}
     if bool(pem["cert"]) != bool(pem["key"]):
-        # one of them in a file and one in data: both as data
+        # one in a file and one as data: use both as data
         for name in ("cert", "key"):
             pem[name] = pem[name] or (read_bounded(files[name]) if files[name] else b"")
             files[name] = ""
@@ -106,8 +107,8 @@ def access(checked: Checked, found: Mapping[str, Any]) -> Access:
 
 
 def render(access: Access, cert_file: str, key_file: str) -> str:
-    """The kubeconfig that goes on with `access`'s server and these client certificate files, laid out as the reference
-    writes it: people edit it by line."""
+    """A kubeconfig for `access`'s server with these client certificate files, laid out like the kubelet's, because
+    people edit it."""
     import yaml
 
     cluster: dict[str, Any] = {"server": access.server}

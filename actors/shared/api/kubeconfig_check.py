@@ -1,7 +1,7 @@
-"""What is wrong with a kubeconfig, each problem with its field, all at once (Kubernetes reference, "kubeconfig (v1)").
+"""Validates a kubeconfig and reports every problem with its field (Kubernetes reference, "kubeconfig (v1)").
 
-The `kubernetes` package, which loads it, stops at the first error and names no field; what a node cannot use
-(auth-provider, an interactive plugin) is refused here, not left out."""
+The `kubernetes` package, which loads it, stops at the first error and names no field. Settings that a node cannot use
+(auth-provider, an interactive plugin) are errors here, not ignored."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ BEGIN_KEY: Final = b"PRIVATE KEY-----"
 
 
 class KubeconfigError(ValueError):
-    """The file cannot be used. `problems` has every reason, each with its field."""
+    """The file is invalid. `problems` lists every problem with its field."""
 
     def __init__(self, path: str, problems: list[str], *, may_pass: bool = False) -> None:
-        """`may_pass`: it is not the file's fault; another try may succeed."""
+        """`may_pass`: the file is not the cause; a retry may succeed."""
         self.path, self.problems, self.may_pass = path, problems, may_pass
         super().__init__("; ".join(f"{path}: {problem}" for problem in problems))
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """A kubeconfig without a problem, and what a node takes from it that the package's loader has no word for."""
+    """A valid kubeconfig, and the settings that the package's loader does not support."""
 
     path: str
     document: dict[str, Any]
-    """For the loader: the server has its scheme, a user name its password."""
+    """The document for the loader, with a scheme for the server and a password for a user name."""
     digest: str
-    """Of the file, and of those whose content it comes to: as long as it is the same, so is what is loaded."""
+    """The digest of the file and of the files that it includes: the same digest means the same result."""
     token_file: str = ""
     exec: Exec | None = None
     impersonate: Impersonation | None = None
 
 
 def check_file(path: str) -> Checked:
-    """Raises KubeconfigError with all that is wrong with the file. Takes milliseconds."""
+    """Check the file, which takes milliseconds. Raises KubeconfigError with every problem."""
     path = os.path.abspath(path)
     return check(_read(path, path), path)
 
 
 def check(data: bytes, path: str) -> Checked:
-    """As check_file, of these bytes; files that they name are relative to `path`, and read. Raises KubeconfigError."""
+    """Like check_file, for these bytes; reads the files they name, relative to `path`. Raises KubeconfigError."""
     problems: list[str] = []
     plain = _document(data, path)
     document = Fields(plain, "", problems)
@@ -86,7 +86,7 @@ def _without_text(problem: DocumentProblem) -> str:
 
 
 def _read(name: str, path: str) -> bytes:
-    """A file, bounded. Raises KubeconfigError of `path`."""
+    """Read a bounded file. Raises KubeconfigError for `path`."""
     try:
         return read_bounded(name)
     except OSError as error:
@@ -94,7 +94,7 @@ def _read(name: str, path: str) -> bytes:
 
 
 def read_bounded(path: str) -> bytes:
-    """Raises OSError, also when it is no regular file or more than MAX_BYTES."""
+    """Raises OSError, also if it is not a regular file or has more than MAX_BYTES."""
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         if not os.path.isfile(f"/proc/self/fd/{file.fileno()}"):
             raise OSError(0, "not a regular file")
@@ -110,7 +110,7 @@ class _Checker:
     def __init__(self, document: Fields, path: str) -> None:
         self._document, self._path = document, path
         self._files: dict[str, bytes] = {}
-        """Content of the PEM files, by the name of the field."""
+        """The content of the PEM files, by field."""
 
     def checked(self, digest: hashlib._Hash) -> Checked:
         """`digest`: of the file's own bytes."""
@@ -142,13 +142,13 @@ class _Checker:
         )
 
     def _held(self) -> list[str]:
-        """The files whose content an Access has: the authorities, and the one half of a pair whose other half is
-        data."""
+        """The files whose content is copied into an Access: the authorities, and one half of a key pair whose other
+        half is data."""
         pair = [name for name in ("client-certificate", "client-key") if name in self._files]
         return [name for name in ("certificate-authority",) if name in self._files] + (pair if len(pair) == 1 else [])
 
     def _named(self, section: str, key: str, name: str, wanted_by: str) -> Fields:
-        """The entry of that name; names are to be unique."""
+        """The entry of that name; names must be unique."""
         found = [entry for entry in self._document.sections(section) if entry.text("name") == name] if name else []
         if name and not found:
             self._document.problem(wanted_by, f"there is no {name[:100]!r} in {section}")
@@ -167,7 +167,7 @@ class _Checker:
 
     def _check_user(self, user: Fields) -> None:
         if user.has("auth-provider"):
-            user.problem("auth-provider", "not supported: the reference removed it in 1.26; use an exec plugin")
+            user.problem("auth-provider", "not supported: Kubernetes removed it in 1.26; use an exec plugin")
         for name in ("token", "tokenFile", "username", "password"):
             user.text(name)
         ways = [name for name in ("token", "username") if user.has(name)]
@@ -191,7 +191,7 @@ class _Checker:
             plugin.problem("command", "required")
         mode = plugin.text("interactiveMode")
         if mode == "Always":
-            plugin.problem("interactiveMode", "Always cannot be: a node agent has no terminal")
+            plugin.problem("interactiveMode", "Always is not possible: a node agent has no terminal")
         elif mode not in ("Never", "IfAvailable") and (mode or plugin.text("apiVersion") == EXEC_VERSIONS[0]):
             plugin.problem("interactiveMode", "must be one of Never, IfAvailable")
         variables = plugin.sections("env")
@@ -216,7 +216,7 @@ class _Checker:
         return os.path.normpath(os.path.join(os.path.dirname(self._path), name))
 
     def _check_pem(self, fields: Fields, name: str, mark: bytes) -> bool:
-        """Whether `name-data` or the file `name` is given; data wins. What is given is to hold PEM."""
+        """Whether `name-data` or the file `name` is given; data takes precedence. It must be PEM."""
         if fields.has(f"{name}-data"):
             where, name = f"{name}-data", ""
             try:
@@ -235,7 +235,7 @@ class _Checker:
         else:
             return False
         if mark not in data:
-            text = "no PEM: it has no " + mark.decode().strip("-").removeprefix("BEGIN ")
+            text = "not PEM: it has no " + mark.decode().strip("-").removeprefix("BEGIN ")
             fields.problem(where, f"{name}: {text}" if name else text)
         return True
 
@@ -247,7 +247,7 @@ def _server(cluster: Fields) -> str:
             cluster.problem("server", "required")
         return ""
     if "://" not in server:
-        # a node never means plain text by leaving the scheme out
+        # without a scheme https is meant, never plain text
         server = f"https://{server}"
     if not _url_is_good(server, ("http", "https")):
         cluster.problem("server", f"{server[:100]!r} is not a URL like https://host:6443")

@@ -1,9 +1,9 @@
-"""The process that loads a kubeconfig with the `kubernetes` package's own loader, or runs a credential plugin with it.
+"""The process in which the `kubernetes` package loads a kubeconfig or runs a credential plugin.
 
-It is run as a script, reads one request in JSON on stdin, prints one answer in JSON and ends: so the package's import
-(0.4 s, 48 MiB) is paid where it is needed, a plugin that hangs is killed with its group, and a flood of output costs
-nobody else. Data fields of the kubeconfig become files in a directory in memory that the caller makes and removes; the
-answer carries their content. `kubeconfig.py` and `exec_plugin.py` are the callers."""
+It is a script: it reads one JSON request on stdin, prints one JSON answer and ends. So only this process imports the
+package (0.4 s, 48 MiB), a hung plugin is killed with its process group, and excessive output harms nobody else. Data
+fields of the kubeconfig become files in a directory in memory that the caller makes and removes; the answer carries
+their content. `kubeconfig.py` and `exec_plugin.py` are the callers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 MOST_BYTES: Final = 1 << 30
-"""Address space of this process: what a plugin prints is read whole by the package. A plugin has no such limit."""
+"""The address space of this process, because the package reads a plugin's whole output. The plugin itself has no such
+limit."""
 MOST_TEXT: Final = 4096
 """Characters of an error."""
 MOST_ANSWER: Final = 16 << 20
 
 
 def load(document: dict[str, Any], path: str, scratch: str) -> dict[str, Any]:
-    """What the current context comes to: `ca`, `cert` and `key` in base64, and the paths of those that are files.
+    """Load the current context: `ca`, `cert` and `key` in base64, and the paths of those that are files.
 
     `path`: the kubeconfig's own, to which the paths in it are relative; `scratch`: an empty directory for what the
-    loader writes. A plugin is not run, and a token in a file is not read: both are asked for again and again later.
-    Raises ConfigException, OSError.
+    loader writes. Plugins and token files are not used here: both are read repeatedly later. Raises ConfigException,
+    OSError.
     """
     from kubernetes.client import Configuration
     from kubernetes.config.kube_config import KubeConfigLoader
@@ -74,22 +75,22 @@ def _base64(path: str) -> str:
 
 
 def run_plugin(plugin: dict[str, Any], cluster: dict[str, Any] | None, directory: str) -> dict[str, Any]:
-    """The status of the ExecCredential that a plugin printed. `plugin` is `exec` of a kubeconfig, `cluster` what it is
-    to be told of the cluster. Raises ConfigException, OSError."""
+    """The status of the ExecCredential that a plugin printed. `plugin` is `exec` of a kubeconfig, `cluster` is
+    spec.cluster for it. Raises ConfigException, OSError."""
     from kubernetes.config.exec_provider import ExecProvider
     from kubernetes.config.kube_config import ConfigNode
 
-    # runtimes as those of Java and Node.js reserve more address space than this process may have
+    # the runtimes of Java and Node.js reserve more address space than this process's limit
     subprocess.Popen = functools.partial(subprocess.Popen, preexec_fn=_limit_memory)  # type: ignore[assignment,misc]
     told = ConfigNode("cluster", cluster) if cluster is not None else None
     status: Any = ExecProvider(ConfigNode("exec", plugin), directory, told).run()
     if not isinstance(status, dict):
-        raise TypeError("status is no mapping")
+        raise TypeError("status is not a mapping")
     return status
 
 
 def _limit_memory(most: int = -1) -> None:
-    """Limit the address space; to what the agent itself may have by default."""
+    """Limit the address space; by default to the agent's own limit."""
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (hard if most < 0 else most if hard < 0 else min(most, hard), hard))
 

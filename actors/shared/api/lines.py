@@ -1,19 +1,19 @@
-"""A byte stream cut into lines, for watches: one JSON document each."""
+"""Splits a byte stream into lines, for watches: one JSON document per line."""
 
 from __future__ import annotations
 
 from typing import Final
 
 MAX_LINE: Final = 32 << 20
-"""An object is at most 1.5 MiB in etcd; as JSON with everything it may be a few times that."""
+"""An object has at most 1.5 MiB in etcd; its JSON may be a few times larger."""
 
 
 class LineTooLong(ValueError):
-    """A line is over the bound: the stream cannot be followed any further."""
+    """A line is too long: the stream cannot be read further."""
 
 
 class Lines:
-    """Feed chunks, get the lines that are whole, without their ends; empty ones are left out."""
+    """Takes chunks, returns the complete lines without line ends; skips empty lines."""
 
     def __init__(self, limit: int = MAX_LINE) -> None:
         self._limit, self._parts, self._length = limit, list[bytes](), 0

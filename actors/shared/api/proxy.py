@@ -1,6 +1,6 @@
 """Connections by way of a proxy: HTTP CONNECT (plain or TLS) and SOCKS5 (RFC 9110 9.3.6, RFC 1928, RFC 1929).
 
-The proxy is gone through below TLS: what it sees is the server's host, port and traffic, never a token.
+TLS runs through the proxy: it sees the server's host and port and the traffic, never a token.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ MAX_HEAD = 16384
 
 
 def proxy_for(server: str, proxy: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The proxy's URL for this server; '' for none. The kubeconfig's wins over the environment's, as in client-go."""
+    """The proxy's URL for this server; '' for none. The kubeconfig takes precedence over the environment, as in
+    client-go."""
     if proxy:
         return proxy
     parts = urlsplit(server)
@@ -69,7 +70,7 @@ def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str)
 
 
 class ProxyBackend(httpcore.AsyncNetworkBackend):
-    """Opens TCP streams through the proxy; what is above it knows nothing of that."""
+    """Opens TCP streams through the proxy, transparently for the layers above."""
 
     def __init__(self, proxy: str, below: httpcore.AsyncNetworkBackend) -> None:
         self._proxy, self._below = urlsplit(proxy), below
@@ -113,10 +114,10 @@ async def _http_connect(
     await stream.write("\r\n".join([*lines, "", ""]).encode(), timeout)
     head = bytearray()
     while not head.endswith(b"\r\n\r\n"):
-        # byte by byte: what follows the head is the server's
+        # byte by byte, because the server's data follows the head
         byte = await stream.read(1, timeout)
         if not byte or len(head) > MAX_HEAD:
-            raise httpcore.ProxyError("the proxy gave no whole answer to CONNECT")
+            raise httpcore.ProxyError("the proxy's answer to CONNECT is incomplete")
         head += byte
     status = bytes(head).split(b"\r\n", 1)[0].split(b" ", 2)
     if len(status) < 2 or not status[0].startswith(b"HTTP/1.") or not status[1].startswith(b"2"):
@@ -132,7 +133,7 @@ async def _socks_connect(
     await stream.write(b"\x05\x02\x00\x02" if proxy.username else b"\x05\x01\x00", timeout)
     version, method = await _exactly(stream, 2, timeout)
     if version != 5 or method not in ((0, 2) if proxy.username else (0,)):
-        raise httpcore.ProxyError("the SOCKS proxy accepts none of our ways to authenticate")
+        raise httpcore.ProxyError("the SOCKS proxy accepts no supported authentication method")
     if method == 2:
         name, password = (part.encode()[:255] for part in _login(proxy))
         login = b"\x01" + bytes([len(name)]) + name + bytes([len(password)]) + password

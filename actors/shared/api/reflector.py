@@ -1,8 +1,8 @@
 """Follows one collection: a list, then a watch from there, for ever (Kubernetes API concepts, "Efficient detection of
 changes").
 
-What was known stays while the server is away: `replaced` is called with what a list has, never because of an error.
-Lists ask for the newest there is (no resourceVersion): one from a stale cache could lack a pod that runs here.
+While the server is unreachable the known objects stay: only a successful list calls `replaced`. Lists ask for the
+newest state (no resourceVersion), because a stale cache could lack a pod that runs here.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .errors import ApiError, Gone, Unreachable
 
 BACKOFF: Final = BackoffPolicy(first=0.8, maximum=30.0, factor=2.0, jitter=0.5, free=0)
 WATCH_SECONDS: Final = (300, 600)
-"""The server is asked to end a watch after a random time between these."""
+"""The range of the random timeout of a watch."""
 SHORT_SECONDS: Final = 1.0
-"""A watch that ends sooner counts as failed: asking again at once could go on for ever."""
+"""A watch that ends sooner counts as failed, so that it is not repeated at once for ever."""
 LIST_SECONDS: Final = 60.0
 RELIST_AFTER: Final = 2
-"""Failures in a row that the server answered with 5xx, after which the version is not held to any more."""
+"""The number of consecutive 5xx answers after which the collection is listed again."""
 
 
 class Item(msgspec.Struct, frozen=True):
-    """An object of the collection; `data` is its JSON as it came."""
+    """An object of the collection; `data` is its original JSON."""
 
     uid: str
     namespace: str
@@ -42,19 +42,19 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Store(Protocol):
-    """Who is told. None of these may raise."""
+    """Receives the changes. These methods must not raise."""
 
     def replaced(self, items: list[Item]) -> None:
-        """All there is, after each list."""
+        """All objects, after each list."""
 
     def changed(self, item: Item) -> None:
         """Added or modified."""
 
     def deleted(self, item: Item) -> None:
-        """No longer there, or no longer selected."""
+        """Deleted, or no longer selected."""
 
     def failed(self, error: ApiError) -> None:
-        """List or watch failed; it is tried again."""
+        """List or watch failed; it is retried."""
 
     def answered(self) -> None:
         """The server has begun to answer list or watch."""
@@ -81,7 +81,7 @@ _read_list = msgspec.json.Decoder(_List)
 
 
 class Reflector:
-    """Of the collection at `path`, narrowed by `query` (fieldSelector, labelSelector)."""
+    """Follows the collection at `path`, filtered by `query` (fieldSelector, labelSelector)."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Reflector:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """The server is said to be back: try now, not when the pause is over."""
+        """The server is probably back: retry now, without waiting for the pause."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -118,20 +118,20 @@ class Reflector:
                     continue
                 error: ApiError | None = None
             except Gone as gone:
-                # list again, at once if the watch had gone well
+                # list again; at once if the watch worked before
                 self._version, error = "", gone
             except ApiError as other:
                 self._store.failed(other)
                 error = other
                 if other.status >= 500 and self._backoff.failures >= RELIST_AFTER:
-                    # its history may have ended before our version: it was restored, or is another server
+                    # the server may have been restored or replaced, so that its history lacks this version
                     self._version = ""
             await self._pause(clock() - began, error)
 
     async def _pause(self, well_for: float, error: ApiError | None) -> None:
         self._backoff = self._backoff.failed(self._policy, well_for)
         first = self._backoff.failures == 1 and well_for >= self._policy.reset_after
-        # what had gone well for long and broke is tried again at once, once: a restarted server, a cut connection
+        # after a long success the first retry is immediate: the server restarted, or the connection broke
         seconds = self._rng.uniform(0, 0.1) if first else self._backoff.pause(self._policy, self._rng.random)
         seconds = max(seconds, min(error.retry_after, 60.0) if error is not None else 0.0)
         try:
@@ -167,19 +167,19 @@ class Reflector:
 
 
 def read_list(answer: Answer) -> tuple[str, list[Item]]:
-    """Its resourceVersion and its objects, cut out of it as they are. Raises Unreachable when it is no list."""
+    """The list's resourceVersion and objects, as original JSON. Raises Unreachable if it is not a list."""
     try:
         read = _read_list.decode(answer.body)
     except UNREADABLE as error:
         raise Unreachable(0, "Unreachable", f"what was listed is no list: {error}") from None
     if not read.metadata.resourceVersion:
-        # something in between may answer 200 to anything: it must not pass for an empty list
-        raise Unreachable(0, "Unreachable", "what was listed is no list: it has no resourceVersion")
+        # a proxy may answer 200 to anything, which must not count as an empty list
+        raise Unreachable(0, "Unreachable", "the answer is not a list: it has no resourceVersion")
     return read.metadata.resourceVersion, [read_item(bytes(each)) for each in read.items or ()]
 
 
 def read_item(data: bytes) -> Item:
-    """Raises Unreachable when it is no object."""
+    """Raises Unreachable if it is not an object."""
     try:
         meta = _read_object.decode(data).metadata
     except UNREADABLE as error:

@@ -1,4 +1,4 @@
-"""The TLS context of connections to an API server. Raises NoCredentials for what cannot be used."""
+"""The TLS context of connections to an API server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .errors import NoCredentials
 
 
 def context(access: Access, certificate: Certificate) -> ssl.SSLContext:
-    """TLS 1.2 or newer; any certificate of `ca` is a trusted root, also one that is not self-signed (as in Go)."""
+    """TLS 1.2 or newer. Every certificate of `ca` is a trusted root, self-signed or not (as in Go). Raises
+    NoCredentials."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     if access.insecure:
@@ -33,7 +34,7 @@ def _load_certificate(made: ssl.SSLContext, certificate: Certificate) -> None:
         if certificate.cert_file:
             made.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
         elif certificate.cert_data:
-            # OpenSSL reads files only: one in memory, so that a key is never on a disk
+            # OpenSSL reads only files: use one in memory, so that the key is never on disk
             descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
             try:
                 os.write(descriptor, certificate.cert_data.rstrip() + b"\n" + certificate.key_data)
@@ -45,7 +46,7 @@ def _load_certificate(made: ssl.SSLContext, certificate: Certificate) -> None:
 
 
 def _no_password() -> str:
-    """An encrypted key is refused: OpenSSL would ask at the terminal."""
+    """Refuse an encrypted key: OpenSSL would ask for the password at the terminal."""
     raise ValueError("the key is encrypted")
 
 

@@ -1,16 +1,9 @@
-"""The configuration of the agent: how it is read, merged and validated, and what each actor is handed of it.
+"""The configuration of the agent: how it is read, merged and validated, and the `Agent` that every actor gets.
 
-agent.py          what each actor finds as `self.context`
-loading.py        argv and files to that
-feature_gates.py  the gates of the release
-commands.py       `supervise config check|show|explain`
-explain.py        the documentation of fields, flags and gates
-paths.py          where an agent keeps what, by its root directory
-errors.py         problems, each with file, field and rule
-version.py        the release
-fields/           the types of the configuration, and the values of its fields
-flags/            the command line
-sources/          files, drop-ins and checkpoints: read, decoded, merged
-validation/       rules and warnings
-start/            what is checked and made on the host before the tree is made
+agent.py          the `self.context` of every actor loading.py        argv and files to that feature_gates.py  the
+gates of the release commands.py       `supervise config check|show|explain` explain.py        the documentation of
+fields, flags and gates paths.py          the agent's paths, by its root directory errors.py         problems, each with
+file, field and rule version.py        the release fields/           the types of the configuration, and the values of
+its fields flags/            the command line sources/          files, drop-ins and checkpoints: read, decoded, merged
+validation/       rules and warnings start/            checks and preparations on the host before the tree starts
 """

@@ -1,6 +1,7 @@
-"""What every actor is handed before the first fork, as `self.context`: the configuration, and where things are.
+"""Every actor's `self.context`: the configuration and the paths.
 
-Made once, by `loading.load`; frozen. When a field that it reads changes, an actor is restarted and finds the new value.
+`loading.load` makes it once; it is frozen. When a field changes, the actors that read it are restarted with the new
+value.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ CONTAINER_LOGS_DIR: Final = "/var/log/containers"
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent as it was started. Directories are absolute and clean."""
+    """The settings of one agent. Directories are absolute and clean."""
 
     config: KubeletConfiguration = KubeletConfiguration()
-    """Effective: defaults, file, drop-ins and flags merged."""
+    """The effective configuration: defaults, file, drop-ins and flags merged."""
     node_name: str = "localhost"
     """--hostname-override or the host name, trimmed, lower case."""
     root_dir: str = DEFAULT_ROOT_DIR
@@ -36,43 +37,43 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     container_logs_dir: str = CONTAINER_LOGS_DIR
     """Links <pod>_<namespace>_<container>-<id>.log to the logs."""
     runtime_endpoint: str = "unix:///run/containerd/containerd.sock"
-    """Address of the CRI runtime, `unix:///...`; that of our own containerd when it is managed."""
+    """Address of the CRI runtime, `unix:///...`; with a managed runtime, that of the agent's containerd."""
     image_endpoint: str = "unix:///run/containerd/containerd.sock"
     """Address of the CRI image service; that of the runtime unless one is given."""
     managed_runtime: bool = False
     """The agent runs a containerd of its own (`--container-runtime-endpoint=managed`)."""
     workers: int = 2
-    """Pod workers in the tree (--workers; default: the cores, from 2 to 8)."""
+    """The number of pod worker shards (--workers; default: the cores, from 2 to 8)."""
     standalone: bool = True
     """No --kubeconfig: no API server, static pods only."""
     node_ip: str = ""
-    """--node-ip: one address, or two joined by a comma for dual stack; empty: found out."""
+    """--node-ip: one address, or two separated by a comma for dual stack; empty: detected."""
     policy_file: str = ""
-    """--policy: supervision policy; empty: the one that came with the agent."""
+    """--policy: supervision policy file; empty: the default policy."""
     policy: str = ""
-    """The text of it, as it is in force; empty: that of the file that came with the agent."""
+    """The text of the policy in force; empty: the default policy."""
     kubeconfig: str = ""
     """--kubeconfig: how to reach the API server."""
     access: bytes = b""
-    """What that came to when the agent was started: msgpack of api.access.Access; empty: there was none yet. As long as
-    the files are as they were, it need not be loaded again."""
+    """The kubeconfig as loaded at start: msgpack of api.access.Access; empty: there was none. It is loaded again only
+    when its files change."""
     bootstrap_kubeconfig: str = ""
     """--bootstrap-kubeconfig: how to obtain a first client certificate."""
     log_file: str = ""
-    """--log-file: where the log goes besides stderr; empty: nowhere else."""
+    """--log-file: the log file besides stderr; empty: none."""
     flags: dict[str, Any] = {}
-    """Every flag without a field of the configuration, by name without dashes: given or default, in its own type
-    (bool, int, str, Duration, list, dict)."""
+    """Every flag that sets no field, by name without dashes: its given or default value, in its own type (bool, int,
+    str, Duration, list, dict)."""
     flags_given: dict[str, str] = {}
-    """The flags on the command line as they were written, for the log and /flagz; secrets masked."""
+    """The flags as given on the command line, for the log and /flagz; secrets are masked."""
     field_flags: dict[str, Any] = {}
-    """The flags given that set fields, as plain data: they win over the files each time those are read."""
+    """The given flags that set fields, as plain data: they take precedence over the files at each reload."""
     warnings: tuple[str, ...] = ()
-    """What was accepted with a warning, to be logged once at start."""
+    """The warnings to log once at start."""
     config_sources: dict[str, str] = {}
-    """Field path to where its value came from, `--max-pods` or `file:line`; fields that are not in it are defaults."""
+    """Field path to the source of its value, `--max-pods` or `file:line`; other fields have their defaults."""
     config_hash: str = ""
-    """Name of the configuration that the agent was started with (see checkpoints.py)."""
+    """The hash of the configuration that the agent started with (see checkpoints.py)."""
     config_file: str = ""
     """--config, absolute."""
     config_dir: str = ""
@@ -116,7 +117,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state_dir(self) -> str:
-        """Files that only this agent reads (configuration checkpoints, incident records), 0700."""
+        """Private files of this agent (configuration checkpoints, incident records), 0700."""
         return state_dir_of(self.root_dir)
 
     @property
@@ -125,15 +126,15 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def managed_runtime_dir(self) -> str:
-        """Root of our own containerd: its images, snapshots, configuration."""
+        """Root directory of the managed containerd: images, snapshots, configuration."""
         return f"{self.state_dir}/containerd"
 
     @property
     def managed_state_dir(self) -> str:
-        """Sockets and state of our own containerd; beside run_dir, so that it outlives the actors' sockets."""
+        """Sockets and state of the managed containerd; beside run_dir, so that it outlives the actors' sockets."""
         return f"{self.run_dir}-containerd"
 
-    # -- configuration with what is derived from it -----------------------------------------------------------------
+    # -- values derived from the configuration ----------------------------------------------------------------------
     def gate(self, name: str) -> bool:
         """Whether the feature gate is on. Raises KeyError for a gate that 1.36 does not have."""
         return feature_gates.enabled(name, self.config.featureGates)
@@ -148,7 +149,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def serving_cert_given(self) -> bool:
-        """The serving certificate is the operator's, so none is made."""
+        """Whether the operator provides the serving certificate; if so, none is generated."""
         return bool(self.config.tlsCertFile or self.config.tlsPrivateKeyFile)
 
     @property
@@ -174,18 +175,18 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
         return feature_gates.all_states(self.config.featureGates)
 
     def with_configuration(self, config: KubeletConfiguration) -> Agent:
-        """The same agent under another configuration."""
+        """The same agent with another configuration."""
         return msgspec.structs.replace(self, config=config)
 
 
 def checkpoint_dir(flags: Mapping[str, Any]) -> str:
-    """Where configurations are checkpointed, by the flags without a field."""
+    """The directory of configuration checkpoints, from the flags that set no field."""
     return flags.get("dynamic-config-dir") or f"{os.path.normpath(flags['root-dir'])}/troupelet/config"
 
 
 def default_workers() -> int:
-    """Pod workers: one for each core, at least two, so that one slow pod never holds up all; at most eight, as each is
-    a process, and the rest of a large machine is the pods'."""
+    """One shard per core: at least two, so that one slow pod never delays all; at most eight, because each is a process
+    and a large machine belongs to its pods."""
     return min(MAX_DEFAULT_WORKERS, max(2, os.cpu_count() or 2))
 
 

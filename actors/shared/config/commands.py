@@ -1,8 +1,8 @@
 """`supervise config check|show|explain`: validate and show a configuration without starting anything.
 
-`history` and `rollback`, which know about trials, are beside the config controller, and so is the registration.
+`history` and `rollback`, which deal with trials, are in the config controller's package, as is the registration.
 
-`check` and `show` take the flags of `supervise start`. Nothing here needs an agent that runs.
+`check` and `show` take the flags of `supervise start`. None of these commands needs a running agent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .errors import MASKED, ConfigErrors, Problem, shown
 
 _ABOUT: Final = """\
 Usage: supervise config check [-o json] [flags of start]     validate flags, files and what they name, all at once
-       supervise config show [-o json] [flags of start]      every effective value and where it comes from
+       supervise config show [-o json] [flags of start]      every effective value and its source
        supervise config explain FIELD|--FLAG|GATE            what it means, its default, its rules
        supervise config history [-o json] [--root-dir=DIR]   which configurations were in force
        supervise config rollback [HASH] [--root-dir=DIR]     go back to one of them, or to the last known good
@@ -28,9 +28,9 @@ Usage: supervise config check [-o json] [flags of start]     validate flags, fil
 
 
 Validate = Callable[[Sequence[str]], tuple[tuple[str, ...], tuple[Problem, ...]]]
-"""Gives warnings and problems of a command line."""
+"""Returns the warnings and problems of a command line."""
 Command = Callable[[Sequence[str], bool, TextIO], int]
-"""Takes the words after its name, whether JSON is asked for, and where to write; gives the exit code."""
+"""Takes the arguments, whether to print JSON, and the output stream; returns the exit code."""
 
 
 def run(
@@ -40,7 +40,8 @@ def run(
     *,
     more: Mapping[str, Command] = types.MappingProxyType({}),
 ) -> int:
-    """Do `config WORDS`, WORDS beginning with one of COMMANDS or `more`. 0: fine, 1: problems, 2: wrong use."""
+    """Run `config WORDS`; the first word is in COMMANDS or `more`. Exit codes: 0: valid, 1: problems, 2: usage
+    error."""
     out, err = out or sys.stdout, err or sys.stderr
     command = {**COMMANDS, **more}.get(words[0]) if words else None
     if command is None or {"-h", "--help"} & set(words):
@@ -56,7 +57,7 @@ def run(
 
 
 def _output(words: Sequence[str]) -> tuple[bool, list[str]]:
-    """Take -o FORMAT out of the words."""
+    """Remove -o FORMAT from the arguments."""
     rest, as_json = list(words), False
     for mark in ("-o", "--output"):
         while mark in rest:
@@ -77,7 +78,7 @@ def _validate(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...
 
 
 def check(words: Sequence[str], as_json: bool, out: TextIO, validate: Validate = _validate) -> int:
-    """Validate what `start` would be given. `validate`: who can validate more than flags and configuration."""
+    """Validate the arguments of `start`. `validate`: a validator of more than flags and configuration."""
     warnings, problems = validate(words)
     if as_json:
         found = {"valid": not problems, "problems": problems, "warnings": warnings}
@@ -144,9 +145,9 @@ COMMANDS: Final[dict[str, Command]] = {
 
 
 def early_text(argv: Sequence[str], program: str = "supervise start") -> str | None:
-    """What `start` prints before it exits with 0, when the flags ask for --help or --version; else None.
+    """The text that `start` prints for --help or --version before it exits with 0; else None.
 
-    Flags that cannot be read ask for neither: `load` says what is wrong with them, together with all the rest.
+    Invalid flags are ignored here: `load` reports them together with all other problems.
     """
     from .flags.parsing import parse
 

@@ -1,4 +1,4 @@
-"""What is wrong with a command line or a configuration: every problem at once, each with where it came from."""
+"""The problems of a command line or a configuration: all of them, each with its source."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Problem(msgspec.Struct, frozen=True):
     path: str
     """Field path as in JSON (`authentication.webhook.cacheTTL`), or a flag (`--node-ip`), or '' for a whole file."""
     value: str
-    """The offending value as JSON, cut where it is very long; '' where there is none or it is a secret."""
+    """The invalid value as JSON, shortened if very long; '' if there is none or it is a secret."""
     rule: str
     """What must hold."""
     source: str = ""
-    """The file with line, or the flag, that gave the value."""
+    """The source of the value: a file with line, or a flag."""
 
     def __str__(self) -> str:
         subject = self.path + (f" = {self.value}" if self.value else "")
@@ -26,7 +26,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class ConfigErrors(Exception):
-    """The configuration cannot be used. `problems` is all that is wrong with it, not only the first."""
+    """The configuration is invalid. `problems` lists every problem."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -36,16 +36,16 @@ class ConfigErrors(Exception):
 _SECRET_FIELDS = ("staticPodURLHeader", "--manifest-url-header")
 MASKED = "--- HIDDEN ---"
 _LONGEST = 256
-"""Enough for a path, so that one can see which file it is."""
+"""Long enough for a path."""
 
 
 def shown_at(path: str, value: object) -> str:
-    """The same, hidden where the field may hold a secret."""
+    """Like `shown`, but hidden if the field may contain a secret."""
     return MASKED if path.startswith(_SECRET_FIELDS) else shown(value)
 
 
 def shown(value: object) -> str:
-    """A value as a problem shows it: JSON, short, on one line."""
+    """A value in a problem: short JSON on one line."""
     try:
         text = msgspec.json.encode(value, enc_hook=str).decode()
     except (TypeError, ValueError, RecursionError, OverflowError):

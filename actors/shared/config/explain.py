@@ -1,6 +1,6 @@
-"""What there is to say about a field, a flag or a feature gate. The texts are those that stand in the source.
+"""The documentation of fields, flags and feature gates, taken from the source code.
 
-Used by the command line only: it reads the source of the configuration types, which no actor needs.
+Only the command line uses it: it reads the source of the configuration types.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 @lru_cache
 def texts() -> dict[tuple[str, str], str]:
-    """(type name, field name) to the text under the field in the source."""
+    """(type name, field name) to the docstring of the field."""
     found = {}
     for module in (groups, kubelet_configuration):
         tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
@@ -53,7 +53,7 @@ def _attributes(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 
 def entries() -> list[Entry]:
-    """Every field, objects before what is in them."""
+    """Every field, objects before their fields."""
     return list(_walk(KubeletConfiguration, KubeletConfiguration(), ""))
 
 
@@ -91,7 +91,7 @@ def _kind(hint: Any) -> str:
 
 
 def explain(name: str) -> str:
-    """The documentation of a field path, `--flag` or feature gate; '' when there is none of that name."""
+    """The documentation of a field path, `--flag` or feature gate; '' if there is no such name."""
     if name.startswith("-"):
         return _flag(name.lstrip("-").replace("_", "-"))
     if name in GATES:

@@ -15,7 +15,7 @@ class Gate(NamedTuple):
 
     @property
     def metric_stage(self) -> str:
-        """As the metric kubernetes_feature_enabled has it: upper case, and nothing for GA."""
+        """The stage label of the metric kubernetes_feature_enabled: upper case, '' for GA."""
         return "" if self.stage == "GA" else self.stage.upper()
 
 
@@ -58,7 +58,7 @@ NODE_GATES: Final[Mapping[str, Gate]] = {
     "DRAPrioritizedList": Gate("GA", True),
     "DRAResourceClaimDeviceStatus": Gate("Beta", True),
     "DRAWorkloadResourceClaims": Gate("Alpha", False),
-    "DynamicKubeletConfig": Gate("Alpha", False),  # gone from the kubelet since 1.24, kept here
+    "DynamicKubeletConfig": Gate("Alpha", False),  # removed from the kubelet in 1.24, kept here
     "DynamicResourceAllocation": Gate("GA", True, locked=True),
     "EnvFiles": Gate("Beta", True),
     "EventedPLEG": Gate("Alpha", False),
@@ -151,7 +151,7 @@ NODE_GATES: Final[Mapping[str, Gate]] = {
     "WindowsGracefulNodeShutdown": Gate("Beta", True),
     "WindowsHostNetwork": Gate("Deprecated", False),
 }
-"""Gates of the node agent, and of the libraries that all components share."""
+"""Gates of the kubelet, and of the libraries that all components share."""
 
 OTHER_GATES: Final[Mapping[str, Gate]] = {
     "AggregatedDiscoveryRemoveBetaType": Gate("Deprecated", True),
@@ -260,8 +260,8 @@ OTHER_GATES: Final[Mapping[str, Gate]] = {
     "WinDSR": Gate("GA", True),
     "WinOverlay": Gate("GA", True),
 }
-"""Gates of the other components, which no part of this agent reads: a configuration written for the whole cluster may
-name them. Whether they are locked is left to the components that act on them."""
+"""Gates of other components, which this agent does not read: a configuration for the whole cluster may contain them.
+Their own components check whether they are locked."""
 
 DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
     "AuthorizeNodeWithSelectors": ("AuthorizeWithSelectors",),
@@ -313,4 +313,4 @@ DEPENDENCIES: Final[Mapping[str, tuple[str, ...]]] = {
     "UserNamespacesHostNetworkSupport": ("UserNamespacesSupport",),
     "WindowsGracefulNodeShutdown": ("GracefulNodeShutdown",),
 }
-"""A gate to the gates that must be on where it is on."""
+"""A gate to the gates that it requires."""

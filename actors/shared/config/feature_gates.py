@@ -1,7 +1,6 @@
-"""Which feature gates are on.
+"""The state of the feature gates.
 
-A locked gate may be named with its default only. AllAlpha and AllBeta switch every gate of their stage that is not
-named itself.
+A locked gate accepts only its default. AllAlpha and AllBeta set every gate of their stage that is not set itself.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def all_states(overrides: Mapping[str, bool]) -> dict[str, bool]:
 
 
 def broken_dependencies(overrides: Mapping[str, bool]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each gate that is on, with the gates it depends on that are off. Names that are not known are passed over."""
+    """Each gate that is on, with the gates it depends on that are off. Unknown names are ignored."""
     states = all_states({name: on for name, on in overrides.items() if name in GATES})
     for name, needed in DEPENDENCIES.items():
         off = tuple(one for one in needed if not states[one])

@@ -32,13 +32,13 @@ _PATHS: Final = (
     "bootstrap-kubeconfig", "dynamic-config-dir", "image-credential-provider-config",
     "image-credential-provider-bin-dir",
 )  # fmt: skip
-"""Flags whose relative paths start at the working directory."""
+"""Flags with paths that are relative to the working directory."""
 
 
 def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = True) -> Agent:
     """The agent that this command line describes. Raises ConfigErrors with every problem.
 
-    `recover`: start with the last known good configuration when the one in the files was rolled back.
+    `recover`: if the configuration in the files was rolled back, use the last known good one.
     """
     host = host or host_facts()
     parsed = parsing.parse(argv)
@@ -56,7 +56,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     try:
         made = effective(layers, parsed.values, context, lenient=alone["lenient-config"])
     except ConfigErrors as error:
-        # where no layer can be read, only what is wrong with the flags is certain
+        # without a readable layer only the problems of the flags are certain
         problems += [one for one in error.problems if layers or not unreadable or one.source.startswith("--")]
     name = (alone["hostname-override"] or host.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
@@ -69,7 +69,7 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
 
 
 def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[str], list[Problem]]:
-    """The documents to start with, the warnings about the choice, and the problems of files that cannot be read."""
+    """The documents to use, warnings about the choice, and the problems of unreadable files."""
     documents, unreadable = read_all(alone["config"], alone["config-dir"], alone["policy"])
     if unreadable or not recover:
         return documents, [], unreadable
@@ -84,7 +84,7 @@ def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[st
 
 
 def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document], list[Problem]]:
-    """The layers that the files hold, and what is wrong with those that cannot be read."""
+    """The layers in the files, and the problems of unreadable files."""
     documents: list[Document] = []
     problems: list[Problem] = []
     try:
@@ -99,7 +99,7 @@ def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document],
 
 
 def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
-    """Every flag without a field, given or default, in its own type; paths absolute."""
+    """Every flag that sets no field, given or default, in its own type; paths are absolute."""
     found: dict[str, Any] = {}
     for flag in (*OTHER_FLAGS, *OWN_FLAGS):
         value: Any = given.get(flag.name)
@@ -146,9 +146,9 @@ def _agent(made: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place
 
 
 def endpoints(made: Effective, run_dir: str, sockets: tuple[str, ...]) -> tuple[str, str]:
-    """Addresses of the runtime and of the image service, as gRPC takes them.
+    """Addresses of the runtime and of the image service, in gRPC's form.
 
-    Without any word about it, the first runtime that is found on the machine is taken.
+    By default the first runtime found on the machine is used.
     """
     runtime = made.config.containerRuntimeEndpoint
     if runtime == MANAGED:

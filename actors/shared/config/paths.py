@@ -1,4 +1,4 @@
-"""Where an agent keeps what, by its root directory alone. Cheap to import: the command line needs it in every call."""
+"""The agent's paths, derived from its root directory. Cheap to import, because every command needs it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
 
 
 def state_dir_of(root_dir: str) -> str:
-    """Files that only this agent reads (configuration checkpoints, incident records), 0700."""
+    """Private files of the agent (configuration checkpoints, incident records), 0700."""
     return f"{root_dir}/troupelet"
 
 
 def default_policy_file() -> str:
-    """The policy that came with the agent: beside the sources, else where the wheel puts what an operator reads."""
+    """The default policy: beside the sources, or in the wheel's data directory."""
     beside = os.path.abspath(f"{os.path.dirname(__file__)}/../../../etc/supervision.yaml")
     return beside if os.path.exists(beside) else f"{sys.prefix}/share/troupelet/etc/supervision.yaml"
 
 
 def run_dir_of(root_dir: str) -> str:
-    """The directory of sockets of the agent with this root directory: a name of its own for each, and short enough.
+    """The directory of the sockets of the agent with this root directory: unique, and short enough.
 
     A Unix socket's path has at most 107 bytes, so the root directory is only a hash in it.
     """

@@ -1,4 +1,4 @@
-"""What the agent calls itself: the Kubernetes release whose node agent it does the work of, and its own release."""
+"""The versions that the agent reports: the Kubernetes release whose kubelet it replaces, and its own release."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ MAJOR, MINOR, PATCH = 1, 36, 2
 KUBERNETES_VERSION: Final = f"v{MAJOR}.{MINOR}.{PATCH}"
 PREVIOUS_MINOR: Final = f"{MAJOR}.{MINOR - 1}"
 OWN_VERSION: Final = "0.2.0"
-"""Troupelet's release; the package's build reads it here. To ask what is installed takes longer than a whole module."""
+"""Troupelet's release; the build reads it here. Asking for the installed version takes longer than importing a
+module."""
 
 
 def git_version() -> str:
-    """Reported as the kubelet's version: kubeadm and the version skew rules read its beginning."""
+    """The reported kubelet version; kubeadm and the version skew rules read its beginning."""
     return f"{KUBERNETES_VERSION}+troupelet.{OWN_VERSION}"
 
 
 def version_text(kind: str) -> str:
-    """What --version (`true`) and --version=raw print."""
+    """The output of --version (`true`) and --version=raw."""
     if kind == "raw":
         fields = {
             "Major": str(MAJOR),

@@ -1,10 +1,10 @@
-"""What a KubeletConfiguration may hold: its types with their defaults, and the values of its fields, parsed.
+"""The fields of a KubeletConfiguration: types, defaults, and parsers of their values.
 
 kubelet_configuration.py   the object, each field with its text and default
 groups.py                  its nested objects
 duration.py, resources.py  values as Go and Kubernetes write them
 names.py, tls.py           label and host names; TLS versions, cipher suites and curves
 eviction.py                eviction signals, thresholds and grace periods
-shutdown_windows.py        the time that each priority of pods has when the node is shut down
-log_settings.py            `logging` as the engine takes it
+shutdown_windows.py        the shutdown time of each pod priority
+log_settings.py            `logging`, converted for the engine
 """

@@ -1,7 +1,6 @@
 """Durations as Go writes them: `1h30m0s`, `100ms`. The grammar is that of Go's time.ParseDuration, and nothing else.
 
-A Duration is a float of seconds, so it can be given to any timer; it also keeps its exact nanoseconds, so that it
-prints as Go prints it.
+A Duration is a float of seconds, for use with timers; it also keeps its exact nanoseconds, to print as in Go.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _TERM = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^.0-9]+)")
 
 
 class DurationError(ValueError):
-    """The text is not a duration that Go would read."""
+    """The text is not a Go duration."""
 
 
 class Duration(float):
@@ -44,7 +43,7 @@ class Duration(float):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read Go's notation. Raises DurationError for what Go refuses (`1d`, `1 h`, `1h-3m`, `5`, empty)."""
+        """Parse Go's notation. Raises DurationError for whatever Go rejects (`1d`, `1 h`, `1h-3m`, `5`, empty)."""
         return cls.of_nanoseconds(_parse(text))
 
     def __reduce__(self) -> tuple[object, tuple[int]]:
@@ -77,7 +76,7 @@ def _parse(text: str) -> int:
 
 
 def _term(text: str, term: re.Match[str]) -> int:
-    """Nanoseconds of one number with its unit, fractions cut exactly as Go cuts them."""
+    """Nanoseconds of one number with its unit; fractions are truncated exactly as in Go."""
     whole, _, fraction, unit = term.groups()
     if not whole and not fraction:
         raise DurationError(f"invalid duration {text[:64]!r}: a unit without a number")

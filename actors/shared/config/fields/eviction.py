@@ -1,4 +1,4 @@
-"""Eviction thresholds, read from the maps of the configuration: signal, amount, grace period, what to reclaim.
+"""Eviction thresholds, parsed from the configuration: signal, amount, grace period, minimum reclaim.
 
 A threshold's operator is always "less than". 0% and 100% switch a threshold off.
 """
@@ -42,18 +42,18 @@ class Amount(msgspec.Struct, frozen=True):
 
 
 class Threshold(msgspec.Struct, frozen=True):
-    """Crossed while less than `amount` is available."""
+    """It is crossed while less than `amount` is available."""
 
     signal: str
     amount: Amount
     grace_seconds: float = 0.0
-    """How long it must be crossed; 0 for a hard threshold."""
+    """How long it must be crossed before pods are evicted; 0 for a hard threshold."""
     reclaim: Amount | None = None
-    """What must be free beyond `amount` before it counts as no longer crossed."""
+    """The amount that must be free beyond `amount` before the threshold no longer counts as crossed."""
 
 
 def parse_amount(text: str) -> Amount | None:
-    """A threshold's amount; None when it switches the threshold off. Raises ValueError with the rule."""
+    """A threshold's amount; None if it disables the threshold. Raises ValueError with the rule."""
     percent = parse_percent(text)
     if percent is not None:
         if percent > 100:
@@ -87,7 +87,7 @@ def parse_grace(text: str) -> Duration:
 
 
 def thresholds(config: KubeletConfiguration) -> tuple[Threshold, ...]:
-    """Every threshold of a valid configuration, the memory ones first, as they are to be handled first."""
+    """Every threshold of a valid configuration, memory first, in the order of handling."""
     reclaim = {signal: parse_reclaim(text) for signal, text in config.evictionMinimumReclaim.items()}
     grace = {signal: float(parse_grace(text)) for signal, text in config.evictionSoftGracePeriod.items()}
     found = [_threshold(signal, text, 0.0, reclaim) for signal, text in config.evictionHard.items()]

@@ -1,4 +1,4 @@
-"""How the agent logs, as the engine takes it: from the field `logging` of the configuration."""
+"""Converts the field `logging` of the configuration for the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def set_logging(settings: Logging) -> SetLogging:
 
 
 def _split(settings: Logging, options: FormatOptions) -> Split | None:
-    """A buffer is for what goes to stdout: without the split there is none."""
+    """Only stdout is buffered, so there is no buffer without the split."""
     if not options.splitStream:
         return None
     return Split(max(0, ceil(parse(options.infoBufferSize))), float(settings.flushFrequency))

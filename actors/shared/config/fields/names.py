@@ -1,4 +1,4 @@
-"""Names and values of labels and taints, IP addresses and the like: the grammars of the API. Pure."""
+"""The API's grammars of names, labels, taints and IP addresses. Pure."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ _OPEN_NAMESPACES: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
 
 
 def is_subdomain(text: str) -> bool:
-    """RFC 1123 subdomain, as names of nodes are."""
+    """RFC 1123 subdomain, such as a node name."""
     return len(text) <= 253 and _SUBDOMAIN.match(text) is not None
 
 
 def wrong_qualified_name(key: str) -> str:
-    """What a label or taint key must be; '' when it is."""
+    """The rule that a label or taint key breaks; '' if it is valid."""
     prefix, mark, name = key.rpartition("/")
     if mark and not is_subdomain(prefix):
         return "must have a DNS subdomain before the /"
     if len(name) > 63 or not _PART.match(name):
-        return "must be a name of at most 63 letters, digits, -, _ and ., begun and ended by a letter or digit"
+        return "must be a name of at most 63 letters, digits, -, _ and ., starting and ending with a letter or digit"
     return ""
 
 
 def wrong_label_value(value: str) -> str:
-    """What a label or taint value must be; '' when it is."""
+    """The rule that a label or taint value breaks; '' if it is valid."""
     if value and (len(value) > 63 or not _PART.match(value)):
-        return "must be empty or at most 63 letters, digits, -, _ and ., begun and ended by a letter or digit"
+        return "must be empty or at most 63 letters, digits, -, _ and ., starting and ending with a letter or digit"
     return ""
 
 
 def wrong_node_label(key: str) -> str:
-    """Which labels of the kubernetes.io and k8s.io namespaces a node may give itself (KEP-279); '' when it may."""
+    """Why a node may not set this label of kubernetes.io or k8s.io on itself (KEP-279); '' if it may."""
     namespace = key.rpartition("/")[0]
     if not _is_in(namespace, ("kubernetes.io", "k8s.io")):
         return ""
     if key in KUBELET_LABELS or _is_in(namespace, _OPEN_NAMESPACES):
         return ""
-    return "a node must not give itself this label of kubernetes.io or k8s.io"
+    return "a node must not set this label of kubernetes.io or k8s.io on itself"
 
 
 def _is_in(namespace: str, domains: tuple[str, ...]) -> bool:

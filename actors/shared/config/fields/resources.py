@@ -16,7 +16,8 @@ _MAX_CPU: Final = 1 << 16
 
 
 def parse_resource_list(amounts: Mapping[str, str | int]) -> dict[str, Fraction]:
-    """What systemReserved or kubeReserved keeps, in cores, bytes and process IDs. Raises ValueError with the rule."""
+    """The amounts of systemReserved or kubeReserved, in cores, bytes and process IDs. Raises ValueError with the
+    rule."""
     return {name: reserved_amount(name, amount) for name, amount in amounts.items()}
 
 
@@ -38,7 +39,7 @@ def parse_cpu_list(text: str) -> frozenset[int]:
         low = int(match.group(1)) if match else -1
         high = int(match.group(2) or low) if match else -1
         if match is None or high < low or high > _MAX_CPU:
-            raise ValueError("must be CPU numbers and ranges by comma, as 0-3,7")
+            raise ValueError("must be CPU numbers and ranges, such as 0-3,7")
         found.update(range(low, high + 1))
     return frozenset(found)
 
@@ -55,6 +56,6 @@ def format_cpu_list(cpus: frozenset[int]) -> str:
 
 
 def parse_percent(text: str) -> Fraction | None:
-    """`15%` as 15; None when it is no percentage."""
+    """`15%` as 15; None if it is not a percentage."""
     match = _PERCENT.match(text)
     return Fraction(match.group(1).rstrip(".")) if match else None

@@ -1,4 +1,4 @@
-"""What the configuration gives pods to end when the node is shut down. Pure; KEP-2000 and KEP-2712."""
+"""The grace periods of pods at node shutdown, from the configuration. Pure; KEP-2000 and KEP-2712."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ DEFAULT_PRIORITY: Final = 0
 
 
 class Window(msgspec.Struct, frozen=True):
-    """The time of one group of pods."""
+    """The shutdown window of one group of pods."""
 
     priority: int
-    """The lowest of its pods; those below the lowest window's belong to that one."""
+    """The lowest priority in the group; lower priorities belong to the lowest window."""
     seconds: float
 
 
 def windows(config: KubeletConfiguration) -> tuple[Window, ...]:
-    """In the order in which they pass: low priorities first. Empty: the node's shutdown is not waited for."""
+    """The windows in order, low priorities first. Empty: graceful shutdown is off."""
     by_priority = config.shutdownGracePeriodByPodPriority
     if not enabled("GracefulNodeShutdown", config.featureGates):
         return ()
@@ -42,7 +42,7 @@ def seconds_in_all(given: Sequence[Window]) -> float:
 
 
 def fitted(given: Sequence[Window], seconds: float) -> tuple[Window, ...]:
-    """The same where there are only that many seconds in all: low priorities lose theirs first."""
+    """The windows reduced to fit into `seconds`: low priorities lose their time first."""
     left, found = seconds, []
     for window in reversed(given):
         found.append(Window(window.priority, min(window.seconds, left)))

@@ -1,4 +1,4 @@
-"""TLS parameters by the names and numbers that Go, and so the configuration, uses, with what OpenSSL calls them."""
+"""TLS parameters: Go's names and numbers, which the configuration uses, with OpenSSL's names."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ INSECURE_SUITES: Final[dict[str, str]] = {
     "TLS_ECDHE_ECDSA_WITH_RC4_128_SHA": "ECDHE-ECDSA-RC4-SHA",
     "TLS_ECDHE_RSA_WITH_RC4_128_SHA": "ECDHE-RSA-RC4-SHA",
 }
-"""Suites that are accepted with a warning; OpenSSL may have been built without them."""
+"""Insecure suites, accepted with a warning; OpenSSL may lack them."""
 
 TLS13_SUITES: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-"""Always on with TLS 1.3: naming them changes nothing."""
+"""Always on with TLS 1.3: listing them has no effect."""
 
 SUITES: Final = frozenset({*SECURE_SUITES, *INSECURE_SUITES, *TLS13_SUITES})
 

@@ -1,4 +1,4 @@
-"""Every flag with the value in force, as it would be written on a command line: what /flagz shows."""
+"""Every flag with its effective value in command-line form, for /flagz."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _SEPARATORS: Final = {"less_map": "<", "headers": ":"}
 
 
 def flags_in_force(agent: Agent, config: KubeletConfiguration) -> dict[str, str]:
-    """By name without dashes, sorted. Secrets are masked. A field of the configuration wins over the flag's default."""
+    """By name without dashes, sorted. Secrets are masked. A field of the configuration takes precedence over the flag's
+    default."""
     return {name: _shown(flag, _value(flag, agent, config)) for name, flag in sorted(FLAGS.items())}
 
 

@@ -1,4 +1,4 @@
-"""The command line, parsed as pflag does it: pure, every problem at once.
+"""Parses the command line as pflag does and collects every problem. Pure.
 
 `--flag value`, `--flag=value`, `--bool`, `--bool=false`; `-v 4`, `-v=4`, `-v4`, `-h`; `_` in a name is `-`; `--` ends
 the flags; there are no positional arguments.
@@ -21,11 +21,11 @@ _SECRET_KINDS: Final = frozenset({"headers"})
 
 
 class Parsed:
-    """A command line that was read."""
+    """A parsed command line."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
-        """Flag name to plain data, for the flags that were given."""
+        """Flag name to plain data, for the given flags."""
         self.written: dict[str, str] = {}
         """Flag name to its text, secrets masked."""
         self.warnings: list[str] = []
@@ -33,7 +33,7 @@ class Parsed:
 
 
 def parse(argv: Sequence[str]) -> Parsed:
-    """Read the arguments after the program's (and subcommand's) name. Nothing is raised: see `problems`."""
+    """Parse the arguments after the program's (and subcommand's) name. Raises nothing: see `problems`."""
     parsed = Parsed()
     for name, text in _split(argv, parsed.problems):
         known = FLAGS.get(name)
@@ -44,9 +44,9 @@ def parse(argv: Sequence[str]) -> Parsed:
     deprecated = sorted(name for name in parsed.values if FLAGS[name].deprecated)
     fields, alone = ([name for name in deprecated if bool(FLAGS[name].field) is kind] for kind in (True, False))
     if fields:
-        parsed.warnings.append(f"deprecated flags, better set in the file given to --config: {_dashed(fields)}")
+        parsed.warnings.append(f"deprecated flags, set these in the file of --config instead: {_dashed(fields)}")
     if alone:
-        parsed.warnings.append(f"deprecated flags, which the kubelet will drop with no substitute: {_dashed(alone)}")
+        parsed.warnings.append(f"deprecated flags, which the kubelet will remove without replacement: {_dashed(alone)}")
     return parsed
 
 
@@ -59,13 +59,13 @@ def parse_or_raise(argv: Sequence[str]) -> Parsed:
 
 
 def _split(argv: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, str]]:
-    """(name, value text) of every flag that is known; what is not one becomes a problem."""
+    """(name, value text) of every known flag; anything else becomes a problem."""
     rest = list(argv)
     while rest:
         word = rest.pop(0)
         if word == "--" or not word.startswith("-") or word == "-":
             extra = rest if word == "--" else [word]
-            problems.extend(Problem(item, "", "unknown command: only flags are taken") for item in extra)
+            problems.extend(Problem(item, "", "unexpected argument: only flags are accepted") for item in extra)
             if word == "--":
                 return
             continue
@@ -89,7 +89,7 @@ def _long(word: str) -> tuple[str, str | None]:
 
 
 def _short(word: str) -> tuple[str, str | None]:
-    """-h, -v 4, -v=4, -v4. An unknown letter keeps its dash, so that it is named as written."""
+    """-h, -v 4, -v=4, -v4. An unknown letter keeps its dash for the error message."""
     name = _SHORT.get(word[1])
     if name is None or (name == "help" and len(word) > 2):
         return word, None

@@ -1,7 +1,6 @@
-"""Every flag of the kubelet 1.36, what became of removed ones, and our own: one table.
+"""All flags in one table: the kubelet 1.36's, removed ones, and Troupelet's own.
 
-A flag with a `field` sets that field of the configuration, and takes its default and its text from there. The rest have
-theirs here.
+A flag with a `field` sets that field of the configuration and has its default and text. The others have theirs here.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Kind = Literal[
 
 
 class Flag(NamedTuple):
-    """One flag that is known."""
+    """One flag."""
 
     name: str
     """Without dashes, words joined by `-` (`_` is read as `-`)."""
@@ -23,13 +22,13 @@ class Flag(NamedTuple):
     field: str = ""
     """Path of the field it sets; empty: it sets none."""
     default: str = ""
-    """As it would be written, for a flag without a field."""
+    """The default in command-line form, for a flag without a field."""
     text: str = ""
     group: str = ""
     """Heading in --help, for a flag without a field."""
     deprecated: bool = False
     missing: str = ""
-    """For a flag that is accepted but has nothing to act on: what does not exist."""
+    """For a flag that is accepted but has no effect: the missing feature."""
     secret: bool = False
 
 
@@ -168,12 +167,12 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("version", "version", default="false", text="Print the version and exit; raw: all of it.", group=GENERAL),
     Flag("config", "string", text="KubeletConfiguration file, YAML or JSON.", group=FILES),
     Flag("config-dir", "string", text="Directory of drop-ins, *.conf, merged over --config in order.", group=FILES),
-    Flag("hostname-override", "string", text="Node name in place of the host name.", group=NODE),
-    Flag("node-ip", "string", text="Address of the node, or two by comma for dual stack.", group=NODE),
+    Flag("hostname-override", "string", text="Node name to use instead of the host name.", group=NODE),
+    Flag("node-ip", "string", text="Address of the node, or two separated by a comma for dual stack.", group=NODE),
     Flag("node-labels", "map", text="Labels the node is registered with.", group=NODE),
     Flag("root-dir", "string", default="/var/lib/kubelet", text="Directory of pods, plug-ins and state.", group=NODE),
     Flag("cert-dir", "string", default="/var/lib/kubelet/pki", text="Directory of certificates.", group=NODE),
-    Flag("lock-file", "string", text="File to hold a lock on, so that one agent runs.", group=NODE),
+    Flag("lock-file", "string", text="Lock file, so that only one agent runs.", group=NODE),
     Flag("exit-on-lock-contention", "bool", default="false", text="End when another opens --lock-file.", group=NODE),
     Flag("runtime-cgroups", "string", text="Cgroup of the container runtime, for its statistics.", group=NODE),
     Flag("cloud-provider", "string", text="Empty, or external for an external cloud controller.", group=SERVER),
@@ -181,17 +180,17 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("bootstrap-kubeconfig", "string", text="How to obtain the first client certificate.", group=SERVER),
     Flag("image-credential-provider-config", "string", text="Credential plug-ins: file or directory.", group=IMAGES),
     Flag("image-credential-provider-bin-dir", "string", text="Directory of credential plug-ins.", group=IMAGES),
-    Flag("seccomp-default", "bool", default="false", text="As the field seccompDefault; either will do.", group=IMAGES),
+    Flag("seccomp-default", "bool", default="false", text="Same as the field seccompDefault.", group=IMAGES),
     Flag("minimum-container-ttl-duration", "duration", default="0s", group=IMAGES, deprecated=True,
          text="Youngest age at which a dead container is removed."),
     Flag("maximum-dead-containers-per-container", "int32", default="1", group=IMAGES, deprecated=True,
-         text="Dead instances kept of each container, at least the last one; negative is no bound."),
+         text="Dead instances to keep of each container, at least the last one; negative: no limit."),
     Flag("maximum-dead-containers", "int32", default="-1", group=IMAGES, deprecated=True,
-         text="Dead containers kept on the node, the last instance of each always; negative is no bound."),
+         text="Dead containers to keep on the node; the last instance of each is always kept; negative: no limit."),
     Flag("experimental-mounter-path", "string", group=NODE, deprecated=True,
-         text="Program that is given the mount command of NFS volumes."),
+         text="Program that runs the mount command of NFS volumes."),
     Flag("experimental-allocatable-ignore-eviction", "bool", default="false", group=NODE, deprecated=True,
-         text="Leave hard eviction thresholds out of allocatable."),
+         text="Do not subtract hard eviction thresholds from allocatable."),
     Flag("housekeeping-interval", "duration", default="10s", group=CADVISOR, missing=_CADVISOR),
     Flag("max-housekeeping-interval", "duration", default="15s", group=CADVISOR, missing=_CADVISOR),
     Flag("global-housekeeping-interval", "duration", default="1m0s", group=CADVISOR, missing=_CADVISOR),
@@ -218,24 +217,24 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
 )  # fmt: skip
 
 OWN_FLAGS: Final[tuple[Flag, ...]] = (
-    Flag("policy", "string", text="Supervision policy; absent: the one that came with the agent.", group=OWN),
-    Flag("workers", "int32", default="0", text="Pod workers; 0 is one for each core, from 2 to 8.", group=OWN),
-    Flag("log-file", "string", text="File that the log is written to besides stderr.", group=OWN),
+    Flag("policy", "string", text="Supervision policy file; absent: the default policy.", group=OWN),
+    Flag("workers", "int32", default="0", text="Number of pod worker shards; 0: one per core, from 2 to 8.", group=OWN),
+    Flag("log-file", "string", text="Log file, in addition to stderr.", group=OWN),
     Flag("run-dir", "string", text="Directory of the actors' sockets; absent: one for each --root-dir.", group=OWN),
     Flag("dynamic-config-dir", "string", group=OWN,
-         text="Where configurations are checkpointed; absent: below --root-dir. With the gate DynamicKubeletConfig the "
-         "configuration is also taken from a ConfigMap."),
+         text="Directory of configuration checkpoints; absent: below --root-dir. With the gate "
+         "DynamicKubeletConfig the configuration may also come from a ConfigMap."),
     Flag("lenient-config", "bool", default="false", group=OWN,
-         text="Ignore unknown fields of the configuration, with a warning for each; otherwise they forbid the start."),
+         text="Warn about unknown fields of the configuration; otherwise they are errors."),
     Flag("set-kernel-tunables", "bool", default="true", group=OWN,
-         text="Set vm.overcommit_memory, kernel.panic and the like, unless protectKernelDefaults only compares them."),
+         text="Set vm.overcommit_memory, kernel.panic and similar sysctls, unless protectKernelDefaults is on."),
     Flag("keep-terminated-pod-volumes", "bool", default="false", group=OWN, deprecated=True,
-         text="Leave the volumes of terminated pods mounted (gone from the kubelet)."),
+         text="Leave the volumes of terminated pods mounted (removed from the kubelet)."),
 )  # fmt: skip
 
 
 class Removed(NamedTuple):
-    """A flag that the kubelet no longer has, and what is done when it is given."""
+    """A flag that the kubelet has removed, and what happens when it is given."""
 
     name: str
     kind: Kind
@@ -244,14 +243,14 @@ class Removed(NamedTuple):
     """Values that are accepted with a warning; None: any; (): refused."""
 
 
-_DOCKERSHIM = "dockershim is gone: networking and images are the runtime's business"
-_KLOG = "logs go to stderr and to --log-file; --logging-format, -v and --vmodule say how"
+_DOCKERSHIM = "dockershim was removed: the runtime handles networking and images"
+_KLOG = "logs go to stderr and to --log-file; use --logging-format, -v and --vmodule"
 _FAULTS = "use `supervise inject`"
 
 REMOVED_FLAGS: Final[tuple[Removed, ...]] = (
-    Removed("container-runtime", "string", "only remote is left: name a CRI socket with --container-runtime-endpoint",
+    Removed("container-runtime", "string", "only remote exists: give a CRI socket to --container-runtime-endpoint",
             ("remote",)),
-    Removed("experimental-dockershim", "bool", "dockershim is gone: run cri-dockerd and give its socket to "
+    Removed("experimental-dockershim", "bool", "dockershim was removed: run cri-dockerd and give its socket to "
             "--container-runtime-endpoint", ()),
     Removed("pod-infra-container-image", "string", "the runtime chooses and keeps its own sandbox image"),
     Removed("network-plugin", "string", _DOCKERSHIM),
@@ -292,7 +291,7 @@ REMOVED_FLAGS: Final[tuple[Removed, ...]] = (
 )  # fmt: skip
 
 ALIASES: Final = {"experimental-kernel-memcg-notification": "kernel-memcg-notification"}
-"""Old names of flags that are still there."""
+"""Old names of existing flags."""
 
 FLAGS: Final[dict[str, Flag]] = {flag.name: flag for flag in (*FIELD_FLAGS, *OTHER_FLAGS, *OWN_FLAGS)}
 REMOVED: Final[dict[str, Removed]] = {flag.name: flag for flag in REMOVED_FLAGS}

@@ -14,20 +14,20 @@ _ORDER: Final = (GENERAL, FILES, NODE, SERVER, IMAGES, OWN, _CONFIGURED, _DEPREC
 _INTRODUCTION: Final = """\
 Usage: {program} [flags]
 
-Runs the node agent. A value comes from, each winning over the one before: the default, the file given to --config, the
-drop-ins of --config-dir, the flags. `supervise config explain FIELD` documents any field or flag.
+Runs the node agent. Precedence of values, lowest first: defaults, the file given to --config, the drop-ins of
+--config-dir, flags. `supervise config explain FIELD` documents any field or flag.
 """
 
 
 def group_of(flag: Flag) -> str:
-    """The heading a flag stands under."""
+    """The heading of a flag in the help text."""
     if not flag.field:
         return flag.group
     return _DEPRECATED if flag.deprecated else _CONFIGURED
 
 
 def help_text(program: str = "supervise start") -> str:
-    """The whole text, for the command by which the agent is started."""
+    """The help text of the start command `program`."""
     documented = {entry.path: (entry.text, entry.default) for entry in entries()}
     sections = [_INTRODUCTION.format(program=program)]
     for group in _ORDER:

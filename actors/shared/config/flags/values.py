@@ -1,7 +1,7 @@
-"""The values of flags, read as pflag and the kubelet's own flag types read them: one function for each kind.
+"""Parsers of flag values, one per kind, like pflag's and the kubelet's own flag types.
 
-Each takes the text of one occurrence and what earlier occurrences gave (None for the first) and returns plain data, as
-it would stand in a configuration file. All raise ValueError with the rule.
+Each takes the text of one occurrence and the value of earlier occurrences (None at first) and returns plain data, as in
+a configuration file. All raise ValueError with the rule.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def read_gates(text: str, before: dict[str, bool] | None = None) -> dict[str, bo
 
 
 def read_headers(text: str, before: dict[str, list[str]] | None = None) -> dict[str, list[str]]:
-    """`name:value`, comma-separated; a name given again gains a value."""
+    """`name:value`, comma-separated; a repeated name adds a value."""
     found = {name: list(values) for name, values in (before or {}).items()}
     for name, value in _pairs(text, ":"):
         found.setdefault(name, []).append(value)
@@ -130,12 +130,12 @@ def read_taints(text: str, before: list[dict[str, str]] | None = None) -> list[d
 
 
 def read_reserved_memory(text: str, before: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
-    """`node:type=quantity,...`, one NUMA node for each occurrence or part ended by a semicolon."""
+    """`node:type=quantity,...`, one NUMA node per occurrence or per part; parts are separated by semicolons."""
     found = list(before or [])
     for part in filter(None, (part.strip() for part in text.split(";"))):
         node, mark, limits = part.partition(":")
         if not mark:
-            raise ValueError("must be node:type=quantity, as 0:memory=1Gi,hugepages-1Gi=2Gi")
+            raise ValueError("must be node:type=quantity, such as 0:memory=1Gi,hugepages-1Gi=2Gi")
         found.append({"numaNode": integer(node), "limits": dict(_pairs(limits, "="))})
     return found
 

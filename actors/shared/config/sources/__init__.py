@@ -1,7 +1,7 @@
-"""Where a configuration comes from, and how its parts become one.
+"""The sources of a configuration, and how they are merged.
 
 documents.py             YAML and JSON to plain data, bounded, with the line of each field
-decoding.py              plain data to typed objects, strictly, every error at once
+decoding.py              plain data to typed objects, strictly, with every error
 layers.py                --config and the drop-ins of --config-dir
 policy_layer.py          the supervision policy, one more layer
 merge.py                 JSON merge patch

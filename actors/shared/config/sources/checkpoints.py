@@ -1,10 +1,10 @@
-"""Configurations kept on disk: what was assigned, what is in force, what is known to be good. One directory, 0700.
+"""Configurations on disk: the assigned, the current and the last known good one. One directory, 0700.
 
-    state.json            which is which, with the history
+    state.json            which is which, and the history
     <hash>.json           the layers of one configuration, as they were read
     requests/rollback     written by `supervise config rollback`, read by the config controller
 
-A damaged file is set aside, and never fatal.
+A damaged file is renamed and never fatal.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     when: float
     """Seconds since the epoch."""
     hash: str
-    """Which configuration; '' for one that could not be read."""
+    """The configuration; '' if it could not be read."""
     what: What
     detail: str = ""
-    """Why, or what is wrong; fields that wait for a restart."""
+    """The reason, the problems, or the fields that need a restart."""
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """Which configuration is which, by hash; '' for none."""
 
     assigned: str = ""
-    """What the files (or the ConfigMap) say."""
+    """The configuration in the files (or the ConfigMap)."""
     current: str = ""
-    """What is in force."""
+    """The configuration in force."""
     last_known_good: str = ""
-    """What last went through its trial, or what an operator went back to."""
+    """The last configuration that passed its trial, or to which an operator rolled back."""
     bad: tuple[str, ...] = ()
-    """What was rolled back: not put in force again."""
+    """Configurations that were rolled back; they are not used again."""
     trial_until: float = 0.0
     """Seconds since the epoch at which `current` becomes the last known good; 0: no trial."""
     boot: str = ""
-    """The run of the agent that wrote this."""
+    """The identifier of the agent's run that wrote this."""
     orderly: bool = False
-    """That run was stopped in order."""
+    """Whether that run was stopped in order."""
     source: dict[str, str] = {}
     """namespace, name, uid, resourceVersion and key of the ConfigMap that was assigned; empty for local files."""
     history: tuple[Entry, ...] = ()
@@ -79,7 +79,7 @@ class Layers(msgspec.Struct, frozen=True):
 
 
 def hash_of(documents: Sequence[Document]) -> str:
-    """The name of a configuration: a digest of what its layers say, without their paths."""
+    """The name of a configuration: a digest of its layers without their paths."""
     canonical = msgspec.json.encode([document.data for document in documents], order="deterministic")
     return hashlib.sha256(canonical).hexdigest()[:16]
 
@@ -100,12 +100,12 @@ class Store:
         self._damaged: list[str] = []
 
     def prepare(self) -> None:
-        """Make the directories. A failure shows when something is written."""
+        """Create the directories. A failure shows at the next write."""
         with suppress(OSError):
             (self.directory / REQUESTS).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def take_damaged(self) -> list[str]:
-        """The names of the files that were set aside since the last time it was asked."""
+        """The names of the files renamed as damaged since the last call."""
         taken, self._damaged = self._damaged, []
         return taken
 
@@ -113,28 +113,28 @@ class Store:
         return self._read("state.json", State) or State()
 
     def layers(self, name: str) -> Layers | None:
-        """The layers of a configuration; None when they are not there or damaged."""
+        """The layers of a configuration; None if they are missing or damaged."""
         found = self._read(f"{name}.json", Layers) if _is_hash(name) else None
         if found is None or hash_of(found.documents()) != name:
             return None
         return found
 
     def save(self, state: State) -> None:
-        """Write the state, then drop configurations that nothing names any more. Raises OSError."""
+        """Write the state, then delete unreferenced configurations. Raises OSError."""
         StateFile(self.directory / "state.json", State, VERSION).save(state)
         self._prune(state)
 
     def put(self, name: str, layers: Layers) -> None:
-        """Keep a configuration; once is enough. Raises OSError."""
+        """Store a configuration. Raises OSError."""
         if self.layers(name) is None:
             StateFile(self.directory / f"{name}.json", Layers, VERSION).save(layers)
 
     def request(self, name: str) -> None:
-        """Ask the running agent to go back to `name` ('' for the last known good). Raises OSError."""
+        """Request a rollback to `name` ('' for the last known good) from the running agent. Raises OSError."""
         write_private(self.directory / REQUEST, name.encode())
 
     def take_request(self) -> str | None:
-        """The request that was made, which is thereby answered; None when there is none."""
+        """Return the pending request and remove it; None if there is none."""
         path = self.directory / REQUEST
         try:
             text = path.read_bytes()[:64].decode(errors="replace").strip()
@@ -166,9 +166,9 @@ def _is_hash(name: str) -> bool:
 
 
 def instead_of(assigned: str, state: State) -> str:
-    """The configuration to start with instead of that of the files; '' for that of the files.
+    """The configuration to start with instead of the files' one; '' for the files' one.
 
-    There is one when the files have a configuration that was rolled back, or under whose trial the last run crashed.
+    There is one if the files' configuration was rolled back, or if the last run crashed during its trial.
     """
     good = state.last_known_good
     if not good or good == assigned:

@@ -1,7 +1,7 @@
 """Credential plug-ins for image pulls: kind CredentialProviderConfig (KEP-2133, KEP-4412 for tokens).
 
-A file, or a directory whose .yaml, .yml and .json files are merged in lexical order. Checked whole: a wrong one ends
-start-up.
+A file, or a directory whose .yaml, .yml and .json files are merged in lexical order. It is validated as a whole; an
+invalid one prevents the start.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Config(msgspec.Struct, frozen=True):
 
 
 def load(path: str, bin_dir: str) -> list[Provider]:
-    """The providers of a file or directory; none without a path. Raises ConfigErrors with everything that is wrong."""
+    """The providers of a file or directory; none without a path. Raises ConfigErrors with every problem."""
     if not path:
         return []
     problems: list[Problem] = []
@@ -77,7 +77,7 @@ def load(path: str, bin_dir: str) -> list[Provider]:
     for file, provider in found:
         problems += _validate(provider, file, bin_dir)
         if provider.name in names:
-            problems.append(_wrong(file, "name", f"provider {provider.name!r} is there twice"))
+            problems.append(_wrong(file, "name", f"provider {provider.name!r} is given twice"))
         names.add(provider.name)
     if problems:
         raise ConfigErrors(problems)
@@ -85,7 +85,7 @@ def load(path: str, bin_dir: str) -> list[Provider]:
 
 
 def check(path: str, bin_dir: str) -> list[Problem]:
-    """What is wrong with them."""
+    """The problems of the providers."""
     try:
         load(path, bin_dir)
     except ConfigErrors as error:
@@ -165,7 +165,7 @@ def _judge_token(provider: Provider, wanted: TokenAttributes, file: str) -> Iter
             yield _wrong(file, where, "must be the key of an annotation", key)
     both = [*required, *optional]
     if len(both) != len(set(both)):
-        yield _wrong(file, where, "an annotation key is there twice")
+        yield _wrong(file, where, "an annotation key is given twice")
 
 
 def is_pattern(text: str) -> bool:

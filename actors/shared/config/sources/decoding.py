@@ -1,6 +1,6 @@
-"""Decodes plain data into the configuration types: every problem at once, each with its field path.
+"""Decodes plain data into the configuration types and collects every problem with its field path.
 
-A field that cannot be read keeps its default, so that the rules can still validate the others.
+An invalid field keeps its default, so that the rules can still check the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _INT64: Final = frozenset({"maxOpenFiles", "podPidsLimit", "idsPerPod", "shutdownGracePeriodSeconds"})
 _NANOSECONDS: Final = frozenset({"logging.flushFrequency"})
-"""Durations that may also be an integer."""
+"""Durations that may also be integers."""
 _IGNORED: Final = {"logging.sanitization": "log sanitization was removed in 1.24"}
 """Fields of older versions that are ignored with a warning, and why."""
 
@@ -32,7 +32,7 @@ def decode(
     *,
     lenient: bool = False,
 ) -> S:
-    """An object of the type. What is wrong is added to `problems`. `lenient`: an unknown field is a warning."""
+    """Decode an object. Errors are added to `problems`. `lenient`: an unknown field is a warning."""
 
     def wrong(path: str, value: Any, rule: str) -> None:
         problems.append(Problem(path, "" if value is BAD else shown_at(path, value), rule, source_of(path)))
@@ -54,7 +54,7 @@ def _duration(path: str, value: Any) -> Duration:
     if type(value) is int and path in _NANOSECONDS and abs(value) < 1 << 63:
         return Duration.of_nanoseconds(value)
     if not isinstance(value, str):
-        raise DurationError("must be a duration in quotes, as 1m30s")
+        raise DurationError("must be a duration in quotes, such as 1m30s")
     return Duration.parse(value)
 
 

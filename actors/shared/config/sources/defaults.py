@@ -1,4 +1,4 @@
-"""Defaults that depend on what was given. The constant ones stand in the types themselves. Pure, on plain data.
+"""Defaults that depend on other values. Constant defaults are in the types themselves. Pure, on plain data.
 
 In the API, a field that is not a pointer cannot tell "zero" from "not given": `syncFrequency: 0s`, which kubeadm
 writes, means the default. Fields with pointers keep their zero.
@@ -29,7 +29,7 @@ ZERO_IS_UNSET: Final = (
 
 
 def fill_eviction(base: dict[str, Any]) -> None:
-    """Give the base document its hard thresholds, before drop-ins are merged into them; in place."""
+    """Add the default hard thresholds to the base document, before drop-ins are merged; in place."""
     hard = base.get("evictionHard")
     if hard is None:
         base["evictionHard"] = dict(DEFAULT_EVICTION_HARD)
@@ -38,7 +38,7 @@ def fill_eviction(base: dict[str, Any]) -> None:
 
 
 def drop_zeros(data: dict[str, Any]) -> None:
-    """Take the zeros that mean "not given" out of what the files say, in place."""
+    """Remove the zeros that mean "not given" from the documents, in place."""
     for path in ZERO_IS_UNSET:
         if _is_zero(at(data, path)):
             *parents, last = path.split(".")
@@ -49,7 +49,7 @@ def drop_zeros(data: dict[str, Any]) -> None:
 
 
 def derive(data: dict[str, Any], gates: dict[str, bool]) -> dict[str, str]:
-    """Set what follows from other fields, in place; what was set, with the reason why."""
+    """Set the fields that depend on others, in place; return them with the reasons."""
     derived: dict[str, str] = {}
 
     def settle(path: str, value: Any, reason: str) -> None:
@@ -58,7 +58,7 @@ def derive(data: dict[str, Any], gates: dict[str, bool]) -> dict[str, str]:
 
     parallel = data.get("maxParallelImagePulls")
     if "serializeImagePulls" not in data and type(parallel) is int and parallel >= 2:
-        settle("serializeImagePulls", False, "default, as maxParallelImagePulls is above 1")
+        settle("serializeImagePulls", False, "default, because maxParallelImagePulls is above 1")
     gate = "KubeletEnsureSecretPulledImages"
     if "imagePullCredentialsVerificationPolicy" not in data and not feature_gates.enabled(gate, gates):
         settle("imagePullCredentialsVerificationPolicy", "", f"default without {gate}")

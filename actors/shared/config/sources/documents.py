@@ -1,4 +1,4 @@
-"""A configuration document that was read: its data, where it is from, and the line of each field."""
+"""A configuration document: its data, its source, and the line of each field."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ MAX_BYTES: Final = LIMITS.size
 
 
 class Document:
-    """A document that was read."""
+    """A parsed document."""
 
     def __init__(self, source: str, data: dict[str, Any], lines: dict[str, int]) -> None:
         self.source, self.data, self.lines = source, data, lines
 
 
 def read(raw: bytes, source: str) -> Document:
-    """Read one document whose top is an object; an empty one is an empty object.
+    """Read one document with an object at the top; an empty document is an empty object.
 
     `source` is named in the problems. Raises ConfigErrors.
     """

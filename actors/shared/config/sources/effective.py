@@ -1,4 +1,4 @@
-"""From documents and flags to the configuration in force: defaults < file < drop-ins < flags. Pure."""
+"""Merges documents and flags into the effective configuration: defaults < file < drop-ins < flags. Pure."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ DEFAULT: Final = "default"
 
 
 class Effective(msgspec.Struct, frozen=True):
-    """A configuration that obeys every rule."""
+    """A valid configuration."""
 
     config: KubeletConfiguration
     sources: dict[str, str]
-    """Field path to source, for what is not a plain default."""
+    """Field path to source, for fields that do not have the plain default."""
     warnings: tuple[str, ...]
 
 
 def effective(
     documents: Sequence[Document], flags: Mapping[str, Any], context: ValidationContext, *, lenient: bool = False
 ) -> Effective:
-    """Merge, decode and validate. `documents` is the file and its drop-ins; `flags` as flags.parse gives them.
+    """Merge, decode and validate. `documents` are the file and its drop-ins; `flags` are from flags.parse.
 
     `lenient`: unknown fields are warnings. Raises ConfigErrors with every problem.
     """
@@ -60,7 +60,7 @@ def effective(
 
 
 def lookup(sources: Mapping[str, str], path: str) -> str:
-    """The source of a field: its own, that of the nearest object around it, or `default`."""
+    """The source of a field: its own, its nearest parent's, or `default`."""
     place = path
     while place:
         if place in sources:
@@ -98,13 +98,13 @@ def _apply_flags(data: dict[str, Any], flags: Mapping[str, Any], sources: dict[s
 
 
 def _gates(data: dict[str, Any]) -> dict[str, bool]:
-    """The gate overrides that can be read; the decoder reports the others."""
+    """The readable gate overrides; the decoder reports the others."""
     given = data.get("featureGates")
     return {name: on for name, on in given.items() if isinstance(on, bool)} if isinstance(given, dict) else {}
 
 
 def to_plain(config: KubeletConfiguration) -> dict[str, Any]:
-    """Plain JSON data of a configuration, as the API writes it: what is unset or empty is left out."""
+    """Plain JSON data of a configuration, as the API writes it: unset and empty fields are omitted."""
     return _without_empty(msgspec.to_builtins(config, enc_hook=str))  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,7 @@
 """The documents of a configuration on disk: the file, then its drop-ins in order.
 
-Drop-ins are the files named *.conf below --config-dir, in the order of a lexical walk (an entry at a time, directories
-entered where they stand), as KEP-3983 has it.
+Drop-ins are the *.conf files below --config-dir, in the order of a lexical walk that enters directories in place
+(KEP-3983).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PATH_FIELDS: Final = (
     "volumePluginDir",
     "podLogsDir",
 )
-"""Fields whose relative paths start at the directory of their file."""
+"""Fields with paths that are relative to the directory of their file."""
 
 
 def read_layers(config_file: str, config_dir: str) -> list[Document]:
@@ -51,7 +51,7 @@ def read_layers(config_file: str, config_dir: str) -> list[Document]:
 
 
 def drop_ins(directory: str) -> list[str]:
-    """The paths of the drop-ins, first to be merged first. Raises ConfigErrors."""
+    """The paths of the drop-ins in merge order. Raises ConfigErrors."""
     found = []
     for path in _walk(directory):
         if path.endswith(SUFFIX):
@@ -75,7 +75,7 @@ def _walk(directory: str, depth: int = 0) -> Iterator[str]:
 
 
 def read_bounded(path: str) -> bytes:
-    """The bytes of a regular file, at most one more than a document may have. Raises OSError, never waits on a FIFO."""
+    """The bytes of a regular file, at most one more than the limit. Raises OSError; never blocks on a FIFO."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -96,7 +96,7 @@ def _layer(path: str) -> Document:
 
 
 def check_header(document: Document) -> None:
-    """Every document says what it is. Raises ConfigErrors."""
+    """Check apiVersion and kind. Raises ConfigErrors."""
     wanted = {"apiVersion": API_VERSION, "kind": KIND}
     problems = [
         Problem(field, "", f"must be {value}", source_of(document, field))
@@ -108,7 +108,7 @@ def check_header(document: Document) -> None:
 
 
 def source_of(document: Document, path: str) -> str:
-    """`file:line` where the line is known."""
+    """`file:line` if the line is known."""
     line = document.lines.get(path)
     return f"{document.source}:{line}" if line else document.source
 

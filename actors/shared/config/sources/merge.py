@@ -1,4 +1,4 @@
-"""Merging of configuration documents: JSON merge patch (RFC 7386), with the source of every value kept."""
+"""Merges configuration documents: JSON merge patch (RFC 7386), keeping the source of every value."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def without_nulls(value: Any) -> Any:
-    """Null means not given, at any depth of objects."""
+    """Remove nulls, which mean not given, at any depth."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return value
 
 
 def leaves(value: Any, path: str = "") -> list[str]:
-    """The paths of what a patch sets; lists are whole, as the merge replaces them whole."""
+    """The paths that a patch sets; a list is one path, because the merge replaces it as a whole."""
     if isinstance(value, dict) and value:
         return [leaf for key, item in value.items() for leaf in leaves(item, below(path, key))]
     return [path]
@@ -43,7 +43,7 @@ def at(data: dict[str, Any], path: str) -> Any:
 
 
 def put(data: dict[str, Any], path: str, value: Any) -> None:
-    """Set a field in place, replacing what was there as a whole; what is in the way and no object is left alone."""
+    """Set a field in place, replacing its value. Does nothing if a parent is not an object."""
     *parents, last = path.split(".")
     inner: Any = data
     for key in parents:

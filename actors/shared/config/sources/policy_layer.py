@@ -1,6 +1,6 @@
-"""The supervision policy as one more layer: checkpointed, tried and rolled back together with the configuration.
+"""The supervision policy as a layer: checkpointed, put on trial and rolled back together with the configuration.
 
-Only the one that --policy names. Its text is kept as it is; who knows the tree reads it.
+Only the file of --policy. Its text is stored unchanged; it is parsed where the tree is known.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from .documents import MAX_BYTES, Document
 from .layers import read_bounded
 
 _KEY: Final = "supervisionPolicy"
-"""The one key of its document, which no other can have: those name their apiVersion and kind."""
+"""The only key of its document. Other documents have apiVersion and kind."""
 
 
 def read_policy(path: str) -> list[Document]:
-    """The layer; none when no policy is named. Raises ConfigErrors."""
+    """The layer, in a list; empty without --policy. Raises ConfigErrors."""
     if not path:
         return []
     try:
@@ -32,7 +32,7 @@ def read_policy(path: str) -> list[Document]:
 
 
 def apart(documents: Sequence[Document]) -> tuple[list[Document], str]:
-    """The layers of the configuration, and the text of the policy; '' when there is none among them."""
+    """The layers of the configuration, and the text of the policy ('' if there is none)."""
     policies = [document for document in documents if document.data.keys() == {_KEY}]
     return [document for document in documents if document not in policies], str(
         policies[-1].data[_KEY] if policies else ""

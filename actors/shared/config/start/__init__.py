@@ -1,9 +1,9 @@
-"""What a start does before the tree is made.
+"""The steps of a start before the tree.
 
 steps.py            the steps in their order
 host.py             the facts about this host that complete a configuration
-preflight.py        what the host must fulfil
+preflight.py        requirements on the host
 lock_file.py        --lock-file
 layout.py           the directories with their modes
-kernel_tunables.py  the sysctls that the agent sets or demands
+kernel_tunables.py  the sysctls that the agent sets or checks
 """

@@ -18,20 +18,20 @@ RUNTIME_SOCKETS: Final = (
     "/run/crio/crio.sock",
     "/run/cri-dockerd.sock",
 )
-"""Where runtimes are looked for when no endpoint is given, in this order."""
+"""The runtime sockets to try, in order, if no endpoint is given."""
 
 
 class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
     hostname: str
     directory: str
-    """Working directory: relative paths on the command line start here."""
+    """Working directory, the base of relative paths on the command line."""
     context: ValidationContext = ValidationContext()
     sockets: tuple[str, ...] = ()
-    """Those of RUNTIME_SOCKETS that are there."""
+    """The existing RUNTIME_SOCKETS."""
 
 
 def host_facts() -> HostFacts:
-    """Those of this host, now."""
+    """The facts about this host."""
     return HostFacts(
         hostname=socket.gethostname(),
         directory=working_directory(),
@@ -43,7 +43,7 @@ def host_facts() -> HostFacts:
 
 
 def working_directory() -> str:
-    """Of this process; the root when it was removed under it."""
+    """The working directory of this process; `/` if it was removed."""
     try:
         return os.getcwd()
     except FileNotFoundError:

@@ -1,7 +1,6 @@
-"""What the kernel is to do when memory runs out or it fails: set at start, or only compared (protectKernelDefaults).
+"""Kernel settings for memory shortage and panics: set at start, or only checked (protectKernelDefaults).
 
-The values are those of the kubelet: memory may be overcommitted, as limits are what counts; a kernel that has failed
-starts again by itself.
+The values are the kubelet's: memory may be overcommitted, and the kernel reboots after a panic.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ WANTED: Final = {
 
 
 def differing(proc: str = "/proc") -> dict[str, int | None]:
-    """Those that are not as wanted, with what they are; None for one that cannot be read."""
+    """The settings that differ, with their values; None for one that cannot be read."""
     found = {name: _read(_file(proc, name)) for name in WANTED}
     return {name: value for name, value in found.items() if value != WANTED[name]}
 
 
 def set_all(proc: str = "/proc") -> Iterator[str]:
-    """Set what differs; a warning for each that the system refuses. One that this kernel lacks is passed over."""
+    """Set the settings that differ; return a warning for each failure. Settings that this kernel lacks are skipped."""
     for name in differing(proc):
         file = _file(proc, name)
         if not file.exists():

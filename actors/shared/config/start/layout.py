@@ -1,4 +1,4 @@
-"""The directories of the agent with their modes: one table, and the making of what is missing."""
+"""The agent's directories with their modes, in one table; creates the missing ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Directory(NamedTuple):
     path: str
     mode: int
     ours: bool = True
-    """Only the agent uses it: a wider mode is narrowed."""
+    """Whether only the agent uses it; then a wider mode is narrowed."""
 
 
 def directories(agent: Agent) -> tuple[Directory, ...]:
-    """Parents before what is in them."""
+    """The directories, parents first."""
     return (
         Directory(agent.root_dir, 0o750),
         Directory(agent.pods_dir, 0o750),
@@ -36,7 +36,7 @@ def directories(agent: Agent) -> tuple[Directory, ...]:
 
 
 def make(agent: Agent) -> None:
-    """Make what is missing, narrow what is too wide. Raises ConfigErrors with all that could not be made."""
+    """Create missing directories and narrow modes. Raises ConfigErrors with every failure."""
     problems = [problem for directory in directories(agent) for problem in _make(directory)]
     if problems:
         raise ConfigErrors(problems)

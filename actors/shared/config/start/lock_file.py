@@ -1,4 +1,4 @@
-"""--lock-file: one agent at a time holds it; with --exit-on-lock-contention it makes way for the next one."""
+"""--lock-file: only one agent holds it; with --exit-on-lock-contention the agent ends when another one opens it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from actors.shared.config.errors import ConfigErrors, Problem
 
 
 def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], None] = lambda text: None) -> int:
-    """Take the lock; the descriptor that holds it. Waits while another process holds it, as the kubelet does.
+    """Take the lock and return its descriptor. Waits while another process holds it, as the kubelet does.
 
     Raises ConfigErrors when the file cannot be opened, or `deadline` (time.monotonic) has passed.
     """

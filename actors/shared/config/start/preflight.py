@@ -1,7 +1,7 @@
-"""What must hold on this host before anything is started, and what is only worth a warning.
+"""Checks this host before the start: errors and warnings.
 
-Fatal here is what the kubelet takes as fatal: a watchdog too short to be fed, certificates that cannot be read, swap
-that is on and cgroup v1 unless the configuration allows them, a kernel unlike the one that protectKernelDefaults wants.
+Errors are what is fatal for the kubelet: a watchdog that is too short, unreadable certificates, swap or cgroup v1
+unless the configuration allows them, and kernel settings that protectKernelDefaults rejects.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     swaps: tuple[str, ...]
     """Active swap devices and files."""
     runtime: Literal["socket", "nothing", "other"] = "socket"
-    """What is at the endpoint of the runtime."""
+    """What exists at the endpoint of the runtime."""
     unusable: dict[str, str] = {}
-    """Certificate and key files that the configuration names, by field, to what is wrong with them."""
+    """The problems of certificate and key files, by field."""
     tunables: dict[str, int | None] = {}
-    """Those of the kernel that differ from what they should be."""
+    """The kernel settings that differ from the expected values."""
     watchdog: str = ""
-    """WATCHDOG_USEC, as systemd sets it."""
+    """systemd's WATCHDOG_USEC."""
 
 
 def look_at_host(agent: Agent) -> Host:
-    """This host, now."""
+    """The facts about this host now."""
     try:
         lines = Path("/proc/swaps").read_text().splitlines()[1:]
     except OSError:
@@ -73,7 +73,7 @@ def _unusable(config: KubeletConfiguration) -> Iterator[tuple[str, str]]:
             continue
         try:
             if mark not in read_bounded(path):
-                yield field, f"holds no PEM block {mark.decode().strip('-')}"
+                yield field, f"contains no PEM block {mark.decode().strip('-')}"
         except (OSError, ValueError) as error:
             yield field, f"cannot be read: {getattr(error, 'strerror', None) or error}"
 
@@ -86,21 +86,19 @@ def _kind(path: str) -> Literal["socket", "nothing", "other"]:
 
 
 def problems(agent: Agent, host: Host) -> Iterator[Problem]:
-    """What forbids a start, in the order in which the kubelet would come upon it."""
+    """The problems that prevent the start, in the kubelet's order."""
     if host.watchdog and not (host.watchdog.isdecimal() and int(host.watchdog) > MICROSECONDS):
         yield Problem("WATCHDOG_USEC", host.watchdog, "must be a number of microseconds above one second")
     for field, wrong in host.unusable.items():
         yield Problem(field, shown(lookup(agent.config, field)), wrong)
     if host.runtime == "other":
         path = agent.runtime_endpoint
-        yield Problem("containerRuntimeEndpoint", path, "what is there is not a socket")
+        yield Problem("containerRuntimeEndpoint", path, "it exists but is not a socket")
     if host.swaps and agent.config.failSwapOn:
         devices = ", ".join(host.swaps)
         yield Problem("failSwapOn", "true", f"swap is on ({devices}): turn it off, or set failSwapOn: false")
     if not host.cgroup_v2 and agent.config.failCgroupV1:
-        yield Problem(
-            "failCgroupV1", "true", "this host has cgroup v1: set failCgroupV1: false to run on it all the same"
-        )
+        yield Problem("failCgroupV1", "true", "this host has cgroup v1: set failCgroupV1: false to run anyway")
     for name, value in host.tunables.items():
         rule = (
             f"the kernel's {name} must be {kernel_tunables.WANTED[name]}, it is {'unknown' if value is None else value}"
@@ -117,9 +115,9 @@ def lookup(config: KubeletConfiguration, field: str) -> object:
 
 
 def warnings(agent: Agent, host: Host) -> Iterator[str]:
-    """What deserves a warning."""
+    """The warnings."""
     if host.uid != 0:
-        yield f"not run as root (uid {host.uid}): most of what a node agent does will be refused"
+        yield f"not run as root (uid {host.uid}): most operations of a node agent will fail"
     if not host.cgroup_v2:
         yield "cgroup v1: Kubernetes is dropping it; swap for pods and MemoryQoS need cgroup v2"
         if agent.gate("MemoryQoS"):

@@ -3,7 +3,7 @@
     agent = load(argv)
     warnings = prepare(agent)       # raises ConfigErrors; then Application(context=agent, ...)
 
-What upstream treats as fatal raises; the rest is a warning.
+Problems that are fatal for the kubelet raise; others are warnings.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def prepare(
     say: Callable[[str], None] = lambda text: None,
     more: Iterable[Problem] = (),
 ) -> list[str]:
-    """Do the steps, in order. What is worth a warning, the agent's own warnings first. Raises ConfigErrors.
+    """Run the steps in order; return the warnings, the agent's own first. Raises ConfigErrors.
 
-    `more`: what else stands against a start.
+    `more`: further problems.
     """
     host = host or preflight.look_at_host(agent)
     problems = [*preflight.problems(agent, host), *more]
     if problems:
         raise ConfigErrors(problems)
     if agent.flags.get("lock-file"):
-        # held by this process and its children until they end
+        # this process and its children hold it until they end
         lock_file.acquire(agent.flags["lock-file"], say=say)
     layout.make(agent)
     tunables = [] if agent.config.protectKernelDefaults or not agent.flags["set-kernel-tunables"] else [*set_all()]
@@ -44,11 +44,12 @@ def prepare(
 
 
 def limits(agent: Agent) -> Iterator[str]:
-    """Set RLIMIT_NOFILE and oom_score_adj of this process and its children to be; a warning for what is refused."""
+    """Set RLIMIT_NOFILE and oom_score_adj of this process and its future children; return a warning for each
+    failure."""
     wanted = agent.config.maxOpenFiles
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     try:
-        # a higher hard limit is kept: without CAP_SYS_RESOURCE there is no way back up
+        # keep a higher hard limit: without CAP_SYS_RESOURCE it cannot be raised again
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, max(wanted, hard)))
     except (OSError, ValueError) as error:
         yield f"maxOpenFiles: {wanted} open files are not granted, only {hard}: {error}"
@@ -61,7 +62,7 @@ def limits(agent: Agent) -> Iterator[str]:
 
 
 def announced(agent: Agent) -> Iterator[tuple[int, str]]:
-    """(verbosity, line) of what is logged first: version, then flags, then the configuration, secrets masked."""
+    """(verbosity, line) of the first log lines: version, flags, configuration; secrets are masked."""
     yield 0, f"Troupelet {OWN_VERSION}, a node agent as of Kubernetes, kubelet version {git_version()}"
     for name, text in sorted(agent.flags_given.items()):
         yield 1, f"flag --{name}={shown(text)}"

@@ -1,4 +1,4 @@
-"""What a configuration must obey, every broken rule at once, and what deserves a warning.
+"""Validates a configuration: reports every broken rule, and warnings.
 
 rules.py            the table of all rules, and the warnings
 rule_kinds.py       the kinds of rules, and the facts about the host that they use

@@ -1,4 +1,4 @@
-"""The rules on flags without a field: labels, addresses, directories, and flags that need others. Pure."""
+"""The rules for flags that set no field: labels, addresses, directories, and flags that need others. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_WORKERS: Final = 256
 
 
 def check(values: Values, given: Values) -> Iterator[Problem]:
-    """Every broken rule. `values` has every flag without a field, `given` those on the command line."""
+    """Every broken rule. `values`: all flags that set no field; `given`: those on the command line."""
     for name, wrong in _CHECKS.items():
         said = wrong(values, values[name])
         if said:

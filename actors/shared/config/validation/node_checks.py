@@ -27,7 +27,7 @@ def is_clean_absolute(path: str) -> bool:
 
 
 def is_cgroup_name(name: str) -> bool:
-    """A path below the hierarchy that cannot climb out of it."""
+    """A cgroup path without `..`."""
     return name.isprintable() and not {".", ".."} & set(name.split("/"))
 
 
@@ -94,7 +94,7 @@ def wrong_allowlisted(config: KubeletConfiguration, index: str, image: str) -> s
 
 def wrong_vmodule(config: KubeletConfiguration, index: str, item: VModule) -> str:
     if not item.filePattern or "=" in item.filePattern or "," in item.filePattern:
-        return "filePattern must be given, without = and comma"
+        return "filePattern is required and must not contain = or a comma"
     if not 0 <= item.verbosity < 1 << 31:
         return "verbosity must be from 0 to 2147483647"
     return ""

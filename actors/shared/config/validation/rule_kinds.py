@@ -1,4 +1,4 @@
-"""The shapes a rule can have. A rule names its field, says in words what must hold, and finds what breaks it."""
+"""The kinds of rules. A rule has a field, a text and a check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from supervision.documents.model import below
 
 
 class ValidationContext(msgspec.Struct, frozen=True):
-    """The facts that rules use. Unknown facts (None) break no rule."""
+    """Facts for the rules. An unknown fact (None) breaks no rule."""
 
     online_cpus: frozenset[int] | None = None
     cgroup_v2: bool | None = None
@@ -28,13 +28,13 @@ Finding = tuple[str, Any, str]
 
 class Rule(NamedTuple):
     field: str
-    """Path of its field; `explain` lists the rule there."""
+    """The path of its field, under which `explain` lists the rule."""
     text: str
     broken: Callable[[KubeletConfiguration, ValidationContext], Iterable[Finding]]
 
 
 def value_at(config: KubeletConfiguration, path: str) -> Any:
-    """The value of a field; None below a group that is not set."""
+    """The value of a field; None in a group that is not set."""
     return reduce(lambda value, name: None if value is None else getattr(value, name), path.split("."), config)
 
 
@@ -82,7 +82,7 @@ def across(field: str, text: str, good: Callable[[KubeletConfiguration, Validati
 
 
 def each(field: str, text: str, wrong: Callable[[KubeletConfiguration, str, Any], str]) -> Rule:
-    """A rule on every entry of a list or map: `wrong(config, key, value)` says what must hold, '' when it does."""
+    """A rule on every entry of a list or map: `wrong(config, key, value)` returns the broken rule, '' if none."""
 
     def broken(config: KubeletConfiguration, context: ValidationContext) -> Iterator[Finding]:
         entries = value_at(config, field) or {}
@@ -96,7 +96,7 @@ def each(field: str, text: str, wrong: Callable[[KubeletConfiguration, str, Any]
 
 
 def refusal(read: Callable[[Any], object], value: Any) -> str:
-    """What a reader has against a value; '' for nothing."""
+    """The error that a parser raises for a value; '' for none."""
     try:
         read(value)
     except ValueError as error:

@@ -1,6 +1,7 @@
-"""Every rule that a configuration must obey: one table. `validate` applies it, `explain` prints it.
+"""All rules for a configuration in one table. `validate` applies it, `explain` prints it.
 
-The rules are those of the kubelet 1.36, with those that it checks later, while starting, and periods that would spin.
+They are the rules of the kubelet 1.36, including those that it checks later during its start; in addition, periods must
+not be so short that the agent would spin.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ RULES: Final[tuple[Rule, ...]] = (
     between("port", 1, 65535),
     between("readOnlyPort", 0, 65535),
     between("healthzPort", 0, 65535),
-    each("tlsCipherSuites", "must be suites by the names Go has for them",
+    each("tlsCipherSuites", "must be cipher suites by their Go names",
          lambda _, __, name: "" if name in tls.SUITES else "unknown cipher suite"),
     each("tlsCurvePreferences", f"must be of {', '.join(map(str, tls.CURVES))}",
          lambda _, __, curve: "" if curve in tls.CURVES else "unknown key exchange group"),
@@ -191,15 +192,15 @@ def validate(
 
 
 def rules_of(field: str) -> list[str]:
-    """What must hold for a field, for what it is in, and for what is below it."""
+    """The rules for a field, for its parents and for its children."""
     own = [rule.text for rule in RULES if f"{field}.".startswith(f"{rule.field}.")]
     return own + [f"{rule.field} {rule.text}" for rule in RULES if rule.field.startswith(f"{field}.")]
 
 
 def warnings(config: KubeletConfiguration) -> list[str]:
-    """What is allowed but deserves a warning."""
+    """Warnings about settings that are allowed."""
     found = [
-        f"clusterDNS: {address} is no IP address and is left out"
+        f"clusterDNS: {address} is not an IP address and is ignored"
         for address in config.clusterDNS
         if not names.is_ip(address)
     ]
@@ -209,7 +210,7 @@ def warnings(config: KubeletConfiguration) -> list[str]:
     if config.tlsMinVersion in {"VersionTLS10", "VersionTLS11"}:
         found.append(f"tlsMinVersion: {config.tlsMinVersion} is insecure")
     if config.authentication.anonymous.enabled:
-        found.append("authentication.anonymous.enabled: callers without credentials are let in")
+        found.append("authentication.anonymous.enabled: callers without credentials are accepted")
     if config.authorization.mode == "AlwaysAllow":
         found.append("authorization.mode: AlwaysAllow lets every authenticated caller do everything")
     if config.readOnlyPort:

@@ -1,6 +1,6 @@
-"""Fields that are validated, but that nothing acts on yet: one table, and one warning.
+"""Fields that are validated but have no effect yet: one table, and one warning.
 
-A part that is built takes its fields out of the table; a test checks that no actor reads those that are in it.
+Whoever implements a field removes it from the table; a test checks that no actor reads a listed field.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ MISSING: Final[dict[str, str]] = {
     "topologyManagerPolicyOptions": "topology manager",
     "enableContentionProfiling": "profiling of contention",
 }
-"""Top-level field to what does not exist."""
+"""Top-level field to the missing feature."""
 
 ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
-"""Field to the only value that has an effect; its default in the kubelet may be another."""
+"""Field to the only supported value; the kubelet's default may differ."""
 
 _DEFAULTS: Final = KubeletConfiguration()
 
 
 def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> list[str]:
-    """The warning, as a list of one or none: the fields that are not at their default, with what does not exist.
+    """The warning, as a list of one or none: the fields without effect that differ from their default.
 
     `given`: the fields that a file or a flag sets.
     """

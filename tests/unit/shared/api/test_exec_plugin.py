@@ -62,8 +62,8 @@ async def test_a_plugin_that_is_not_there_says_how_to_get_it() -> None:
         (f"echo '{credential()}'", "neither a token nor a client certificate"),
         (f"echo '{credential(clientCertificateData='x')}'", "one of clientCertificateData and clientKeyData"),
         ('echo \'{"kind":"Pod"}\'', "missing key 'apiVersion'"),
-        ("head -c 2000000000 /dev/zero", "printed more than there is room for"),
-        (f"echo '{credential(token=7)}'", "a status that is none of an ExecCredential"),
+        ("head -c 2000000000 /dev/zero", "printed too much"),
+        (f"echo '{credential(token=7)}'", "an invalid ExecCredential status"),
     ],
 )
 async def test_what_goes_wrong_is_said_without_what_it_printed(tmp_path: Path, script: str, said: str) -> None:

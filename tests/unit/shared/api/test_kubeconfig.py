@@ -182,7 +182,7 @@ def test_an_exec_plugin_with_everything(tmp_path: Path) -> None:
         ({"cluster": {"server": 6443}}, ["clusters[0].cluster.server: must be text, is a number", "required"]),
         ({"cluster": {"certificate-authority": "no.crt"}}, ["certificate-authority: ", "No such file"]),
         ({"cluster": {"certificate-authority-data": "%%%"}}, ["certificate-authority-data: not base64"]),
-        ({"cluster": {"certificate-authority-data": b64(b"x")}}, ["no PEM: it has no CERTIFICATE"]),
+        ({"cluster": {"certificate-authority-data": b64(b"x")}}, ["not PEM: it has no CERTIFICATE"]),
         ({"cluster": {"proxy-url": "gopher://x"}}, ["proxy-url: must be a URL with one of http, https, socks5"]),
         (
             {"cluster": {"insecure-skip-tls-verify": True, "certificate-authority-data": b64(CERT)}},

@@ -21,7 +21,7 @@ def do(*words):
 def test_check_accepts_what_start_would_accept(write):
     assert do("check", f"--config={write('maxPods: 5')}", "--max-pods=6")[:2] == (
         0,
-        "warning: deprecated flags, better set in the file given to --config: --max-pods\nvalid\n",
+        "warning: deprecated flags, set these in the file of --config instead: --max-pods\nvalid\n",
     )
 
 
@@ -74,7 +74,7 @@ def test_an_explanation_has_default_flag_and_rule():
     out = do("explain", "imageGCHighThresholdPercent", "SidecarContainers", "--network-plugin")[1]
     assert re.search("default: 85\n.*--image-gc-high-threshold\n.*must be from 0 to 100", out)
     assert "GA, on by default, locked" in out
-    assert "dockershim is gone" in out
+    assert "dockershim was removed" in out
 
 
 def test_an_unknown_field_is_answered_with_what_resembles_it():

@@ -120,8 +120,8 @@ def test_a_managed_runtime_has_its_socket_beside_the_run_directory(host, tmp_pat
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--node-labels=kubernetes.io/role=x"], "must not give itself"),
-        (["--node-labels=foo.k8s.io/x=y"], "must not give itself"),
+        (["--node-labels=kubernetes.io/role=x"], "must not set this label"),
+        (["--node-labels=foo.k8s.io/x=y"], "must not set this label"),
         (["--node-labels=-a=b"], "must be a name"),
         (["--runtime-cgroups=/a/../b"], "must be the name of a cgroup"),
         (["--node-labels=a=b c"], "its value must be"),

@@ -66,13 +66,13 @@ def test_a_bool_is_read_as_go_reads_it(text, value):
 
 def test_a_bare_bool_is_true_and_takes_no_word_after_it():
     assert read("--fail-swap-on", "--max-pods=5") == {"fail-swap-on": True, "max-pods": 5}
-    assert refused("--fail-swap-on", "false") == ["false: unknown command: only flags are taken"]
+    assert refused("--fail-swap-on", "false") == ["false: unexpected argument: only flags are accepted"]
     assert refused("--fail-swap-on=yes") == ['--fail-swap-on = "yes": must be true or false']
 
 
 def test_positional_arguments_are_refused_before_and_after_the_end_of_flags():
     assert len(refused("start", "--max-pods=5", "--", "--max-pods=6", "x")) == 3
-    assert refused("-") == ["-: unknown command: only flags are taken"]
+    assert refused("-") == ["-: unexpected argument: only flags are accepted"]
 
 
 def test_an_unknown_flag_is_named_with_the_one_it_resembles():
@@ -177,8 +177,8 @@ def test_the_value_of_a_secret_flag_is_hidden_in_what_is_logged():
 def test_deprecated_flags_are_named_with_what_to_do_instead():
     given = ["--max-pods=5", "--maximum-dead-containers=3", "--experimental-mounter-path=/x", "--node-ip=192.0.2.1"]
     first, second = parse(given).warnings
-    assert first == "deprecated flags, better set in the file given to --config: --max-pods"
-    assert second.endswith("with no substitute: --experimental-mounter-path, --maximum-dead-containers")
+    assert first == "deprecated flags, set these in the file of --config instead: --max-pods"
+    assert second.endswith("without replacement: --experimental-mounter-path, --maximum-dead-containers")
 
 
 def test_a_flag_without_effect_is_accepted_with_one_warning_that_names_what_is_missing():

@@ -67,7 +67,7 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path, bin_dir):
     for rule in (
         "unknown field", "without '/' and spaces", "without scheme", "defaultCacheDuration", "must be one of",
         "needs apiVersion", "serviceAccountTokenAudience", "Token, ServiceAccount", "requireServiceAccount",
-        "is there twice", "annotation key",
+        "is given twice", "annotation key",
     ):  # fmt: skip
         assert rule in text
 

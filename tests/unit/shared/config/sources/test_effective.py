@@ -76,7 +76,7 @@ def made(*documents, flags=()):
         ([{"evictionHard": {}}], [], "evictionHard", {}, "layer0"),
         ([{}, {"evictionHard": None}], [], "evictionHard", DEFAULT_EVICTION_HARD, "layer1"),
         ([{"serializeImagePulls": None, "maxParallelImagePulls": 3}], [], "serializeImagePulls", False,
-         "default, as maxParallelImagePulls is above 1"),
+         "default, because maxParallelImagePulls is above 1"),
         ([{"nodeStatusUpdateFrequency": "20s"}], [], "nodeStatusReportFrequency", 20.0, "default"),
         ([{"nodeStatusUpdateFrequency": "20s", "nodeStatusReportFrequency": "1m"}], [],
         "nodeStatusReportFrequency", 60.0,
