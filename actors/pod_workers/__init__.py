@@ -1,4 +1,4 @@
-"""Runs the pods of the node: each shard has the pods whose UID hashes to it. Where is what:
+"""Runs the pods of the node: each shard has the pods whose UID hashes to it. The modules:
 
 actor.py              the shard: what it is told, handed on to its pods
 messages.py           what a shard is told

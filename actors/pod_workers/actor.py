@@ -1,7 +1,7 @@
-"""A shard of the pods: keeps a pod worker for each pod whose UID hashes to it, and hands on what they are told.
+"""A shard of the pods: has a pod worker for each pod whose UID hashes to it, and forwards messages to it.
 
-Crash-only. Its pods come from `pod_config`, their containers from the runtime; running ones are adopted as they are.
-Until all sources have reported, nothing is ended or removed.
+Crash-only. Its pods come from `pod_config`, their containers from the runtime; running containers are adopted
+unchanged. Until all sources have reported, nothing is stopped or removed.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ from .pod.table import Phase
 from .quarantine import QuarantinedPods
 
 PODS_AT_ONCE = 4
-"""Starts at the same time in one shard, so that pods which all hash to one are no slower for it; with more of them
-each only takes longer (measured)."""
+"""The number of concurrent pod starts in one shard. It is high enough for pods that all hash to one shard; with more,
+each start only takes longer (measured)."""
 SWEEP_SECONDS = 60.0
 DEFAULT_MAXIMUM_BACKOFF_SECONDS = 300.0
 
 
 class Shard(Actor):
-    """See messages.py for what it is told."""
+    """See messages.py for its messages."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Shard(Actor):
         tracer: Tracer | None = None,
         inventory_consumers: Sequence[ActorName] = (),
     ) -> None:
-        """`clock`: seconds since 1970. `inventory_consumers`: actors that are told which pods there are."""
+        """`clock`: seconds since 1970. `inventory_consumers`: actors that receive the pod inventory."""
         super().__init__()
         self._runtime, self._clock, self._tracer = runtime, clock, tracer
         self._inventory_consumers = inventory_consumers
@@ -138,12 +138,12 @@ class Shard(Actor):
             self._tell_known()
 
     def _reaffirm(self) -> None:
-        """A new container manager knows of nobody on the node: what was admitted stays so, and is counted first."""
+        """A new container manager knows no pods: admitted pods stay admitted, and are counted first."""
         for uid, worker in self.pods.items():
             if worker.state.held.counted:
                 self.tell(CONTAINER_MANAGER, CountRunningPod(uid, worker.state.wanted.data), deadline=30.0)
 
-    # -- what is wanted -------------------------------------------------------------------------------------------
+    # -- desired pods ---------------------------------------------------------------------------------------------
     @on(DesiredPods)
     def on_desired(self, message: DesiredPods, sender: Address) -> None:
         wanted = {pod.uid for pod in message.pods}
@@ -183,7 +183,7 @@ class Shard(Actor):
 
     def _remove(self, uid: str) -> None:
         if self._quarantine.removes(uid):
-            # ended by what the runtime knows of it: what its source said is not touched again
+            # it is ended by the runtime's information alone: its manifest is not read again
             self._worker(uid, PodRuntime(uid=uid)).wake()
         if uid in self.pods:
             self.pods[uid].tell(PodRemoved())
@@ -208,10 +208,10 @@ class Shard(Actor):
         if state.wanted.again:
             self._want(state.uid, state.wanted.again)
         if state.runtime is not None and remains(state.runtime):
-            self._see(state.runtime)  # what came while its last traces went is told once only
+            self._see(state.runtime)  # an order that came during its cleanup is handled once
         self._tell_known()
 
-    # -- what the runtime has -------------------------------------------------------------------------------------
+    # -- pods of the runtime --------------------------------------------------------------------------------------
     @on(RuntimePods)
     def on_runtime_pods(self, message: RuntimePods, sender: Address) -> None:
         self._inventory.runtime_listed(message.unread)
@@ -256,7 +256,7 @@ class Shard(Actor):
 
     # -- periodic -------------------------------------------------------------------------------------------------
     def _sweep(self) -> None:
-        """Remove logs of pods that nobody knows any more, once everybody who could know them has spoken."""
+        """Remove the logs of unknown pods, once the sources and the runtime have reported."""
         if not self._inventory.complete:
             return
         known = self.pods.keys() | self._quarantine.uids | self._inventory.unread
@@ -283,7 +283,7 @@ class Shard(Actor):
         await node_limit.enforce(self.services, {uid: pod for uid, pod in known.items() if pod is not None})
 
     def _tell_known(self) -> None:
-        """Say which pods may still have something on the node, once that is known."""
+        """Report the pod inventory once it is complete."""
         unfinished = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
         uids = self._inventory.news(unfinished | self._quarantine.uids)
         if uids is not None:

@@ -1,4 +1,4 @@
-"""What the pod workers are to the rest of the agent."""
+"""The declaration of the pod workers."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""Why a container is not started."""
+"""Errors of a container's start."""
 
 from __future__ import annotations
 
 
 class StartFailed(Exception):
-    """A container was not started: waiting reason, message, and in how many seconds to try again (0: as usual).
+    """A container was not started: waiting reason, message, and the seconds until the retry (0: the usual backoff).
 
-    `container_id`: of the container that was created, and may run though its start was not answered. `event`: the text
-    of the event, where it is not `message`.
+    `container_id`: the created container, which may run if its start was not answered. `event`: the text of the event,
+    where it is not `message`.
     """
 
     def __init__(self, reason: str, message: str, retry: float = 0.0, container_id: str = "", event: str = "") -> None:
@@ -17,4 +17,4 @@ class StartFailed(Exception):
 
 
 class ConfigError(Exception):
-    """The container cannot be created as its pod says (waiting reason CreateContainerConfigError)."""
+    """The pod's settings for the container are invalid (waiting reason CreateContainerConfigError)."""

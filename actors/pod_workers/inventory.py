@@ -1,6 +1,6 @@
-"""Which pods of this shard may have anything on the node: those of a source, those of the runtime, those in quarantine.
+"""The pod inventory of this shard: the pods of a source, of the runtime, and in quarantine.
 
-Until the sources and the PLEG have spoken nobody knows, and nothing is ended or removed.
+It is incomplete until the sources and the PLEG have reported; until then nothing is stopped or removed.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from actors.shared.cri.model import PodRuntime
 
 
 class PodInventory:
-    """What is not in the hands of a pod worker, and what was told last."""
+    """The pods without a pod worker, and the last reported inventory."""
 
     def __init__(self) -> None:
         self.sources_ready = False
         self._runtime_known = False
         self._unclaimed: dict[str, PodRuntime] = {}
-        """What the runtime has of pods that no source has named yet; judged once all have spoken."""
+        """The runtime's data of pods without a source yet; decided once all sources have reported."""
         self._unread: set[str] = set()
-        """Pods of the runtime of which nothing but the name is known yet."""
+        """Pods of the runtime of which only the UID is known yet."""
         self._told: list[str] | None = None
 
     @property
     def complete(self) -> bool:
-        """The sources and the PLEG have spoken."""
+        """Whether the sources and the PLEG have reported."""
         return self.sources_ready and self._runtime_known
 
     @property
@@ -32,15 +32,15 @@ class PodInventory:
         return frozenset(self._unread)
 
     def runtime_listed(self, unread: Iterable[str]) -> None:
-        """The PLEG has told all pods of the runtime, and of these no more than the UID."""
+        """The PLEG has listed all pods of the runtime; of these only the UID is known."""
         self._runtime_known, self._unread = True, set(unread)
 
     def read(self, uid: str) -> None:
-        """The PLEG has told of this pod."""
+        """The PLEG has reported this pod."""
         self._unread.discard(uid)
 
     def claims(self, runtime: PodRuntime) -> bool:
-        """Whether nobody may judge this pod of the runtime yet, or it is gone: it is kept until then."""
+        """Keep the runtime's pod until the sources have reported. Returns whether it is kept (or is gone)."""
         if not (runtime.sandboxes or runtime.containers):
             self._unclaimed.pop(runtime.uid, None)
             return True
@@ -50,17 +50,17 @@ class PodInventory:
         return False
 
     def sources_reported(self) -> list[PodRuntime]:
-        """All sources have spoken; answers what was kept until then."""
+        """All sources have reported; returns the pods kept until then."""
         self.sources_ready = True
         kept, self._unclaimed = list(self._unclaimed.values()), {}
         return kept
 
     def forget_told(self) -> None:
-        """Somebody is to be told anew."""
+        """Report the inventory again at the next change check."""
         self._told = None
 
     def news(self, uids: Iterable[str]) -> list[str] | None:
-        """These and the unread, sorted, where that differs from what was told last; None: nothing is to be told."""
+        """The sorted inventory if it differs from the last report; None if there is nothing to report."""
         if not self.complete:
             return None
         known = sorted(self._unread.union(uids))

@@ -34,7 +34,7 @@ def field_of(pod: Pod, container: str) -> str:
 
 
 def of_failed_start(reason: str, message: str) -> list[tuple[Literal["Normal", "Warning"], str, str]]:
-    """Type, reason and text of the events when a container waits for this reason."""
+    """Type, reason and text of the events for a container's waiting reason."""
     if reason == "ImagePullBackOff":
         return [("Normal", "BackOff", message), ("Warning", "Failed", f"Error: {reason}")]
     if reason in _IMAGE_REASONS:
@@ -51,4 +51,4 @@ _IMAGE_REASONS = {
     "InvalidImageName": "InspectFailed",
     "ImageInspectError": "InspectFailed",
 }
-"""The reason of the event that says what happened to the image."""
+"""The reason of the event about the image."""

@@ -1,7 +1,7 @@
-"""What a shard of the pods is told.
+"""The messages to a shard of the pods.
 
-A shard keeps nothing on the disk: pods come from `pod_config`, containers from the runtime. Pods are level, not edge:
-each message says what is wanted or seen now, and may be repeated or skipped for a newer one.
+A shard stores nothing on disk: pods come from `pod_config`, containers from the runtime. Messages are level-triggered:
+each has the whole desired or observed state, and may be repeated or replaced by a newer one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from supervision.message import Message
 
 _WORKER: Final = "pod_workers/worker/"
 POD_WORKERS: Final = ActorName(f"{_WORKER}*")
-"""All of them, where a pattern is understood."""
+"""All shards, as a pattern."""
 
 
 def pod_worker(number: int) -> ActorName:
@@ -26,28 +26,29 @@ def pod_worker(number: int) -> ActorName:
 
 
 def pod_workers(workers: int) -> list[ActorName]:
-    """All shards of an agent that has so many."""
+    """All shards of an agent with `count` shards."""
     return [pod_worker(number) for number in range(workers)]
 
 
 def worker_of(uid: str, workers: int) -> ActorName:
-    """The shard that has the pod with this UID: anybody can compute it, so nobody routes."""
+    """The shard of the pod with this UID. Every actor can compute it, so no router is needed."""
     return pod_worker(crc32(uid.encode()) % workers)
 
 
 def is_pod_worker(name: str) -> bool:
-    """Whether an actor is a pod worker."""
+    """Whether an actor is a shard."""
     return name.startswith(_WORKER)
 
 
 class PodOperation(Message, frozen=True):
-    """From pod_config: what is wanted of one pod now."""
+    """From pod_config: the desired state of one pod."""
 
     op: Literal["set", "remove"]
-    """`set`: run (or, with deletionTimestamp, end) this pod. `remove`: no source has it: end it, forget it."""
+    """`set`: run (or, with deletionTimestamp, terminate) this pod. `remove`: no source has it: terminate and forget
+    it."""
     uid: str
     pod: bytes = b""
-    """JSON, API defaults filled in; empty for `remove`."""
+    """JSON with API defaults; empty for `remove`."""
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
 
 
@@ -59,7 +60,7 @@ class WantedPod(msgspec.Struct, frozen=True):
 class DesiredPods(Message, frozen=True):
     """From pod_config, when the shard says Hello and when sources become ready: all pods of this shard.
 
-    When `sources_ready`, a pod that the runtime has and this list has not is an orphan. Before that nothing is deleted.
+    If `sources_ready`, a pod of the runtime that is not in this list is an orphan. Before that nothing is deleted.
     """
 
     pods: list[WantedPod]
@@ -68,8 +69,8 @@ class DesiredPods(Message, frozen=True):
 
 
 class PodRuntimeChanged(Message, frozen=True):
-    """From pleg: something of this pod changed in the runtime; `runtime` is all of it. Older than what the pod worker
-    has seen itself: ignored."""
+    """From pleg: the pod changed in the runtime; `runtime` is its whole state. Ignored if it is older than the pod
+    worker's own look."""
 
     uid: str
     runtime: PodRuntime
@@ -83,7 +84,7 @@ class RuntimePods(Message, frozen=True):
     at: float
     """As PodRuntime.at."""
     unread: list[str] = []
-    """UIDs of pods that the runtime has and of which nothing more is known yet; each follows as PodRuntimeChanged."""
+    """UIDs of runtime pods whose state is not known yet; each follows as PodRuntimeChanged."""
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
@@ -97,8 +98,8 @@ class RuntimeHealth(Message, frozen=True):
 
 
 class ProbeVerdict(Message, frozen=True):
-    """From prober: a liveness or startup probe came to a result for this container. Repeated on Hello, and with each
-    ProbedPod while it holds."""
+    """From prober: the result of a container's liveness or startup probe. Repeated on Hello, and with each ProbedPod
+    while it holds."""
 
     uid: str
     container: str
@@ -110,7 +111,7 @@ class ProbeVerdict(Message, frozen=True):
 
 
 class KillPod(Message, frozen=True):
-    """From shutdown_manager: end the pod with this reason and message; it becomes Failed."""
+    """From shutdown_manager: terminate the pod with this reason and message; it becomes Failed."""
 
     uid: str
     reason: str
@@ -119,7 +120,7 @@ class KillPod(Message, frozen=True):
 
 
 class VolumesMayWork(Message, frozen=True):
-    """From volume_manager: something that the pod's volumes waited for is there; ask again now."""
+    """From volume_manager: something that the pod's volumes waited for is available; ask again now."""
 
     uid: str
     coalesce: ClassVar[tuple[str, ...]] = ("uid",)
@@ -128,7 +129,7 @@ class VolumesMayWork(Message, frozen=True):
 class KnownPods(Message, frozen=True):
     """From each shard, on change and on Hello, once its sources are ready: the pods of that shard that may still have
     anything on the node (cgroup, volumes, containers). Receivers may clean up what belongs to no known pod once every
-    shard has said so."""
+    shard has reported."""
 
     worker: str
     workers: int

@@ -1,1 +1,1 @@
-"""How a sandbox and a container are made of what a pod says."""
+"""The configuration of sandboxes and containers, computed from the pod."""

@@ -1,4 +1,4 @@
-"""The resources that are allocated to a pod. While a resize (KEP-1287) is pending they differ from those of its spec.
+"""The resources allocated to a pod. While a resize (KEP-1287) is pending they differ from its spec.
 
 They are kept in the pod's directory, so that a pod whose resize was refused keeps its resources over restarts.
 """
@@ -21,7 +21,7 @@ from supervision.state_file import write_private
 
 FILE: Final = "allocated-resources"
 POD: Final = ""
-"""Stands for the pod's own resources, where containers have their names."""
+"""The key of the pod-level resources, among the container names."""
 RESIZABLE: Final[tuple[str, ...]] = ("cpu", "memory")
 
 Allocated = dict[str, ResourceRequirements]
@@ -32,11 +32,11 @@ class Kept(msgspec.Struct, frozen=True):
 
     allocated: Allocated
     actuated: Allocated = {}
-    """By the ids of containers that were resized."""
+    """The actuated resources, by ids of resized containers."""
 
 
 def of(pod: Pod) -> Allocated:
-    """The resources of the spec, by container name; without those that are empty."""
+    """The resources of the spec by container name, without empty ones."""
     found = {each.name: each.resources for each in (*pod.spec.initContainers, *pod.spec.containers)}
     if pod.spec.resources is not None:
         found[POD] = pod.spec.resources
@@ -44,7 +44,7 @@ def of(pod: Pod) -> Allocated:
 
 
 def resized(one: ResourceRequirements, other: ResourceRequirements) -> list[str]:
-    """In which of cpu and memory they differ. 0.1 and 100m are the same."""
+    """Which of cpu and memory differ. 0.1 and 100m are equal."""
     first, second = _amounts(one), _amounts(other)
     count = len(RESIZABLE)
     return [name for place, name in enumerate(RESIZABLE) if first[place::count] != second[place::count]]
@@ -67,7 +67,7 @@ def _amount(quantity: object) -> object:
 
 
 def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> Pod:
-    """The pod with these resources in place of those of its spec."""
+    """The pod with these resources instead of its spec's."""
 
     def each(containers: list[Container]) -> list[Container]:
         return [
@@ -87,7 +87,7 @@ def with_resources(pod: Pod, allocated: Mapping[str, ResourceRequirements]) -> P
 
 
 def made_with(ran: Ran) -> ResourceRequirements | None:
-    """What the container was created with, from its annotation; None without one."""
+    """The resources that the container was created with, from its annotation; None without one."""
     text = ran.annotations.get(CONTAINER_RESOURCES, "")
     try:
         return msgspec.json.decode(text, type=ResourceRequirements) if text else None
@@ -96,7 +96,7 @@ def made_with(ran: Ran) -> ResourceRequirements | None:
 
 
 def read(pod_dir: str) -> Kept | None:
-    """The content of the file; None where there is none, or it cannot be read."""
+    """The content of the file; None if it is missing or unreadable."""
     try:
         with open(f"{pod_dir}/{FILE}", "rb") as file:
             return msgspec.json.decode(file.read(), type=Kept)

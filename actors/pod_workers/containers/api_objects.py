@@ -23,14 +23,14 @@ ASK_SECONDS = 5.0
 
 
 class Objects(msgspec.Struct, frozen=True, kw_only=True):
-    """What the API server answered."""
+    """The API server's answers."""
 
     states: dict[ObjectRef, ObjectState] = {}
     services: dict[str, str] = {}
     """Environment of the services."""
 
     def texts(self, ref: ObjectRef, *, optional: bool) -> dict[str, str]:
-        """Its values by key; none when it is absent and optional. Raises ConfigError in the reference's words."""
+        """Its values by key; empty if it is absent and optional. Raises ConfigError with the kubelet's texts."""
         kind = "configmap" if ref.kind == "ConfigMap" else "secret"
         state = self.states.get(ref)
         if state is None:
@@ -63,8 +63,7 @@ def _texts(ref: ObjectRef, body: bytes) -> dict[str, str]:
 
 
 async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef], *, joined: bool) -> Objects | None:
-    """Ask for these objects of the pod's namespace, and for its services. None: there is no API server. Raises
-    ConfigError.
+    """Get these objects of the pod's namespace, and its services. None: there is no API server. Raises ConfigError.
 
     A static pod does not wait for services, which may never come.
     """
@@ -81,7 +80,7 @@ async def fetch(actor: Actor, pod: Pod, refs: Iterable[ObjectRef], *, joined: bo
 
 
 async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
-    """The runtime's handler that the pod's RuntimeClass names; '' for the default one. Raises ConfigError."""
+    """The runtime handler of the pod's RuntimeClass; '' for the default. Raises ConfigError."""
     name = pod.spec.runtimeClassName
     if not name:
         return ""
@@ -99,7 +98,7 @@ async def runtime_handler(actor: Actor, pod: Pod, *, joined: bool) -> str:
 
 
 async def state_of(actor: Actor, ref: ObjectRef) -> ObjectState:
-    """The object as `kube_client` has it. Never raises: no answer is a state, too."""
+    """The object in `kube_client`. Never raises: no answer is a state, too."""
     try:
         return await actor.ask(KUBE_CLIENT, GetObject(ref, WAIT_SECONDS), timeout=ASK_SECONDS)
     except AskError:

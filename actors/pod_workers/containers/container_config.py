@@ -25,7 +25,7 @@ _ANY_BYTES = "surrogateescape"
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a container is created from."""
+    """Everything that a container is created from."""
 
     image_ref: str
     environment: dict[str, str]
@@ -42,8 +42,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def container_config(pod: Pod, start: Start, parts: Parts) -> cri.ContainerConfig:
-    """ContainerConfig. Other incarnations, and the Go kubelet, recognise the container by these labels and
-    annotations."""
+    """ContainerConfig. Later incarnations and the Go kubelet recognise the container by its labels and annotations."""
     container, restart_count = start.container, start.restart_count
     words = {
         name: value.encode(errors=_ANY_BYTES).decode(errors="replace") for name, value in parts.environment.items()
@@ -85,7 +84,8 @@ def linux_resources(limits: Limits, unified: dict[str, str], memory_swap_bytes: 
 
 
 def container_annotations(pod: Pod, start: Start) -> dict[str, str]:
-    """Annotations. With them the container of a pod that no source has any more can be stopped as its pod says."""
+    """Annotations. With them a container can be stopped as its pod specifies even when no source has the pod any
+    more."""
     container = start.container
     found = {
         known.CONTAINER_HASH: container_hash(container),

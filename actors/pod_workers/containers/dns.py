@@ -1,6 +1,6 @@
-"""resolv.conf and /etc/hosts of pods. Pure, but for reading the host's file, which the caller does.
+"""resolv.conf and /etc/hosts of pods. Pure: the caller reads the host's file.
 
-Limits of the reference: 3 name servers, 32 search domains, 2048 characters of them.
+Limits of the kubelet: 3 name servers, and 32 search domains with 2048 characters in all.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Dns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NO_HOST_FILE = Dns(servers=["127.0.0.1"], searches=["."])
-"""Policy Default, where the configuration has resolvConf: ""."""
+"""For policy Default with resolvConf: "" in the configuration."""
 
 
 def parse_resolv_conf(text: str) -> Dns:
-    """What a resolv.conf says (resolv.conf(5)): of `search` lines the last one counts, `options` lines add up."""
+    """Parse a resolv.conf (resolv.conf(5)): the last `search` line counts, `options` lines add up."""
     servers: list[str] = []
     searches: list[str] = []
     options: dict[str, str] = {}
@@ -45,13 +45,13 @@ def parse_resolv_conf(text: str) -> Dns:
 
 
 def pod_dns(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
-    """Name resolution by the pod's policy and its dnsConfig, cut to the limits."""
+    """The DNS settings by the pod's policy and dnsConfig, truncated to the limits."""
     policy = policy_of(pod)
     return _cut(_whole(pod, policy, host, cluster_servers, cluster_domain))
 
 
 def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> list[tuple[str, str]]:
-    """Reason and message of the events about what the limits cut off."""
+    """Reason and message of the events about truncated settings."""
     policy, found = policy_of(pod), []
     if policy == "ClusterFirst" and not cluster_servers:
         text = "kubelet does not have ClusterDNS IP configured and cannot create Pod using"
@@ -70,7 +70,7 @@ def warnings(pod: Pod, host: Dns, cluster_servers: Sequence[str], cluster_domain
 
 
 def _whole(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], cluster_domain: str) -> Dns:
-    """The same before it is cut to the limits."""
+    """The settings before truncation."""
     if policy == "None":
         base = Dns()
     elif policy == "ClusterFirst" and cluster_servers:
@@ -83,7 +83,7 @@ def _whole(pod: Pod, policy: str, host: Dns, cluster_servers: Sequence[str], clu
 
 
 def policy_of(pod: Pod) -> str:
-    """None, Default or ClusterFirst: the policy in effect, given the pod's network."""
+    """The effective policy, None, Default or ClusterFirst, considering the pod's network."""
     policy = pod.spec.dnsPolicy or "ClusterFirst"
     if policy == "ClusterFirst" and pod.spec.hostNetwork:
         return "Default"
@@ -118,7 +118,7 @@ def _once(items: Iterable[str]) -> list[str]:
 
 
 def hosts_file(ips: Sequence[str], hostname: str, domain: str, aliases: Iterable[HostAlias]) -> str:
-    """/etc/hosts of a pod with a network of its own."""
+    """/etc/hosts of a pod with its own network."""
     lines = [
         "# Kubernetes-managed hosts file.",
         "127.0.0.1\tlocalhost",

@@ -20,7 +20,7 @@ _SKIPPED = re.compile(r"[ \t]*(#[^\n]*)?(\n|\Z)")
 _ENTRY = re.compile(r"[ \t]*([A-Za-z_][A-Za-z0-9_]*)='([^']*)'[ \t]*(\n|\Z)")
 
 Files = Mapping[tuple[str, str], Mapping[str, str] | str]
-"""By volume and path: the content of the file, or why it cannot be read."""
+"""By volume and path: the content of the file, or the error."""
 
 
 def selectors(container: Container) -> list[FileKeySelector]:
@@ -62,7 +62,7 @@ def read(wanted: Iterable[FileKeySelector], volumes: Mapping[str, str]) -> Files
 
 
 def value(wanted: FileKeySelector, files: Files) -> str | None:
-    """The value; None where it is absent and optional. Raises ConfigError. Pure."""
+    """The value; None if it is absent and optional. Raises ConfigError. Pure."""
     content = files.get((wanted.volumeName, wanted.path), "not read")
     whole = f'env file "{wanted.path}" of volume "{wanted.volumeName}"'
     if isinstance(content, str):

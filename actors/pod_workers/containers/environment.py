@@ -1,6 +1,6 @@
 """A container's environment: services, objects of the API, literal values, `$(NAME)`, the downward API. Pure.
 
-Order of the reference: envFrom, then env, which may refer to earlier variables; services last, and never over these.
+The order is the kubelet's: envFrom, then env, which may refer to earlier variables. Services never override these.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ _NAME = re.compile(r"[ -<>-~]+\Z")
 
 
 class EnvContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the downward API tells beside the pod's object."""
+    """The downward API's data that is not in the pod object."""
 
     node_name: str
     host_ips: list[str] = []
     pod_ips: list[str] = []
     allocatable: dict[str, int] = {}
-    """Of the node: cpu in thousandths, the rest in bytes; a missing limit becomes this."""
+    """The node's allocatable: cpu in thousandths, the rest in bytes. It stands in for a missing limit."""
     files: env_files.Files = {}
-    """Of the pod's volumes, that variables name."""
+    """The files of the pod's volumes to which variables refer."""
 
 
 class Environment(msgspec.Struct, frozen=True):
     values: dict[str, str]
     """Name to value, in order."""
     skipped: list[str] = []
-    """For users: the keys of each object that cannot be names of variables."""
+    """The keys of each object that are invalid variable names, for an event."""
 
 
 def references(container: Container) -> list[ObjectRef]:
-    """The objects that the environment refers to, without their namespace."""
+    """The objects to which the environment refers, without their namespace."""
     found: dict[ObjectRef, None] = {}
     for source in container.envFrom:
         if source.configMapRef is not None:
@@ -68,7 +68,7 @@ def references(container: Container) -> list[ObjectRef]:
 
 
 def environment(pod: Pod, container: Container, context: EnvContext, objects: Objects | None = None) -> Environment:
-    """`objects`: None where no API server is joined. Raises ConfigError."""
+    """`objects`: None without an API server. Raises ConfigError."""
     objects = objects or Objects()
     skipped: list[str] = []
     found: dict[str, str] = {}
@@ -127,7 +127,7 @@ def _value(
 
 
 def _key(pod: Pod, source: EnvVarSource, objects: Objects) -> str | None:
-    """One key of an object; None where it is absent and optional."""
+    """One key of an object; None if it is absent and optional."""
     kind: str = "ConfigMap" if source.configMapKeyRef is not None else "Secret"
     selector = source.configMapKeyRef or source.secretKeyRef
     assert selector is not None  # noqa: S101 - one of them is
@@ -140,7 +140,7 @@ def _key(pod: Pod, source: EnvVarSource, objects: Objects) -> str | None:
 
 
 def field(pod: Pod, path: str, context: EnvContext) -> str:
-    """A field of the pod by its path, as the downward API names it. Raises ConfigError."""
+    """A field of the pod by its downward API path. Raises ConfigError."""
     match = _SUBSCRIPT.match(path)
     if match:
         group = pod.metadata.labels if match[1] == "labels" else pod.metadata.annotations
@@ -162,7 +162,7 @@ def field(pod: Pod, path: str, context: EnvContext) -> str:
 
 
 def _resource(pod: Pod, container: Container, selector: ResourceFieldSelector, context: EnvContext) -> str:
-    """A resource of a container as the downward API gives it. Raises ConfigError."""
+    """A container's resource for the downward API. Raises ConfigError."""
     target = find_container(pod, selector.containerName) if selector.containerName else container
     if target is None:
         raise ConfigError(f"resourceFieldRef: container {selector.containerName} not found")

@@ -15,7 +15,7 @@ def expand_all(texts: Iterable[str], values: Mapping[str, str]) -> list[str]:
 
 
 def named(text: str) -> list[str]:
-    """The variables that the text names, in order."""
+    """The variables to which the text refers, in order."""
     found: list[str] = []
 
     def note(name: str) -> str:

@@ -1,6 +1,6 @@
 """Files that a pod's containers need on the host: log directory and links, /etc/hosts, termination messages.
 
-All below the agent's own directories, made without following links that a pod may have planted.
+All are below the agent's own directories and are created without following symlinks, which a pod may have planted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .names import log_directory, log_link, pod_log_directory
 MESSAGE_BYTES = 4096
 FALLBACK_BYTES, FALLBACK_LINES = 2048, 80
 _COUNT = re.compile("[0-9]{1,9}")
-"""Longer numbers are no restart counts: others may write to the log directory, too."""
+"""Longer numbers are not restart counts: others may write to the log directory, too."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -37,8 +37,8 @@ def write_hosts(pod_dir: str, text: str) -> str:
     path = f"{pod_dir}/etc-hosts"
     make_path(pod_dir, 0o750)
     if _tail(path, len(text.encode()) + 1) == text:
-        return path  # not emptied for a moment under the containers that have it
-    # written over, then cut: on a full disk the containers that have it keep what they had
+        return path  # never truncated first, because containers use it
+    # overwritten, then cut: on a full disk the containers keep the old content
     descriptor = os.open(path, _NEW & ~os.O_TRUNC, 0o644)
     try:
         whole = text.encode()
@@ -52,7 +52,7 @@ def write_hosts(pod_dir: str, text: str) -> str:
 
 
 def termination_log(pod_dir: str, container: str, restart_count: int) -> str:
-    """Where an instance writes its termination message: eight hexadecimal digits, derived from the count."""
+    """The file name of an instance's termination message: eight hexadecimal digits, derived from the count."""
     return f"{pod_dir}/containers/{container}/{restart_count:08x}"
 
 
@@ -67,10 +67,10 @@ def make_termination_log(pod_dir: str, container: Container, restart_count: int)
 
 
 def make_log_link(links_dir: str, logs_dir: str, pod: Pod, container: str, container_id: str, log: str) -> None:
-    """Make the link that log collectors know, in place of an existing one."""
+    """Create the link for log collectors, replacing an existing one."""
     make_path(links_dir, 0o755)
     link, target = log_link(links_dir, pod, container, container_id), f"{pod_log_directory(logs_dir, pod)}/{log}"
-    temporary = f"{links_dir}/.{container_id}.new"  # the link's own name may be as long as a name can be
+    temporary = f"{links_dir}/.{container_id}.new"  # the link's own name may have the maximum length already
     Path(temporary).unlink(missing_ok=True)
     os.symlink(target, temporary)
     os.replace(temporary, link)
@@ -98,7 +98,7 @@ def remove_pod_logs(links_dir: str, logs_dir: str, namespace: str, name: str, ui
 
 
 def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
-    """The highest restart count that has a log, -1 for none: the count goes on though the runtime forgot the
+    """The highest restart count with a log, -1 for none, so that the count continues even if the runtime forgot the
     container."""
     names = _names(Path(pod_log_directory(logs_dir, pod)) / container)
     numbers = [name.partition(".")[0] for name in names if ".log" in name]
@@ -106,7 +106,7 @@ def highest_log_number(logs_dir: str, pod: Pod, container: str) -> int:
 
 
 def _names(directory: Path) -> list[str]:
-    """Its entries; none when it cannot be read. No glob: each pattern would stay in the caches of its modules."""
+    """Its entries; none if it cannot be read. No glob, because it caches every pattern."""
     try:
         return os.listdir(directory)
     except OSError:
@@ -114,7 +114,7 @@ def _names(directory: Path) -> list[str]:
 
 
 def termination_message(file: str, log: str, *, fallback: bool) -> str:
-    """The end of the file, else (with `fallback`) the last lines of the log; '' where neither can be read."""
+    """The end of the file, else (with `fallback`) the last lines of the log; '' if neither is readable."""
     text = _tail(file, MESSAGE_BYTES)
     if text or not fallback:
         return text
@@ -128,7 +128,7 @@ def termination_message(file: str, log: str, *, fallback: bool) -> str:
 
 
 def _tail(path: str, most: int) -> str:
-    """The end of a regular file; '' for anything else, and for what cannot be read."""
+    """The end of a regular file; '' for anything else and for an unreadable file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb"):

@@ -1,4 +1,4 @@
-"""The addresses of this node, as pods see them in status.hostIPs."""
+"""The addresses of this node for status.hostIPs of pods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def host_ips(actor: Actor, agent: Agent, pod: Pod, container: Container) -
 
 
 async def node_ips(actor: Actor, agent: Agent) -> list[str]:
-    """Those of the Node object; without one those of the configuration, or of the default route."""
+    """The addresses of the Node object; else those of the configuration, or of the default route."""
     if not agent.standalone:
         state = await state_of(actor, ObjectRef("Node", agent.node_name))
         found = host_ips_of_node(state.body)

@@ -1,4 +1,4 @@
-"""What of this machine matters for the configuration of containers: read once."""
+"""The facts about this machine for the configuration of containers, read once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _THROTTLES = "/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle"
 
 
 def this_machine(root: str = "") -> Machine:
-    """`root`: directory with the files of another machine, for tests."""
+    """`root`: a directory with the files of a test machine."""
     try:
         names = sorted(os.listdir(root + _PAGES))
     except OSError:

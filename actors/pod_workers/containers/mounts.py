@@ -1,4 +1,4 @@
-"""The mounts of a container, as CRI has them. Pure."""
+"""The CRI mounts of a container. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROPAGATION = {
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the volumes of a pod are, and how they may be mounted."""
+    """The locations of a pod's volumes, and how they may be mounted."""
 
     paths: Mapping[str, str]
     """Host path by volume."""
@@ -38,14 +38,14 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
     read_only: frozenset[str] = frozenset()
     """Volumes that no container may write to."""
     recursive_read_only: bool = False
-    """The runtime can make mounts below a mount read-only, too."""
+    """The runtime supports recursive read-only mounts."""
     relabelled: frozenset[str] = frozenset()
     """Volumes whose files get the SELinux label of the container."""
 
 
 def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
-    """The sub path of a volume mount, expanded; '' for none. Raises ConfigError for one that leaves the volume, and
-    for a variable that has no value."""
+    """The expanded sub path of a volume mount; '' for none. Raises ConfigError if it leaves the volume, or if a
+    variable has no value."""
     path = mount.subPath
     if mount.subPathExpr:
         missing = sorted({name for name in named(mount.subPathExpr) if not environment.get(name)})
@@ -60,7 +60,7 @@ def expanded_subpath(mount: VolumeMount, environment: dict[str, str]) -> str:
 
 
 def read_only_volumes(pod: Pod) -> frozenset[str]:
-    """Volumes that containers may not write to, whatever a volume mount says."""
+    """Volumes that are read-only for all containers, whatever their volume mounts specify."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
@@ -70,8 +70,8 @@ def read_only_volumes(pod: Pod) -> frozenset[str]:
 
 
 def relabelled_volumes(pod: Pod, paths: Mapping[str, str]) -> frozenset[str]:
-    """Volumes that the reference has relabelled on a host with SELinux: those that were made for the pod, and writable
-    volumes of CSI drivers. Never files of the host. `paths`: host path by volume."""
+    """Volumes that the kubelet relabels on a host with SELinux: volumes created for the pod, and writable CSI volumes.
+    Host files are never relabelled. `paths`: host path by volume."""
     return frozenset(
         volume.name
         for volume in pod.spec.volumes
@@ -118,7 +118,7 @@ def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
 
 
 def _recursive(mount: VolumeMount, sources: Sources) -> bool:
-    """Whether the mount is recursively read-only (KEP-3857). Raises ConfigError where that is required and not
+    """Whether the mount is recursively read-only (KEP-3857). Raises ConfigError if that is required but not
     supported."""
     wanted = mount.recursiveReadOnly or "Disabled"
     if wanted == "Disabled":

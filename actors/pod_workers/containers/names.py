@@ -1,4 +1,4 @@
-"""Names and paths that are part of the contract with the runtime, log collectors and other incarnations. Pure."""
+"""Names and paths that the runtime, log collectors and later incarnations rely on. Pure."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def log_path(container: str, restart_count: int) -> str:
 
 
 def log_link(links_dir: str, pod: Pod, container: str, container_id: str) -> str:
-    """The link that log collectors know; cut to the longest file name, the ending kept."""
+    """The link for log collectors, truncated to the maximum file name length with its suffix kept."""
     stem = f"{pod.metadata.name}_{pod.metadata.namespace}_{container}-{container_id}"
     return f"{links_dir}/{stem[: MAX_LINK_NAME - 4]}.log"
 
 
 def domain(pod: Pod, cluster_domain: str) -> str:
-    """The domain of the pod in the cluster's DNS; '' for none. Without a cluster domain it ends in `.svc.`, as in the
+    """The domain of the pod in the cluster's DNS; '' for none. Without a cluster domain it ends with `.svc.`, as in the
     kubelet (GeneratePodHostNameAndDomain)."""
     if pod.spec.hostnameOverride or not pod.spec.subdomain:
         return ""

@@ -1,4 +1,4 @@
-"""What a pod asks for and this agent does not support yet, and whether the kernel has AppArmor."""
+"""Unsupported features of a pod, and whether the kernel has AppArmor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ APPARMOR_FILE = "/sys/module/apparmor/parameters/enabled"
 
 
 def unsupported_by_agent(pod: Pod) -> str:
-    """What this agent does not support yet, and must not ignore in silence; '' for nothing."""
+    """The pod's first unsupported feature, which must not be ignored silently; '' for none."""
     if pod.spec.hostUsers is False:
         return "hostUsers: false: user namespaces are not supported yet"
     for container in all_containers(pod):

@@ -1,4 +1,4 @@
-"""CPU and memory of a container as the runtime takes them (formulas of the reference; KEP-753 for sidecars). Pure."""
+"""CPU and memory of a container for the runtime (the kubelet's formulas; KEP-753 for sidecars). Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int
     oom_score_adj: int
     huge_pages: dict[str, int] = {}
-    """Bytes by page size (2MB), of every size that the node has."""
+    """Bytes by page size (2MB), for every page size of the node."""
 
 
 def shares(milli_cpu: int) -> int:
@@ -37,7 +37,7 @@ def quota(milli_cpu: int, period_us: int) -> int:
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the node matters for the limits of containers."""
+    """The facts about the node for the limits of containers."""
 
     memory: int
     """Bytes."""
@@ -53,7 +53,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limits(pod: Pod, container: Container, machine: Machine, *, enforce_quota: bool, period_us: int) -> Limits:
-    """The limits of one container on this node. Of a resource that it does not limit, the pod's limit counts
+    """The limits of one container on this node. For a resource without its own limit the pod's limit applies
     (KEP-2837)."""
     wanted, most = container_requests(container), _pod_limits(pod) | container_limits(container)
     return Limits(
@@ -81,7 +81,7 @@ def _huge_pages(most: dict[str, int]) -> dict[str, int]:
 
 
 def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
-    """oom_score_adj: the more memory a container asked for, the later the kernel kills it."""
+    """oom_score_adj: the more memory a container requests, the later the kernel kills it."""
     quality = qos_class(pod)
     if pod.spec.priorityClassName == NODE_CRITICAL_CLASS or quality == "Guaranteed":
         return GUARANTEED_SCORE
@@ -95,7 +95,7 @@ def oom_score(pod: Pod, container: Container, node_memory: int) -> int:
 
 
 def _share_of_rest(pod: Pod) -> int:
-    """Bytes that the pod asks for and its containers do not, divided by the containers (KEP-2837)."""
+    """The pod's requested bytes beyond those of its containers, divided by the number of containers (KEP-2837)."""
     requests = pod.spec.resources.requests if pod.spec.resources is not None else {}
     if "memory" not in requests:
         return 0

@@ -19,7 +19,7 @@ _PROTOCOLS = {"TCP": cri.TCP, "UDP": cri.UDP, "SCTP": cri.SCTP}
 
 
 class SandboxContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sandbox is made from beside its pod."""
+    """The input of a sandbox besides its pod."""
 
     logs_dir: str
     cgroup_parent: str
@@ -27,7 +27,7 @@ class SandboxContext(msgspec.Struct, frozen=True, kw_only=True):
     cluster_domain: str = ""
     cpu_period_us: int = 100_000
     pod_sysctls: dict[str, str] = {}
-    """Defaults of the node, under the pod's own."""
+    """The node's default sysctls, overridden by the pod's own."""
 
 
 def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSandboxConfig:
@@ -60,13 +60,13 @@ def sandbox_config(pod: Pod, attempt: int, context: SandboxContext) -> cri.PodSa
 
 
 def identity(pod: Pod) -> dict[str, str]:
-    """The labels that say which pod a sandbox or a container belongs to."""
+    """The labels that identify the pod of a sandbox or container."""
     meta = pod.metadata
     return {POD_NAME_LABEL: meta.name, POD_NAMESPACE_LABEL: meta.namespace, POD_UID_LABEL: meta.uid}
 
 
 def port_mappings(pod: Pod) -> list[cri.PortMapping]:
-    """Host ports of the regular containers; with the node's network there is nothing to map."""
+    """Host ports of the regular containers; none with hostNetwork."""
     if pod.spec.hostNetwork:
         return []
     return [
@@ -83,7 +83,7 @@ def port_mappings(pod: Pod) -> list[cri.PortMapping]:
 
 
 def _whole(pod: Pod, period_us: int) -> cri.LinuxContainerResources:
-    """The sum over the containers, without overhead; for runtimes that size the sandbox by it (virtual machines)."""
+    """The sum over the containers without overhead, for runtimes that size the sandbox by it (virtual machines)."""
     overhead = _overhead(pod)
     wanted = {name: value - overhead.get(name, 0) for name, value in pod_requests(pod).items()}
     limits: dict[str, int] = {}

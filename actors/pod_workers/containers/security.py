@@ -61,7 +61,7 @@ def sandbox_context(pod: Pod) -> cri.LinuxSandboxSecurityContext:
 def container_context(
     pod: Pod, container: Container, image_user: tuple[int | None, str], *, seccomp_default: bool, seccomp_dir: str
 ) -> cri.LinuxContainerSecurityContext:
-    """The context of one container; its own values go before the pod's. `image_user`: (uid, name) that the image says.
+    """The context of one container; its own values override the pod's. `image_user`: (uid, name) from the image.
 
     Raises ConfigError.
     """
@@ -106,7 +106,7 @@ def container_context(
 
 
 def refuse_root(user: int | None, image_user: tuple[int | None, str], where: str) -> None:
-    """runAsNonRoot: a user that may be root is refused. Raises ConfigError."""
+    """runAsNonRoot: refuse a user that may be root. Raises ConfigError."""
     if user == 0:
         raise ConfigError(f"container's runAsUser breaks non-root policy {where}")
     if user is not None:
@@ -124,7 +124,7 @@ def privileged(container: Container) -> bool:
 
 
 def with_groups(pod: Pod, groups: list[int]) -> Pod:
-    """The pod with these supplemental groups besides its own: those that its volumes need."""
+    """The pod with the supplemental groups that its volumes need, in addition to its own."""
     whole = pod.spec.securityContext
     more = [group for group in groups if group not in whole.supplementalGroups]
     if not more:
@@ -156,8 +156,8 @@ def seccomp(profile: SeccompProfile | None, *, default: bool, directory: str) ->
 
 
 def apparmor(profile: SeccompProfile) -> cri.SecurityProfile:
-    """A profile that was loaded into the kernel is known by its name, which is often the path of a program. Raises
-    ConfigError for a profile that is not one."""
+    """A profile in the kernel is identified by its name, which is often the path of a program. Raises ConfigError for
+    an invalid profile."""
     if profile.type == "Localhost" and not (profile.localhostProfile or "").strip():
         raise ConfigError("AppArmor Localhost profile needs a name")
     return _profile(profile, "AppArmor", profile.localhostProfile or "")

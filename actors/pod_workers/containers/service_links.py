@@ -35,8 +35,9 @@ _DECODER = msgspec.json.Decoder(Service)
 
 
 def service_environment(services: Iterable[bytes], master: bytes, *, links: bool) -> dict[str, str]:
-    """Name to value. `links`: the pod wants its namespace's services, and not only the API server's (`master`, JSON,
-    or nothing); a service of the same name in the pod's namespace stands in for that. Headless ones have none."""
+    """Name to value. `links`: include the services of the pod's namespace, not only the API server's (`master`, JSON,
+    or nothing), which a service of the same name in the pod's namespace overrides. Headless services have no
+    variables."""
     found: dict[str, Service] = {}
     for body in services if links else ():
         service = _DECODER.decode(body)

@@ -1,5 +1,4 @@
-"""The hash that tells whether the spec of a container was changed. Other incarnations and the Go kubelet use the
-same."""
+"""The hash that shows whether a container's spec has changed. The Go kubelet uses the same."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ def fnv1a_32(data: bytes) -> int:
 
 
 def container_hash(container: Container) -> str:
-    """Hex, over name and image only: other changes of a running pod do not restart its containers."""
+    """Hex, of name and image only: other changes of a running pod do not restart its containers."""
     picked = {"image": container.image, "name": container.name}
     text = json.dumps(picked, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     for char in "<>&":  # Go's encoder escapes these
         text = text.replace(char, f"\\u{ord(char):04x}")
-    # the reference hashes not these bytes, but how its dump library prints a slice of them
+    # the kubelet does not hash these bytes, but the text that its dump library prints for the slice
     dumped = f"([]uint8)[{' '.join(map(str, text.encode()))}]"
     return f"{fnv1a_32(dumped.encode()):x}"

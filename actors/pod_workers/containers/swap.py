@@ -1,4 +1,4 @@
-"""How much of a container may be swapped (KEP-2400). Pure."""
+"""The swap limit of a container (KEP-2400). Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _V2_FILE: Final = "memory.swap.max"
 
 
 class SwapFields(msgspec.Struct, frozen=True):
-    """The fields of the runtime about swap."""
+    """The runtime's swap fields."""
 
     memory_swap_bytes: int = 0
     """cgroup v1: of memory and swap together; 0 is not set."""
@@ -26,8 +26,8 @@ class SwapFields(msgspec.Struct, frozen=True):
 
 
 def swap_fields(pod: Pod, container: Container, behavior: str, machine: Machine) -> SwapFields:
-    """`behavior`: memorySwap.swapBehavior. Nothing is told where the kernel does not account for swap. On v1, as in the
-    reference, a limit of memory is one of memory and swap together: without one there is none of swap."""
+    """`behavior`: memorySwap.swapBehavior. Empty if the kernel does not account for swap. On v1, as in the kubelet, the
+    limit covers memory and swap together; without a memory limit there is none."""
     if not machine.accounts_swap:
         return SwapFields()
     if not machine.cgroup_v2:
@@ -36,8 +36,8 @@ def swap_fields(pod: Pod, container: Container, behavior: str, machine: Machine)
 
 
 def allowed_swap(pod: Pod, container: Container, behavior: str, machine: Machine) -> int:
-    """Bytes, on cgroup v2: the node's swap in the proportion in which the container asks for the node's memory. Only
-    for Burstable pods, which are not critical, and containers that ask for less than their limit."""
+    """Bytes, on cgroup v2: the share of the node's swap equals the container's requested share of the node's memory.
+    Only for Burstable pods that are not critical, and containers that request less than their limit."""
     asked = container_requests(container).get("memory", 0)
     if behavior != LIMITED or is_critical(pod) or qos_class(pod) != "Burstable":
         return 0

@@ -1,1 +1,1 @@
-"""Does what a pod needs: asks other actors, calls the runtime."""
+"""Performs the effects: asks other actors and calls the runtime."""

@@ -1,4 +1,4 @@
-"""Admission of a pod: the container manager is asked, and its volumes are mounted meanwhile."""
+"""Admission of a pod: asks the container manager, and mounts the volumes meanwhile."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .resizing import keep_allocation
 ADMIT_SECONDS = 10.0
 VOLUME_SECONDS = 130.0
 MOUNT_REPORT_SECONDS = 123.0
-"""So long volumes may take before users are told which the pod still waits for, and then again each time."""
+"""The interval of events about volumes that a pod still waits for."""
 SAME_NAME_SECONDS = 0.3
 
 
@@ -37,7 +37,7 @@ async def admit(run: Execution, effect: Admit) -> None:
     pod, services = run.pod, run.services
     runtime = run.state.runtime or PodRuntime(uid=run.state.uid)
     if is_static(pod) and not runtime.sandboxes and await namesake_runs(services.client, pod):
-        # an edited static pod has a new UID: never two of one name at once
+        # an edited static pod has a new UID: two pods of one name must never run at once
         run.report(Postponed(services.clock() + SAME_NAME_SECONDS))
         return
     question = await _question(run, pod, runtime)
@@ -64,7 +64,7 @@ async def admit(run: Execution, effect: Admit) -> None:
 
 
 async def ask_for_shutdown(run: Execution, effect: AskForShutdown) -> None:
-    """Raises AskError if a shutdown of the node ended the pod: then the order to end it follows, with the reason."""
+    """Raises AskError if a node shutdown ended the pod: then a KillPod with the reason follows."""
     question = AdmitPod(run.state.uid, run.state.wanted.data, over=True)
     answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
     if not isinstance(answer, PodAdmitted):
@@ -83,7 +83,7 @@ async def namesake_runs(client: CriClient, pod: Pod) -> bool:
 
 
 async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
-    """With what the admission checks need to know and the container manager does not. Raises CriError."""
+    """The question, with the facts that the container manager does not have. Raises CriError."""
     return AdmitPod(
         run.state.uid,
         run.state.wanted.data,
@@ -95,7 +95,7 @@ async def _question(run: Execution, pod: Pod, runtime: PodRuntime) -> AdmitPod:
 
 
 async def _node(run: Execution, pod: Pod, runtime: PodRuntime) -> NodeObject | None:
-    """None when the API server cannot be asked, and for a pod that runs, which the Node object is not held against."""
+    """None without an API server, and for a pod that runs already, which is not checked against the Node object."""
     agent = run.services.agent
     if agent.standalone or not node_matters(pod) or alive(runtime):
         return None
@@ -109,7 +109,7 @@ def _refuse(run: Execution, reason: str, message: str) -> None:
 
 
 async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
-    """None when the volumes are not there yet. Raises AskError."""
+    """None while the volumes are not mounted. Raises AskError."""
     if not pod.spec.volumes:
         return VolumesMounted(run.state.uid, {})
     answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), VOLUME_SECONDS)
@@ -128,6 +128,6 @@ async def _mount(run: Execution, pod: Pod) -> VolumesMounted | None:
 
 
 def overdue(volumes: list[str]) -> str:
-    """In the reference's words."""
+    """The kubelet's text."""
     lists = f"unmounted volumes=[{' '.join(sorted(volumes))}], unattached volumes=[], failed to process volumes=[]"
     return f"Unable to attach or mount volumes: {lists}: context deadline exceeded"

@@ -1,4 +1,4 @@
-"""Gives back what a pod had on the node: volumes, cgroup, dead containers, logs, its directory."""
+"""Cleans up after a pod: volumes, cgroup, dead containers, logs, its directory."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ async def collect_garbage(run: Execution, effect: CollectGarbage) -> None:
         for sandbox in effect.sandboxes:
             try:
                 await _remove_sandbox(client, sandbox)
-            except CriError as error:  # the pod itself is well: the next round tries again
+            except CriError as error:  # this does not affect the pod: the next round retries
                 text = "pod %s: its dead sandbox %s is not removed: %s"
                 run.services.actor.log.warning(text, run.state.label, sandbox.id, error)
         await run.look()
 
 
 async def _remove_sandbox(client: CriClient, sandbox: Sandbox) -> None:
-    """It is stopped first: one whose process died by itself may still have its address. Raises CriError."""
+    """Stop it first: a sandbox whose process died may still have its address. Raises CriError."""
     await client.stop_pod_sandbox(sandbox.id)
     await client.remove_pod_sandbox(sandbox.id)
 

@@ -1,4 +1,4 @@
-"""All that a container is created from: environment, mounts, limits, security; some of it is asked for."""
+"""Collects everything that a container is created from: environment, mounts, limits, security."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ASK_SECONDS = 30.0
 
 
 class ContainerParts:
-    """For the containers of a shard."""
+    """Collects the parts of a shard's containers."""
 
     def __init__(self, actor: Actor, client: CriClient, agent: Agent) -> None:
         self._actor, self._client, self._agent = actor, client, agent
@@ -51,7 +51,7 @@ class ContainerParts:
         self._allocatable: dict[str, int] = {}
 
     def learn_allocatable(self, amounts: dict[str, int]) -> None:
-        """What the node has for pods, which is a container's limit where it has none of its own."""
+        """Fetch the node's allocatable, which stands in for a missing limit."""
         self._allocatable = amounts
 
     async def gather(self, pod: Pod, start: Start, image: ImageReady, ips: list[str], held: Held) -> Parts:
@@ -110,12 +110,12 @@ class ContainerParts:
         return any(value != "0" for value in swap.values())
 
     def resources(self, pod: Pod, container: Container) -> cri.LinuxContainerResources:
-        """The resources that a running container is resized to."""
+        """The resources for the resize of a running container."""
         swap = self._swap(pod, container)
         return linux_resources(self._limits(pod, container), swap.unified, swap.memory_swap_bytes)
 
     def _oom_group(self) -> dict[str, str]:
-        """Whether the OOM killer ends all processes of a container together, or one (cgroup v2)."""
+        """Whether the OOM killer kills all processes of a container, or only one (cgroup v2)."""
         together = self._machine.cgroup_v2 and not self._agent.config.singleProcessOOMKill
         return {"memory.oom.group": "1"} if together else {}
 
@@ -144,7 +144,7 @@ class ContainerParts:
         return mounts
 
     def _file(self, path: str, made: str) -> cri.Mount:
-        """The mount of a file that was made for the container."""
+        """The mount of a generated file."""
         return cri.Mount(container_path=path, host_path=made, selinux_relabel=self._machine.selinux)
 
     def _hosts(self, pod: Pod, ips: list[str]) -> str:
@@ -163,7 +163,7 @@ class ContainerParts:
         return found.id if found is not None else reference
 
     async def _recursive_read_only(self, pod: Pod, container: Container) -> bool:
-        """Whether the runtime supports it; asked only where a mount wants it."""
+        """Whether the runtime supports it; asked only if a mount needs it."""
         if not any(mount.recursiveReadOnly not in (None, "Disabled") for mount in container.volumeMounts):
             return False
         name = await runtime_handler(self._actor, pod, joined=not self._agent.standalone)

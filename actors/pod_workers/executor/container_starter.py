@@ -1,6 +1,6 @@
-"""Creates and starts sandboxes and containers: puts their configuration together, asks the runtime, names the error.
+"""Creates and starts sandboxes and containers: builds their configuration, calls the runtime, translates errors.
 
-One for each shard. Errors are values: the waiting reason that a user sees, and its message.
+One per shard. An error has the waiting reason that users see, and a message.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from .permit import Permit
 from .shard_metrics import ShardMetrics
 
 START_ERROR = "StartError"
-"""containerd's reason of a container that could not be started."""
+"""containerd's reason for a container whose start failed."""
 
 
 class ContainerStarter:
-    """Starts sandboxes and containers for a shard; `slots` bounds how many pods at once."""
+    """Starts sandboxes and containers for a shard; `slots` limits the concurrent pods."""
 
     def __init__(self, actor: Actor, client: CriClient, agent: Agent, slots: int) -> None:
         self._actor, self._client, self._agent = actor, client, agent
@@ -60,7 +60,7 @@ class ContainerStarter:
 
     # -- sandbox --------------------------------------------------------------------------------------------------
     def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
-        """The configuration of the sandbox, which each container in it needs, too. Raises ConfigError."""
+        """The configuration of the sandbox, which its containers need too. Raises ConfigError."""
         config = self._agent.config
         around = SandboxContext(
             logs_dir=self._agent.pod_logs_dir,
@@ -87,10 +87,10 @@ class ContainerStarter:
         try:
             return dns.warnings(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain)
         except ConfigError:
-            return []  # said when the sandbox is made
+            return []  # reported when the sandbox is created
 
     async def sandbox(self, pod: Pod, attempt: int, cgroup_parent: str) -> str:
-        """Make the sandbox; its id. Raises StartFailed."""
+        """Create the sandbox; return its id. Raises StartFailed."""
         self.metrics.sandbox_begins(pod, attempt)
         try:
             if lacking := unsupported_by_agent(pod):
@@ -116,7 +116,7 @@ class ContainerStarter:
 
     # -- images ---------------------------------------------------------------------------------------------------
     async def image(self, pod: Pod, container: Container) -> ImageReady:
-        """Have the image on the node, and those of image volumes. Raises StartFailed."""
+        """Ensure that the image and those of image volumes are on the node. Raises StartFailed."""
         joined = not self._agent.standalone
         found = await images.ensure(self._actor, pod, container, joined=joined)
         for volume in pod.spec.volumes:
@@ -129,7 +129,7 @@ class ContainerStarter:
 
     # -- containers -----------------------------------------------------------------------------------------------
     async def container(self, pod: Pod, start: Start, image: ImageReady, runtime: PodRuntime, held: Held) -> str:
-        """Create and start one; its id. Raises StartFailed."""
+        """Create and start a container; return its id. Raises StartFailed."""
         if not runtime.sandboxes:
             raise StartFailed("CreateContainerError", "its sandbox is gone")
         sandbox = runtime.sandboxes[0]
@@ -153,8 +153,8 @@ class ContainerStarter:
         return container_id
 
     async def _end_failed_start(self, last: Ran | None) -> None:
-        """End what the previous instance left: its start failed, perhaps as the one who asked for it went away, and
-        then its process may be there, waiting to be started."""
+        """End a leftover task of the previous instance: if the client of a failed start went away, its process may
+        exist and wait to be started."""
         if last is not None and last.state is ContainerState.EXITED and last.reason == START_ERROR:
             try:
                 await self._client.end_lost_task(last.id)
@@ -175,8 +175,8 @@ class ContainerStarter:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
     async def post_start(self, container: Container, container_id: str, pod_ip: PodIp) -> str:
-        """Run its hook, however long that takes. Answers why it failed, '' if it did not. Raises Unavailable when the
-        runtime went away meanwhile."""
+        """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
+        meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
@@ -187,7 +187,7 @@ class ContainerStarter:
         return ""
 
     def _target(self, container: Container, runtime: PodRuntime) -> str:
-        """The container whose processes an ephemeral one wants to see."""
+        """The container whose processes an ephemeral container targets."""
         if not container.targetContainerName:
             return ""
         found: Ran | None = runtime.newest(container.targetContainerName)

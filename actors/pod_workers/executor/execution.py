@@ -1,4 +1,5 @@
-"""One pod while effects are performed for it: its state, which changes by events only, and how effects reach others."""
+"""The execution of effects for one pod: its state, which only events change, and the effects' access to other
+actors."""
 
 from __future__ import annotations
 
@@ -30,27 +31,27 @@ R = TypeVar("R", bound=Message)
 
 
 class EffectInterrupted(Exception):
-    """The pod is to end, or sooner than it was to: what the effect waits for does not matter any more."""
+    """The pod must end, or end sooner: the effect's result no longer matters."""
 
 
 class Execution:
-    """Of one pod."""
+    """The execution of one pod."""
 
     def __init__(self, services: Services, state: PodState) -> None:
         self.services, self.state = services, state
         self.news = asyncio.Event()
-        """Something happened that the pod worker has not decided on yet."""
+        """Events have arrived that the pod worker has not handled yet."""
         self._watches: list[tuple[Callable[[PodState], bool], asyncio.Event]] = []
         self._observed: PodObserved | None = None
         self._probed: ProbedPod | None = None
 
     # -- the pod --------------------------------------------------------------------------------------------------
     def report(self, event: PodEvent) -> None:
-        """What came of an effect."""
+        """Apply the result of an effect."""
         self.proceed(event.apply(self.state))
 
     def proceed(self, state: PodState) -> None:
-        """What is known of the pod from now on."""
+        """Replace the state of the pod."""
         before, self.state = self.state, state
         if state.retry.failures > before.retry.failures:
             due = (state.due or 0.0) - self.services.clock()
@@ -62,31 +63,31 @@ class Execution:
             self.publish()
 
     def failed(self, why: str) -> None:
-        """It is tried again later."""
+        """Record a failure; a retry follows."""
         self.report(TryFailed(why, self.services.clock()))
 
     @property
     def pod(self) -> Pod:
-        """As it is run. Raises EffectInterrupted for one that only the runtime knows."""
+        """The pod with its allocated resources. Raises EffectInterrupted if only the runtime knows the pod."""
         if self.state.wanted.pod is None:
             raise EffectInterrupted
         return self.state.wanted.pod
 
     # -- the runtime ----------------------------------------------------------------------------------------------
     async def look(self) -> PodRuntime:
-        """All that the runtime has of the pod, asked now. Raises CriError."""
+        """Ask the runtime for everything of the pod. Raises CriError."""
         return self._looked(await look(self.services.client, self.state.uid))
 
     async def look_again(self) -> PodRuntime:
-        """The same after what this pod worker did by itself, and nothing went wrong: nobody else makes containers of
-        the pod, so all ids are known, and need not be listed. Raises CriError."""
+        """Like `look`, after this pod worker's own successful changes. Nobody else creates containers of the pod, so
+        all ids are known and no list is needed. Raises CriError."""
         view = self.state.view
         known = view.runtime
         if view.stale or known is None:
             return await self.look()
         sandboxes = dict.fromkeys([sandbox.id for sandbox in known.sandboxes] + list(view.sandboxes))
         if not sandboxes.keys() >= set(view.containers.values()):
-            return await self.look()  # the PLEG has told what contradicts it meanwhile
+            return await self.look()  # the PLEG has contradicted it meanwhile
         containers = {container.id: container.sandbox_id for container in known.containers} | view.containers
         return self._looked(await look_at(self.services.client, self.state.uid, list(sandboxes), containers))
 
@@ -95,15 +96,14 @@ class Execution:
         return self.state.runtime or runtime
 
     def complete(self, runtime: PodRuntime) -> PodRuntime:
-        """The same with the termination messages of its containers, where the pod is known."""
+        """Add the termination messages of its containers, if the pod is known."""
         pod, agent = self.state.wanted.pod, self.services.agent
         if pod is None:
             return runtime
         return with_messages(runtime, pod, agent.pod_dir(runtime.uid), agent.pod_logs_dir)
 
     async def pod_ip(self) -> str:
-        """Where a hook without a host is called: on the host's network the node has the pod's address. Raises
-        HookFailed."""
+        """The address for a hook without a host; with hostNetwork, the node's. Raises HookFailed."""
         if self.state.sandbox_ip:
             return self.state.sandbox_ip
         if not self.state.on_host_network:
@@ -117,13 +117,13 @@ class Execution:
         return await self.services.actor.ask(name, question, timeout=seconds)
 
     def announce(self, kind: str, reason: str, text: str, container: str = "") -> None:
-        """Tell users of the pod, or of a container of it."""
+        """Emit a Kubernetes event for the pod or one of its containers."""
         if self.state.wanted.pod is not None:
             event = pod_event(self.state.wanted.pod, cast(Any, kind), reason, text, container)
             self.services.actor.tell(EVENT_CLIENT, event)
 
     def publish(self, *, again: bool = False) -> None:
-        """Tell the status manager and the prober what has changed; `again`: everything."""
+        """Send changes to the status manager and the prober; `again`: send everything."""
         seen = observed(self.state)
         if again or not same(self._observed, seen):
             self._observed = seen
@@ -133,13 +133,13 @@ class Execution:
             self._probed = to_probe
             self.services.actor.tell(PROBER, to_probe)
 
-    # -- what may be given up -----------------------------------------------------------------------------------------
+    # -- interruptible waits ------------------------------------------------------------------------------------------
     async def unless_leaving(self, work: Awaitable[T]) -> T:
-        """Wait for something that does not matter once the pod is to end. Raises EffectInterrupted then."""
+        """Wait for something that no longer matters once the pod must end; then raise EffectInterrupted."""
         return await self.unless(lambda state: state.wanted.leaving, work)
 
     async def unless(self, condition: Callable[[PodState], bool], work: Awaitable[T]) -> T:
-        """Wait for something, but give it up and raise EffectInterrupted once the pod's state fulfils the condition."""
+        """Wait for something, but raise EffectInterrupted once the pod's state fulfils the condition."""
         if condition(self.state):
             if asyncio.iscoroutine(work):
                 work.close()

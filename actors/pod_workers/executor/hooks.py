@@ -15,7 +15,7 @@ from actors.shared.kube.container import ContainerPort, HTTPGetAction, Lifecycle
 from actors.shared.kube.host_port import joined
 
 PodIp = Callable[[], Awaitable[str]]
-"""Finds where a hook without a host is called."""
+"""Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
 
 
@@ -26,9 +26,9 @@ class HookFailed(Exception):
 async def run_hook(
     client: CriClient, handler: LifecycleHandler, container_id: str, pod_ip: PodIp, ports: list[ContainerPort]
 ) -> None:
-    """Run it to its end. A tcpSocket hook is ignored, as the reference does.
+    """Run it to its end. A tcpSocket hook is ignored, as in the kubelet.
 
-    Raises HookFailed; Unavailable when the runtime went away meanwhile, and nobody knows how far it came.
+    Raises HookFailed; Unavailable if the runtime went away meanwhile, so that the result is unknown.
     """
     if handler.exec is not None:
         try:
@@ -47,7 +47,7 @@ async def run_hook(
 
 
 def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
-    """A port by number, or by the name that the container gave it."""
+    """A port by number, or by the container's name for it."""
     if isinstance(action.port, int) or str(action.port).isdigit():
         return int(action.port)
     for port in ports:
@@ -57,7 +57,7 @@ def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
 
 
 async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
-    """Any answer will do. A server that speaks HTTP where HTTPS is asked for gets the request again, without its
+    """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
     credentials. Raises HookFailed."""
     path = action.path if action.path.startswith("/") else f"/{action.path}"
     rest = f"://{joined(host, port)}{path}"

@@ -1,4 +1,4 @@
-"""Has a container's image pulled, with the credentials that its pod refers to."""
+"""Ensures a container's image, with the pull secrets of its pod."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from actors.shared.tracing.tracer import traceparent_of_current
 from supervision.actor import Actor, AskError, AskTimeout
 
 IMAGE_SECONDS = 60.0
-"""A pull may take longer: then the question is repeated, and joins the pull. Only a lost answer makes that matter."""
+"""A pull may take longer: then the question is repeated and joins the same pull. This covers a lost answer."""
 IMAGE_TRIES = 3
-"""How often an image manager may be restarted meanwhile, before users hear of it."""
+"""The number of image manager restarts to tolerate before the start fails."""
 
 
 async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = "", *, joined: bool) -> ImageReady:
-    """Have the image on the node, however long that takes. Raises StartFailed."""
+    """Wait until the image is on the node. Raises StartFailed."""
     meta = pod.metadata
     question = EnsureImage(
         meta.uid,
@@ -47,7 +47,7 @@ async def ensure(actor: Actor, pod: Pod, container: Container, handler: str = ""
 
 
 async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:
-    """The answer. Raises StartFailed when the image manager died several times."""
+    """The answer. Raises StartFailed if the image manager died several times."""
     failures = 0
     while True:
         try:
@@ -61,8 +61,7 @@ async def _ask(actor: Actor, question: EnsureImage) -> ImageReady | ImageFailed:
 
 
 async def pull_secrets(actor: Actor, pod: Pod) -> list[PullSecret]:
-    """The pod's imagePullSecrets. One that is missing has an event, and the pull is tried without
-    it."""
+    """The pod's imagePullSecrets. A missing one causes an event, and the pull continues without it."""
     refs = [ObjectRef("Secret", one.name, pod.metadata.namespace) for one in pod.spec.imagePullSecrets if one.name]
     states = await asyncio.gather(*(state_of(actor, ref) for ref in refs))
     missing = sorted({state.ref.name for state in states if not state.body})
@@ -74,7 +73,7 @@ async def pull_secrets(actor: Actor, pod: Pod) -> list[PullSecret]:
 
 
 def _pull_secret(state: ObjectState) -> PullSecret | None:
-    """None for what holds no registry credentials."""
+    """None if it has no registry credentials."""
     try:
         document = pull_secret(state.body) if state.body else b""
         return PullSecret(secret(state.body).metadata.uid, state.ref.name, document) if document else None

@@ -1,4 +1,4 @@
-"""How many pods of a shard are started at once."""
+"""Limits the concurrent pod starts of a shard."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ PERMIT_SECONDS: Final = 30.0
 
 
 class Permit:
-    """One pod's right to start something now. Released while the pod waits for what may take long (a pull, a hook), and
-    lost after PERMIT_SECONDS: calls that hang keep no other pod from starting."""
+    """One pod's permit to start something. It is released while the pod waits for a slow step (a pull, a hook), and
+    expires after PERMIT_SECONDS, so that hung calls block no other pod."""
 
     def __init__(self, slots: asyncio.Semaphore, after: Callable[[float, Callable[[], None]], Timer]) -> None:
         self._slots, self._after = slots, after

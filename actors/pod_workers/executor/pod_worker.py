@@ -1,8 +1,8 @@
-"""Runs one pod from admission to its last trace: asks the phase what is done next, has it performed, and again.
+"""Runs one pod from admission to cleanup: asks the phase for the next step, performs it, and repeats.
 
-A pod worker is a task of its shard: one pod's slow call delays no other. It wakes when it is told something new, does
-all that can be done, and sleeps until the next thing is due. What it asks of other actors may be asked again by its
-next incarnation; what it asks of the runtime is found again there.
+A pod worker is a task of its shard, so one pod's slow call delays no other. It wakes on news, does everything possible,
+and sleeps until something is due. Questions to other actors may be repeated by the next incarnation, which finds the
+results of runtime calls in the runtime.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .services import Services
 from .volumes import renew_volumes
 
 MOST_STEPS: Final = 100
-"""More decisions than that in one go would be a loop: the rest waits for the next wake."""
+"""The limit of decisions per wake-up, against endless loops."""
 
 
 async def _look(run: Execution, effect: effects.Look) -> None:
@@ -75,12 +75,12 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
 
 
 class PodWorker:
-    """One pod. `runtime`: what the runtime has of one that no source has; None for one that a source has."""
+    """The worker of one pod. `runtime`: the runtime's data for a pod without a source; None for a pod with a source."""
 
     def __init__(self, services: Services, uid: str, runtime: PodRuntime | None = None) -> None:
         self._services = services
         self._synced = b""
-        """The pod as it was when it was last synchronized."""
+        """The pod at the last synchronization."""
         self._seen_at: float | None = time.monotonic()
         """None after its first synchronization."""
         wanted = Wanted(removed=runtime is not None)
@@ -94,12 +94,12 @@ class PodWorker:
 
     @property
     def key(self) -> str:
-        """The pod as it is now, for the quarantine."""
+        """The quarantine key of the current pod."""
         return quarantine_key(self.state.uid, self.state.wanted.source or self.state.wanted.data)
 
-    # -- what it is told ------------------------------------------------------------------------------------------
+    # -- inputs ---------------------------------------------------------------------------------------------------
     def want(self, pod: Pod, data: bytes) -> None:
-        """This is what the pod is to be now."""
+        """Set the desired pod."""
         before, kept = self.state, None
         if before.resizing.allocated is None and data != before.wanted.source and allocation.of(pod):
             kept = allocation.read(self._services.agent.pod_dir(before.uid))
@@ -108,37 +108,37 @@ class PodWorker:
             renew_volumes(self._run)
 
     def see(self, runtime: PodRuntime) -> None:
-        """The PLEG saw this."""
+        """Handle a report of the PLEG."""
         known = self.state.runtime
         if known is None or runtime.at > known.at:
             self.tell(RuntimeChanged(self._run.complete(runtime)))
 
     def tell(self, event: PodEvent) -> None:
-        """Something happened: decide anew, unless it changes nothing."""
+        """Apply an event; decide again if it changes anything."""
         before = self.state
         self._run.report(event)
         if self.state is not before:
             self.wake()
 
     def wake(self) -> None:
-        """Decide anew now."""
+        """Decide again now."""
         self._run.news.set()
 
     def announce(self, kind: str, reason: str, text: str) -> None:
-        """Tell users of the pod."""
+        """Emit a Kubernetes event for the pod."""
         self._run.announce(kind, reason, text)
 
     def publish_again(self) -> None:
-        """Tell the status manager and the prober everything: one of them has forgotten it."""
+        """Send everything to the status manager and the prober: one of them has restarted."""
         self._run.publish(again=True)
 
     def renew_volumes(self) -> None:
-        """The volume manager is a new one."""
+        """The volume manager has restarted: renew the volumes."""
         renew_volumes(self._run, forgotten=True)
 
     # -- the loop -------------------------------------------------------------------------------------------------
     async def run(self) -> None:
-        """Until nothing of the pod is left."""
+        """Run until nothing of the pod is left."""
         run = self._run
         while self.state.phase is not Phase.FINISHED:
             await self._sleep()
@@ -151,7 +151,7 @@ class PodWorker:
             try:
                 await self._live()
             except EffectInterrupted:
-                run.report(Interrupted())  # what was made before is in no look yet
+                run.report(Interrupted())  # nothing has been looked at yet
                 self.wake()
             except (CriError, AskError, DisposableError, OSError) as error:
                 run.report(TryFailed(str(error), self._services.clock(), stale=True))
@@ -161,7 +161,7 @@ class PodWorker:
             run.publish()
 
     def _operation(self) -> str:
-        """What the reference calls the next synchronization."""
+        """The kubelet's name for the next synchronization."""
         if self.state.phase is Phase.TERMINATING:
             return "kill"
         if self.state.phase not in (Phase.ADMITTING, Phase.RUNNING):
@@ -169,7 +169,7 @@ class PodWorker:
         return "sync" if self.state.wanted.data == self._synced else "update" if self._synced else "create"
 
     async def _sleep(self) -> None:
-        """Until there is news, something is due, or the pod has not been looked at for long."""
+        """Sleep until there is news, something is due, or the sync period is over."""
         services, due = self._services, self.state.due
         pause = services.sync_seconds * (1 + 0.5 * services.rng.random())
         if due is not None:
@@ -183,7 +183,7 @@ class PodWorker:
         self._run.news.clear()
 
     async def _live(self) -> None:
-        """Do what can be done now, in this phase and those that follow."""
+        """Do everything possible, in this phase and the following ones."""
         while (phase := self.state.phase) is not Phase.FINISHED:
             step = self._decide()
             if step.state.phase is phase:
@@ -195,7 +195,7 @@ class PodWorker:
                 return
 
     async def _stay(self, phase: Phase, step: Step) -> None:
-        """Take steps as long as the pod is in this phase and there is something to do."""
+        """Take steps as long as the pod stays in this phase and has something to do."""
         for _ in range(MOST_STEPS):
             await self._take(step)
             if self.state.phase is not phase or not step.effects:
@@ -208,7 +208,7 @@ class PodWorker:
             await PERFORMS[type(effect)](self._run, effect)
 
     def _decide(self) -> Step:
-        """Written down first which pod is in hand: a decision that ends the shard is the pod's fault."""
+        """Decide under the quarantine's journal: if the decision crashes the shard, the pod is blamed."""
         with self._services.journal.hand(self.key):
             return next_step(self.state, self._services.facts())
 
@@ -222,5 +222,5 @@ class PodWorker:
 
 
 def quarantine_key(uid: str, data: bytes) -> str:
-    """A pod as it is: another content is another chance."""
+    """The key of a pod's content: a changed pod gets a new chance."""
     return f"{uid}/{sha256(data).hexdigest()[:16]}"

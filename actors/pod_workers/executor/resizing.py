@@ -1,7 +1,7 @@
-"""A resize in place (KEP-1287): room is asked for, the pod's cgroup and its containers follow, and users are told.
+"""In-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers, and emits events.
 
-What was allocated is in the pod's directory (see `containers/allocation`), what a container was made with on itself; a
-shard that dies on the way brings a container to what was allocated once more, which changes nothing.
+The allocated resources are in the pod's directory (see `containers/allocation`), those that a container was created
+with in its annotation. If the shard dies during a resize, the next one repeats it, which is idempotent.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .volumes import renew_volumes
 ASK_SECONDS = 10.0
 SWAPPED = "In-place resize of containers with swap is not supported."
 DEFERRED_SECONDS = 5.0
-"""Until room is asked for again."""
+"""The pause before a deferred resize is tried again."""
 
 
 class _NoRoom(Exception):
-    """The kernel would kill a process of the container at once."""
+    """The new limit is below the container's use: the kernel would kill a process at once."""
 
 
 async def allocate(run: Execution, effect: AllocateResize) -> None:
-    """A container manager that does not answer is asked again later; the pod is run as it is meanwhile."""
+    """If the container manager does not answer, ask again later; the pod stays unchanged meanwhile."""
     desired = run.state.resizing.desired
     if desired is None:
         return
@@ -64,7 +64,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
         question = ResizePod(state.uid, data, state.wanted.data)
         answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ASK_SECONDS))
     if run.state.resizing.desired is not desired:
-        return  # something else is wanted meanwhile
+        return  # the desired resources changed meanwhile
     if isinstance(answer, PodRejected):
         if run.state.resizing.pending != (answer.reason, answer.message):
             run.announce("Warning", f"Resize{answer.reason}", answer.message)
@@ -84,7 +84,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
 
 
 def keep_allocation(run: Execution) -> None:
-    """Write down what is allocated, for later incarnations. Raises OSError."""
+    """Store the allocated resources for later incarnations. Raises OSError."""
     resizing = run.state.resizing
     if resizing.allocated is not None:
         kept = allocation.Kept(resizing.allocated, resizing.actuated)
@@ -92,7 +92,8 @@ def keep_allocation(run: Execution) -> None:
 
 
 async def actuate(run: Execution, effect: ActuateResize) -> None:
-    """In place, or by a restart where a container's policy asks for one. Raises EffectInterrupted, OSError."""
+    """Resize the containers in place, or restart them if their policy requires it. Raises EffectInterrupted,
+    OSError."""
     todo, began = outdated(run.state), time.monotonic()
     run.report(ResizeBegun())
     try:
@@ -110,7 +111,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
-    # the cgroup of the pod, which had the larger of both limits until now
+    # the pod's cgroup, which had the larger of both limits until now
     order = CountRunningPod(run.state.uid, run.state.wanted.data)
     run.services.actor.tell(CONTAINER_MANAGER, order, deadline=30.0)
     runtime = run.state.runtime
@@ -122,7 +123,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
 
 
 async def _restart(run: Execution, found: list[tuple[Container, Ran]]) -> None:
-    """Stop them: they are started again with what is allocated to them. Raises as `terminate` does."""
+    """Stop them; they are started again with the allocated resources. Raises like `terminate`."""
     if not found:
         return
     for container, _ in found:

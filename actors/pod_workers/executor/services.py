@@ -1,4 +1,4 @@
-"""What all pod workers of a shard use."""
+"""The services that all pod workers of a shard share."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from .container_starter import ContainerStarter
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
-    """Made once by the shard."""
+    """Created once by the shard."""
 
     actor: Actor
     agent: Agent
     client: CriClient
     starter: ContainerStarter
     journal: Journal
-    """Which pod is decided on."""
+    """The quarantine's journal of decisions."""
     tracer: Tracer
     clock: Callable[[], float]
     """Seconds since 1970."""
     rng: random.Random
     health: Callable[[], RuntimeHealth]
-    """What the PLEG said last of the runtime and its network."""
+    """The last health of the runtime and its network, from the PLEG."""
     garbage: Policy
     maximum_backoff: float
-    """Seconds between restarts of a container that keeps failing, at most."""
+    """The maximum seconds between restarts of a failing container."""
     sync_seconds: float
-    """After so long a pod worker looks at its pod again, whether there is news or not."""
+    """The period after which a pod worker synchronizes its pod without news."""
     shutdown_windows: bool
     apparmor: bool
 
     def facts(self) -> Facts:
-        """What decisions depend on now."""
+        """The current facts for decisions."""
         health = self.health()
         return Facts(
             now=self.clock(),

@@ -14,7 +14,7 @@ _CONTAINERS: Final = "kubelet_started_containers_total"
 
 
 def container_type(pod: Pod, name: str) -> str:
-    """The reference's label of a container."""
+    """The kubelet's label of a container."""
     if any(one.name == name for one in pod.spec.initContainers):
         return "init_container"
     if any(one.name == name for one in pod.spec.ephemeralContainers):
@@ -23,13 +23,13 @@ def container_type(pod: Pod, name: str) -> str:
 
 
 class ShardMetrics:
-    """Counts for one actor."""
+    """The metrics of one shard."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
 
     def sandbox_begins(self, pod: Pod, attempt: int) -> None:
-        """A sandbox is to be made."""
+        """A sandbox start begins."""
         self._metrics.count("kubelet_started_pods_total")
         if pod.spec.hostUsers is False:
             self._metrics.count("kubelet_started_user_namespaced_pods_total")
@@ -48,7 +48,7 @@ class ShardMetrics:
             self._metrics.count("kubelet_run_podsandbox_errors_total", runtime_handler=handler)
 
     def container_begins(self, pod: Pod, name: str) -> None:
-        """A container is to be made and started."""
+        """A container start begins."""
         self._metrics.count(_CONTAINERS, container_type=container_type(pod, name))
 
     def container_failed(self, pod: Pod, name: str, reason: str) -> None:
@@ -57,7 +57,7 @@ class ShardMetrics:
         self._metrics.count("kubelet_started_containers_errors_total", code=reason, container_type=kind)
 
     def first_sync(self, seconds: float) -> None:
-        """A pod is synchronized for the first time, so long after it was seen."""
+        """A pod is synchronized for the first time, `seconds` after it was first seen."""
         self._metrics.observe("kubelet_pod_worker_start_duration_seconds", seconds)
 
     def synced(self, operation: str, seconds: float) -> None:
@@ -76,7 +76,7 @@ class ShardMetrics:
 
     @contextmanager
     def image_volume(self) -> Iterator[None]:
-        """The image of a volume is asked for; a pull that goes on counts once it has ended."""
+        """The image of a volume is requested; a running pull counts once it has ended."""
         try:
             yield
         except StartFailed as failure:

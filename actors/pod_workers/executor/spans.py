@@ -1,4 +1,4 @@
-"""Spans of what a pod worker does: names and attributes are the reference's."""
+"""Tracing spans of a pod worker; names and attributes are the kubelet's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ GARBAGE = "Containers/GarbageCollect"
 
 @contextmanager
 def of_phase(run: Execution, name: str, update_type: str = "") -> Iterator[None]:
-    """A pod while it is synchronized in one phase. Exceptions and what is to be tried again are its failure; that the
-    pod is to end meanwhile is none. `update_type`: create, update or sync; '' for none."""
+    """The synchronization of a pod in one phase. Exceptions and retries mark it as failed; an interruption because the
+    pod must end does not. `update_type`: create, update or sync; '' for none."""
     tracer, before = run.services.tracer, run.state
     span = tracer.start(name, _attributes(before, update_type))
     with tracer.around(span, expected=(EffectInterrupted,)):
@@ -49,7 +49,7 @@ def _attributes(state: PodState, update_type: str = "") -> dict[str, str]:
 
 
 def _trouble(before: PodState, after: PodState) -> str:
-    """What could not be started since then, or why the phase is tried again."""
+    """The failed starts since then, or the reason of the retry."""
     told = [
         f"{name}: {one.waiting.reason}: {one.waiting.message}"
         for name, one in after.attempts.items()

@@ -40,7 +40,7 @@ TOUCHING = ("RunContainerError", "CreateContainerError")
 
 
 async def start_containers(run: Execution, effect: StartContainers) -> None:
-    """Images are pulled meanwhile, all at the same time. Raises CriError, EffectInterrupted."""
+    """Images are pulled concurrently meanwhile. Raises CriError, EffectInterrupted."""
     images = {one.container.name: asyncio.ensure_future(_pull(run, one.container)) for one in effect.start}
     try:
         if await _start_all(run, effect, images):
@@ -54,7 +54,7 @@ async def start_containers(run: Execution, effect: StartContainers) -> None:
 
 
 async def _pull(run: Execution, container: Container) -> ImageReady:
-    """Have the image on the node. Raises StartFailed."""
+    """Wait until the image is on the node. Raises StartFailed."""
     began = run.services.clock()
     found = await run.services.starter.image(run.pod, container)
     if found.pulled:
@@ -63,7 +63,7 @@ async def _pull(run: Execution, container: Container) -> ImageReady:
 
 
 async def _start_all(run: Execution, effect: StartContainers, images: dict[str, asyncio.Task[ImageReady]]) -> bool:
-    """Whether anything was changed in the runtime."""
+    """Returns whether anything changed in the runtime."""
     permit = run.services.starter.permit()
     try:
         await run.unless_leaving(permit.acquire())
@@ -94,10 +94,10 @@ async def _start_sandbox(run: Execution, attempt: int) -> bool:
 
 
 async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], permit: Permit) -> bool:
-    """Create and start one container; whether anything was changed in the runtime."""
+    """Create and start one container; return whether anything changed in the runtime."""
     name, services = start.container.name, run.services
     if not start.restart_count:
-        # the runtime may have forgotten what its logs still show
+        # the logs may show instances that the runtime has forgotten
         count = files.highest_log_number(services.agent.pod_logs_dir, run.pod, name) + 1
         carried = run.state.attempts.get(name, Attempt()).consecutive_restarts
         start = Start(start.container, count, carried or start.consecutive_restarts)
@@ -122,7 +122,7 @@ async def _start(run: Execution, start: Start, image: asyncio.Task[ImageReady], 
 
 
 async def _resume(run: Execution, ran: Ran, permit: Permit) -> None:
-    """Start one that was created before."""
+    """Start a container that was created before."""
     container = find_container(run.pod, ran.name)
     if container is None:
         return
@@ -137,7 +137,7 @@ async def _resume(run: Execution, ran: Ran, permit: Permit) -> None:
 
 
 def _fail(run: Execution, name: str, failure: StartFailed) -> None:
-    if failure.reason:  # else the pull goes on
+    if failure.reason:  # otherwise the pull continues
         run.services.starter.metrics.container_failed(run.pod, name, failure.reason)
     for kind, reason, text in of_failed_start(failure.reason, failure.event):
         run.announce(kind, reason, text, name)
@@ -146,7 +146,7 @@ def _fail(run: Execution, name: str, failure: StartFailed) -> None:
 
 
 async def _post_start(run: Execution, container: Container, container_id: str, permit: Permit) -> None:
-    """Run the container's hook, if it has one; when that fails the container is stopped, as if it had failed itself."""
+    """Run the container's hook, if any. If it fails, the container is stopped as if it had failed itself."""
     if container.lifecycle is None or container.lifecycle.postStart is None:
         return
     permit.release()
@@ -167,7 +167,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
 
 
 async def run_post_start(run: Execution, effect: RunPostStart) -> None:
-    """Raises as `terminate` does."""
+    """Raises like `terminate`."""
     for ran in effect.containers:
         run.report(PostStartEnded(ran.id))
         container = find_container(run.pod, ran.name)

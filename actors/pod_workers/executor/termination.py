@@ -30,18 +30,18 @@ from .hooks import HookFailed, PodIp, run_hook
 
 MIN_GRACE_SECONDS = 2
 CREATED_TRIES = 3
-"""So often the removal of a container that was never started may fail; then the end of the pod goes on without it."""
+"""The number of failed removals of a never-started container before the pod's termination continues without it."""
 
 
 class Observer(msgspec.Struct, frozen=True):
-    """Who is told of preStop hooks."""
+    """Receives the events of preStop hooks."""
 
     begun: Callable[[str], None]
-    """With the container's id, before the hook is run."""
+    """Called with the container's id before the hook runs."""
     unreached: Callable[[str], None]
-    """With the container's id: the runtime was away, the hook is to be run again."""
+    """Called with the container's id: the runtime was unavailable, so the hook runs again."""
     failed: Callable[[str, str], None]
-    """With the container's name, and why."""
+    """Called with the container's name and the error."""
 
 
 class Unstopped(CriError):
@@ -85,7 +85,7 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
     try:
         await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports)
     except Unavailable:
-        observer.unreached(one.ran.id)  # the stop itself fails as well, then, and is tried again with it
+        observer.unreached(one.ran.id)  # then the stop fails too, and both are retried
     except HookFailed as error:
         observer.failed(one.ran.name, str(error))
 
@@ -138,14 +138,14 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
 
 
 def announce_termination(run: Execution, ran: Ran, why: str) -> None:
-    """Tell users, once, however often it is tried."""
+    """Emit the event once, however often the termination is retried."""
     if not run.state.instances.get(ran.id, Instance()).termination_announced:
         run.report(TerminationAnnounced(ran.id))
         run.announce("Normal", "Killing", why, ran.name)
 
 
 def announce_hook(run: Execution, kind: Literal["PreStop", "PostStart"], name: str, why: str) -> None:
-    """Tell users that a hook failed, in the reference's fixed words: command and output of a hook may hold secrets."""
+    """Emit the kubelet's fixed event for a failed hook: its command and output may contain secrets."""
     run.services.actor.log.warning("pod %s: %s hook of %s failed: %s", run.state.label, kind, name, why)
     run.announce("Warning", f"Failed{kind}Hook", f"{kind}Hook failed", name)
 
@@ -184,7 +184,7 @@ async def _stop_containers(run: Execution, runtime: PodRuntime) -> list[str]:
 
 
 async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
-    """All of them, whatever became of the containers: one that is not ready may still have its address and its host
+    """All of them, whatever became of the containers: a sandbox that is not ready may still have its address and host
     ports. Answers what the runtime refused."""
     stops = (run.services.client.stop_pod_sandbox(sandbox.id) for sandbox in runtime.sandboxes)
     results = await asyncio.gather(*stops, return_exceptions=True)
@@ -198,7 +198,7 @@ async def _stop_sandboxes(run: Execution, runtime: PodRuntime) -> list[str]:
 
 
 async def _remove_created(run: Execution, runtime: PodRuntime) -> None:
-    """What is never removed is left to the release of the pod's cgroup. Raises CriError."""
+    """A container that cannot be removed is killed when the pod's cgroup is removed. Raises CriError."""
     for ran in created(runtime):
         try:
             await run.services.client.remove_container(ran.id)

@@ -1,4 +1,4 @@
-"""Volumes of a pod that runs."""
+"""The volumes of a running pod."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ RENEW_SECONDS: Final = 60.0
 
 
 def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
-    """Have the volumes that are made of what may change (labels, objects of the API) made anew while the pod runs, and
-    those mounted that only an added container uses; `forgotten`: the volume manager is a new one, and asks for those of
-    storage drivers, too."""
+    """Update the volumes whose content may change (labels, API objects) while the pod runs, and mount those that only
+    an added container uses. `forgotten`: the volume manager has restarted and also needs the CSI volumes."""
     state = run.state
     pod = state.wanted.pod if state.phase is Phase.RUNNING else None
     volumes = pod.spec.volumes if pod is not None else []
@@ -36,7 +35,7 @@ def renew_volumes(run: Execution, *, forgotten: bool = False) -> None:
 
 
 async def _renew(run: Execution) -> None:
-    """The pod keeps the volumes that it has when they cannot be renewed; its users are told."""
+    """If the update fails, the pod keeps its volumes and an event is emitted."""
     try:
         answer = await run.ask(VOLUME_MANAGER, MountVolumes(run.state.uid, run.state.wanted.data), RENEW_SECONDS)
     except AskError:

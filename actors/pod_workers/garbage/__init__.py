@@ -1,1 +1,1 @@
-"""Which dead containers are removed."""
+"""Garbage collection of dead containers."""

@@ -1,4 +1,4 @@
-"""Which dead containers and sandboxes of a pod are removed. Pure."""
+"""Selects the dead containers and sandboxes of a pod to remove. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """How many dead containers stay, by the kubelet's flags. Negative: all."""
+    """The numbers of dead containers to keep, by the kubelet's flags. Negative: all."""
 
     of_each: int = 1
-    """--maximum-dead-containers-per-container, but at least the last one, whose log and exit code users want."""
+    """--maximum-dead-containers-per-container, but at least the last one, for its log and exit code."""
     on_node: int = -1
     """--maximum-dead-containers."""
     min_age: float = 0.0
-    """--minimum-container-ttl-duration: seconds since it was made, before which none is removed."""
+    """--minimum-container-ttl-duration: the minimum age in seconds."""
 
 
 def policy_of(flags: Mapping[str, Any]) -> Policy:
@@ -37,10 +37,10 @@ def dead_containers(runtime: PodRuntime, policy: Policy, now: float) -> list[Ran
 
 
 def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]:
-    """The dead containers over --maximum-dead-containers, out of all that the runtime has.
+    """The dead containers over --maximum-dead-containers, among all of the runtime.
 
-    As in the reference: first each container keeps its share, then the oldest go. Unlike there the newest instance of a
-    container always stays: it tells how often it was restarted, and that it need not run again.
+    As in the kubelet, each container first keeps its share, then the oldest are removed. Unlike there, the newest
+    instance of a container always stays, because it carries the restart count and the fact that it need not run again.
     """
     pods = list(pods)
     dead = [ran for runtime in pods for ran in runtime.containers if ran.state is ContainerState.EXITED]
@@ -55,7 +55,7 @@ def surplus(pods: Iterable[PodRuntime], policy: Policy, now: float) -> list[Ran]
 
 
 def _beyond(pods: Iterable[PodRuntime], keep: int, policy: Policy, now: float) -> list[Ran]:
-    """The dead containers beyond `keep` of each name, if they are old enough."""
+    """The old enough dead containers beyond `keep` of each name."""
     found = []
     for runtime in pods:
         seen: dict[str, int] = {}
@@ -77,7 +77,7 @@ def _is_old(ran: Ran, policy: Policy, now: float) -> bool:
 
 
 def dead_sandboxes(runtime: PodRuntime, *, keep_newest: bool) -> list[Sandbox]:
-    """Sandboxes that are not ready and hold no container any more; the newest is kept while the pod is wanted."""
+    """Sandboxes that are not ready and have no container; the newest is kept while the pod is wanted."""
     holding = {ran.sandbox_id for ran in runtime.containers}
     candidates = runtime.sandboxes[1:] if keep_newest else runtime.sandboxes
     return [sandbox for sandbox in candidates if not sandbox.ready and sandbox.id not in holding]

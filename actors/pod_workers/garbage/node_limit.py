@@ -1,6 +1,6 @@
-"""Holds dead containers to the limit of the node, and removes those that were too young when they were looked at.
+"""Enforces the node's limit of dead containers, and removes those that were too young before.
 
-Each shard looks at all that the runtime has, finds the same as the others, and removes what is of its own pods.
+Each shard computes the same list from the whole runtime and removes the containers of its own pods.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from supervision.actor import AskError
 from .container_gc import Policy, dead_containers, surplus
 
 SECONDS: Final = 60.0
-"""How often it is enforced."""
+"""The period of the check."""
 _ASK_SECONDS: Final = 10.0
 
 
 def is_needed(policy: Policy) -> bool:
-    """Otherwise each pod worker removes all that there is to remove."""
+    """If not, the pod workers alone remove everything."""
     return policy.on_node >= 0 or policy.min_age > 0
 
 
@@ -38,7 +38,7 @@ async def enforce(services: Services, pods: Mapping[str, Pod]) -> None:
     for runtime in found.pods:
         pod = pods.get(runtime.uid)
         if pod is None:
-            continue  # of another shard, or one that is about to leave no trace anyway
+            continue  # it belongs to another shard, or its pod is being cleaned up anyway
         too_many = {ran.id for ran in dead_containers(runtime, policy, now)} | surplus_ids
         for ran in [ran for ran in runtime.containers if ran.id in too_many]:
             try:

@@ -1,1 +1,1 @@
-"""Logs of containers on the disk: rotation, and removal of those that belong to no pod."""
+"""Container logs on disk: rotation, and removal of orphaned logs."""

@@ -1,7 +1,6 @@
-"""Log directories and links of pods that neither a source nor the runtime has any more.
+"""Removes log directories and links of pods that neither a source nor the runtime has.
 
-Only logs of this agent are removed: the usual log directory may be shared with another agent, with a root directory of
-its own.
+Only this agent's logs are removed: another agent with its own root directory may share the log directory.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from ..messages import worker_of
 
 DEFAULT_LOGS_DIR = "/var/log/pods"
 MIN_AGE_SECONDS = 120.0
-"""Younger directories may belong to a pod that is new."""
+"""A younger directory may belong to a new pod."""
 
 
 def ours(agent: Agent) -> bool:
-    """Whether no other agent writes to the log directory."""
+    """Whether only this agent writes to the log directory."""
     return agent.pod_logs_dir != DEFAULT_LOGS_DIR or agent.root_dir == DEFAULT_ROOT_DIR
 
 
 def orphans(names: Iterable[str], known: Collection[str], shard: str, workers: int) -> Iterator[tuple[str, str, str]]:
-    """(namespace, name, uid) of the log directories, by their names, that belong to no known pod of this shard."""
+    """(namespace, name, uid) of this shard's log directories without a known pod, from their names."""
     for directory in names:
         parts = directory.split("_")
         if len(parts) == 3 and all(parts) and parts[2] not in known and worker_of(parts[2], workers) == shard:
@@ -35,7 +34,7 @@ def orphans(names: Iterable[str], known: Collection[str], shard: str, workers: i
 
 
 def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[str]:
-    """Remove them. Answers what was removed. Raises OSError when nothing of it could be removed."""
+    """Remove them; return the removed ones. Raises OSError if none could be removed."""
     logs = agent.pod_logs_dir
     if not ours(agent) or not os.path.isdir(logs):
         return []

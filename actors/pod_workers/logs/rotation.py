@@ -1,9 +1,9 @@
 """Rotates the logs of running containers by containerLogMaxSize and containerLogMaxFiles.
 
-A log that grew over containerLogMaxSize is renamed and the runtime asked to open a new one: that takes no time and
-loses no line, since the runtime writes to the renamed file until then. A process that dies between the two leaves a
-container without a live log, which the next round sees and repairs. Older files are compressed afterwards in a process
-of their own, as that takes long; never the newest, to which the runtime may still write.
+A log larger than containerLogMaxSize is renamed, and the runtime is asked to open a new one. This is fast and loses no
+line, because the runtime writes to the renamed file until then. If the agent dies between the two steps, the next round
+repairs the missing live log. Older files are then compressed in a process of their own; never the newest, to which the
+runtime may still write.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Compress = Callable[[str], Awaitable[None]]
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
-    """Bytes: a longer log is rotated; negative: never."""
+    """The size in bytes above which a log is rotated; negative: never."""
     files: int
     """Files of one container, the live one included."""
     at_once: int = 1
@@ -57,9 +57,9 @@ class Tidying(msgspec.Struct, frozen=True):
 
 
 def tidy(live: str, names: Iterable[str], files: int) -> Tidying:
-    """What is done with the rotated files beside the live one. Pure.
+    """The cleanup of the rotated files. Pure.
 
-    A compressed file and its original are one: the original was about to be removed when its process died.
+    A compressed file and its original count as one: the process died before it removed the original.
     """
     beside = [name[len(live) :] for name in names if name.startswith(f"{live}.")]
     remove = [f"{live}{ending}" for ending in beside if ending.endswith(TEMPORARY)]
@@ -84,14 +84,14 @@ def rotated_name(path: str, now: float) -> str:
 
 
 class LogRotation:
-    """Goes over the containers of a shard, one round at a time."""
+    """Rotates the logs of a shard's containers."""
 
     def __init__(self, client: CriClient, logs_dir: str, limits: Limits, compress: Compress) -> None:
         self._client, self._logs_dir, self._limits, self._compress = client, logs_dir, limits, compress
         self._slots = asyncio.Semaphore(limits.at_once)
 
     async def round(self, pods: Iterable[PodRuntime], now: float) -> list[str]:
-        """Look at every running container's log. Answers what went wrong; all of it is tried again next time."""
+        """Check every running container's log. Returns the errors; all are retried in the next round."""
         if self._limits.size_bytes < 0:
             return []
         running = [ran for pod in pods for ran in pod.containers if ran.state is ContainerState.RUNNING]
@@ -103,7 +103,7 @@ class LogRotation:
         return path.startswith(f"{self._logs_dir}/") and ".." not in path.split("/")
 
     def _is_due(self, path: str) -> bool:
-        """Too big, or not there because a rotation was cut short. One stat."""
+        """Whether it is too large, or missing after an interrupted rotation. One stat."""
         try:
             about = os.lstat(path)
         except FileNotFoundError:
@@ -128,7 +128,7 @@ class LogRotation:
             await self._client.reopen_container_log(ran.id)
         except CriError:
             if renamed:
-                _rename(aside, path)  # the runtime writes on to the same file, which gets its name back
+                _rename(aside, path)  # the runtime still writes to this file, so it gets its name back
             raise
 
     async def _tidy(self, path: str) -> None:
@@ -141,7 +141,7 @@ class LogRotation:
 
 
 def _rename(old: str, new: str) -> bool:
-    """Whether it was renamed: no file is overwritten."""
+    """Returns whether it was renamed: no file is overwritten."""
     if not os.path.lexists(old) or os.path.lexists(new):
         return False
     os.rename(old, new)
@@ -149,7 +149,7 @@ def _rename(old: str, new: str) -> bool:
 
 
 def compress(path: str) -> None:
-    """Replace a file by its compressed form: complete under its name or not there at all. For a disposable process."""
+    """Replace a file by its compressed form, atomically. For a disposable process."""
     import gzip
 
     temporary, flags = f"{path}{TEMPORARY}", os.O_CLOEXEC | os.O_NOFOLLOW
