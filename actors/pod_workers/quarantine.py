@@ -1,4 +1,4 @@
-"""Pods that are left alone: each was in hand when its shard died, three times. Their containers go on as they are."""
+"""Pods in quarantine: the shard died three times while it handled them. Their containers run on unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLICY: Final = QuarantinePolicy()
 
 
 class QuarantinedPods:
-    """Of one shard."""
+    """The quarantined pods of one shard."""
 
     def __init__(self, actor: Actor, directory: Path, clock: Callable[[], float]) -> None:
         """`clock`: seconds since 1970. Raises OSError."""
@@ -27,7 +27,7 @@ class QuarantinedPods:
         self.journal = Journal(directory, POLICY, clock)
         self._pods: dict[str, bytes] = {}
         if self.journal.died_on:
-            actor.log.error("the last incarnation died with %s in hand", self.journal.died_on)
+            actor.log.error("the last incarnation died while it handled %s", self.journal.died_on)
 
     @property
     def uids(self) -> Set[str]:
@@ -37,11 +37,11 @@ class QuarantinedPods:
         return uid in self._pods
 
     def in_hand(self, uid: str, data: bytes) -> AbstractContextManager[None]:
-        """Written down while the pod is read: an end of the shard meanwhile is the pod's fault."""
+        """Record the pod while it is read: if the shard dies meanwhile, the pod is blamed."""
         return self.journal.hand(quarantine_key(uid, data))
 
     def takes(self, uid: str, data: bytes) -> bool:
-        """Whether the pod as it is now is left alone. Another content is another chance."""
+        """Whether this version of the pod is in quarantine. A changed pod gets a new chance."""
         if not self.journal.is_quarantined(quarantine_key(uid, data)):
             self._pods.pop(uid, None)
             return False
@@ -54,11 +54,11 @@ class QuarantinedPods:
         return True
 
     def removes(self, uid: str) -> bool:
-        """No source has it any more; whether it was here."""
+        """No source has the pod any more. Returns whether it was in quarantine."""
         return self._pods.pop(uid, None) is not None
 
     def report(self) -> None:
-        """Tell of all again."""
+        """Report all quarantined pods again."""
         for uid in self._pods:
             self._report(uid)
 

@@ -1,1 +1,1 @@
-"""What is done next with a pod. Pure."""
+"""The phases of a pod's life: each decides the next step. Pure."""

@@ -1,4 +1,4 @@
-"""What is to be done with the sandbox and the containers of a pod, as data."""
+"""The actions for the sandbox and the containers of a pod, as data."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ class Kill(msgspec.Struct, frozen=True):
     container: Ran
     why: str
     probe: str = ""
-    """`liveness` or `startup`, whose own grace period may count; `postStart` for the hook."""
+    """`liveness` or `startup`, if that probe's grace period may apply; `postStart` for the hook."""
     restart: bool = False
-    """It is started anew, whatever it exits with."""
+    """It is restarted, whatever its exit code."""
 
 
 class Start(msgspec.Struct, frozen=True):
     container: Container
     restart_count: int
     consecutive_restarts: int = 0
-    """How many, this one included, without a long run between them."""
+    """The number of restarts without a long run between them, this one included."""
 
 
 class Backoff(msgspec.Struct, frozen=True):
-    """A container that waits: until when, in seconds since 1970."""
+    """A container in backoff, until a time in seconds since 1970."""
 
     name: str
     until: float
@@ -35,24 +35,24 @@ class Backoff(msgspec.Struct, frozen=True):
 
 
 class PodActions(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is to be done now; kills come first, then the sandbox, then the starts."""
+    """The actions to perform now: first kills, then the sandbox, then starts."""
 
     kill_pod: bool = False
-    """Stop all containers and sandboxes first: the sandbox is to be replaced, or the pod has ended."""
+    """Stop all containers and sandboxes first, because the sandbox is replaced or the pod has ended."""
     create_sandbox: bool = False
     attempt: int = 0
     restart_all: list[Ran] = []
-    """Containers whose exit restarts all others, too: everything is stopped and removed, these last."""
+    """Containers whose exit restarts the whole pod: all are stopped and removed, these last."""
     kill: list[Kill] = []
     resume: list[Ran] = []
-    """Created by an earlier incarnation that did not get to start them."""
+    """Containers that an earlier incarnation created but did not start."""
     start: list[Start] = []
     backoff: list[Backoff] = []
     done: bool = False
-    """Every container has ended and none is to run again: the pod is complete."""
+    """Every container has ended and none restarts: the pod is complete."""
     initialized: bool = False
 
 
 def earliest(backoffs: Iterable[Backoff]) -> float:
-    """When the first of them may start, seconds since 1970; 0 when none waits."""
+    """The earliest start of a waiting container, seconds since 1970; 0: none waits."""
     return min((backoff.until for backoff in backoffs), default=0.0)

@@ -1,4 +1,4 @@
-"""A pod that is new to this shard: does it run here? One that has run to its end before ends."""
+"""The admitting phase: decides whether a new pod runs on this node. A pod that has completed before ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the containers of a pod need, given the sandbox that they run in. Pure."""
+"""The actions for the containers of a pod in its current sandbox. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KILLED = 137
 
 
 def next_start(container: Container, runtime: PodRuntime) -> Start:
-    """The next instance: counting goes on over sandboxes."""
+    """The next instance; restart counts continue over sandboxes."""
     last = runtime.newest(container.name)
     if last is None:
         return Start(container, 0)
@@ -33,7 +33,7 @@ def next_start(container: Container, runtime: PodRuntime) -> Start:
 
 
 def _is_mended(container: Container, last: Ran) -> bool:
-    """Whether image or resources are others than the last instance had: its crashes say nothing of the next one."""
+    """Whether image or resources differ from the last instance's, so that its crashes do not count for the next one."""
     made_with = allocation.made_with(last)
     return _has_other_image(container, last) or (
         made_with is not None and bool(allocation.resized(made_with, container.resources))
@@ -46,7 +46,7 @@ def _has_other_image(container: Container, last: Ran) -> bool:
 
 
 class ContainerActions:
-    """One computation over the containers of the sandbox that is in use."""
+    """One computation over the containers of the current sandbox."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ContainerActions:
             ends = not any(kept)
             if ends:
                 self.start, self.resume, self.backoff = [], [], []
-            done = ends and not self.kill  # an unhealthy one is ended first, with the grace of its probe
+            done = ends and not self.kill  # stop an unhealthy one first, with its probe's grace period
         return PodActions(
             kill_pod=done,
             attempt=attempt,
@@ -97,8 +97,8 @@ class ContainerActions:
         )
 
     def _duplicates(self) -> None:
-        """Stop a container that runs beside a later instance: a runtime that died may have started it unnoticed, or
-        have lost sight of it for a while."""
+        """Stop a container that runs beside a later instance: a runtime that crashed may have started it unnoticed, or
+        have lost it for a while."""
         for ran in self.runtime.containers:
             later = self.runtime.newest(ran.name)
             if ran is not later and ran.state is ContainerState.RUNNING:
@@ -106,7 +106,7 @@ class ContainerActions:
 
     # -- restart of all -----------------------------------------------------------------------------------------------
     def _restarting_all(self) -> list[Ran]:
-        """The containers whose exit asks for it (KEP-5532)."""
+        """The containers whose exit requires it (KEP-5532)."""
         found = []
         for container in (*self.pod.spec.initContainers, *self.pod.spec.containers):
             last = self.newest(container.name)
@@ -116,7 +116,7 @@ class ContainerActions:
         return found
 
     def _restart_all(self, sources: list[Ran], attempt: int) -> PodActions:
-        """Now, or after the backoff of the container that keeps asking for it."""
+        """Restart all now, or after the backoff of the container that causes it."""
         last = max(sources, key=lambda ran: start_not_before(ran, self.maximum, self.now))
         until = start_not_before(last, self.maximum, self.now)
         if until > self.now:
@@ -125,18 +125,18 @@ class ContainerActions:
 
     # -- init containers and sidecars -------------------------------------------------------------------------------
     def _init(self) -> tuple[bool, bool]:
-        """(an init container failed for good, all have done their part). Decides what to start of them."""
+        """Decide for the init containers. Returns (whether one failed for good, whether all are done)."""
         started = any(self.newest(container.name) is not None for container in self.pod.spec.containers)
         for container in self.pod.spec.initContainers:
             last = self.newest(container.name)
             if is_sidecar(container):
                 up = self._sidecar(container, last)
                 if not (up or started or self._later_init_ran(container)):
-                    return False, False  # one that has started before holds up nothing while it restarts
+                    return False, False  # a sidecar that has started before does not block others while it restarts
             elif started:
-                continue  # it has run; its remains may have been collected
+                continue  # it has run, but may have been garbage collected
             elif last is None:
-                # a later one has run: this one was collected
+                # a later one has run, so this one was garbage collected
                 if not self._later_init_ran(container):
                     self._start(container)
                     return False, False
@@ -158,7 +158,7 @@ class ContainerActions:
         return any(self.newest(name) is not None for name in later)
 
     def _sidecar(self, container: Container, last: Ran | None) -> bool:
-        """Keep a sidecar running; whether it is started, so that the next may go on."""
+        """Keep a sidecar running. Returns whether it has started, so that the next container may start."""
         if last is None or last.state is ContainerState.EXITED:
             self._start(container)
             return False
@@ -171,7 +171,7 @@ class ContainerActions:
 
     # -- regular containers -----------------------------------------------------------------------------------------
     def _regular(self, container: Container) -> bool:
-        """Decide for one regular container; whether it runs, will run, or may run again."""
+        """Decide for one regular container. Returns whether it runs, will run, or may run again."""
         last = self.newest(container.name)
         if last is None:
             older = self.runtime.newest(container.name)
@@ -191,7 +191,7 @@ class ContainerActions:
         return self._running(container, last)
 
     def _running(self, container: Container, last: Ran) -> bool:
-        """A running container is kept, unless it was changed or is unhealthy."""
+        """Keep a running container, unless its definition changed or it is unhealthy."""
         if self._changed(container, last):
             return True
         if self._unhealthy(last):
@@ -207,7 +207,7 @@ class ContainerActions:
 
     # -- shared -----------------------------------------------------------------------------------------------------
     def _again(self, container: Container, last: Ran, *, init: bool) -> bool:
-        """Whether one that has ended is started anew."""
+        """Whether an ended container is restarted."""
         return last.id in self.restarting or may_restart(self.pod, container, last.exit_code, init=init)
 
     def _changed(self, container: Container, last: Ran) -> bool:
@@ -230,8 +230,7 @@ class ContainerActions:
         return True
 
     def _not_running(self, last: Ran) -> bool:
-        """Created but never started: started now. In a state that the runtime does not know: stopped, then created
-        anew."""
+        """A created container is started now. One in an unknown state is stopped, then created again."""
         if last.state is ContainerState.RUNNING:
             return False
         if last.state is ContainerState.CREATED:
@@ -242,7 +241,7 @@ class ContainerActions:
         return True
 
     def _start(self, container: Container) -> None:
-        """Start it now, or say until when it waits."""
+        """Start it now, or put it in backoff."""
         last = self.runtime.newest(container.name)
         mended = last is not None and _is_mended(container, last)
         until = 0.0 if mended else start_not_before(last, self.maximum, self.now)

@@ -1,4 +1,4 @@
-"""What a phase asks the executor for. Each is data; what came of it comes back as events of `pod`."""
+"""The effects that a phase asks of the executor, as data. Their results come back as events of `pod`."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from .actions import Kill, Start
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """Something that is done outside of the pod worker."""
+    """An operation outside the pod worker."""
 
 
 class Look(Effect, frozen=True):
-    """Ask the runtime for all that it has of the pod."""
+    """Ask the runtime for everything of the pod."""
 
 
 class LookAgain(Effect, frozen=True):
-    """Ask the runtime for what is known and what was made since: where nothing went wrong, nothing else is there."""
+    """Ask the runtime only for the known objects and those made since. After a round without failures there are no
+    others."""
 
 
 class Publish(Effect, frozen=True):
-    """Tell the status manager and the prober what has changed."""
+    """Send the changes to the status manager and the prober."""
 
 
 class Announce(Effect, frozen=True):
-    """Tell users, by a Kubernetes event of the pod or of a container of it."""
+    """Emit a Kubernetes event for the pod or one of its containers."""
 
     kind: Literal["Normal", "Warning"]
     reason: str
@@ -38,57 +39,57 @@ class Announce(Effect, frozen=True):
 
 
 class AskForShutdown(Effect, frozen=True):
-    """Ask whether a shutdown of the node ended the pod: then an order with the reason follows."""
+    """Ask whether a node shutdown ended the pod; if so, an order with the reason follows."""
 
 
 class Admit(Effect, frozen=True):
-    """Find out whether the pod may run here, and have its cgroup and volumes made."""
+    """Ask for admission, and create cgroup and volumes."""
 
 
 class AllocateResize(Effect, frozen=True):
-    """Ask the container manager for the room that the pod wants now."""
+    """Ask the container manager for the resources that the pod now requests."""
 
 
 class ActuateResize(Effect, frozen=True):
-    """Bring containers and cgroup to what is allocated."""
+    """Apply the allocated resources to containers and cgroup."""
 
 
 class StopPod(Effect, frozen=True):
     """Stop all containers, then the sandboxes."""
 
     remove_created: bool = False
-    """Remove those that were never started, too. A runtime does not remove one that it is just starting: soon that
-    runs, and is stopped as it should be."""
+    """Also remove containers that were never started. The runtime refuses to remove one that is just starting; soon
+    that runs and is stopped normally."""
     ends_pod: bool = False
     """It is the pod's end: users are told when the runtime does not do it."""
 
 
 class StopContainers(Effect, frozen=True):
-    """Stop these containers of a pod that goes on."""
+    """Stop these containers of a pod that continues to run."""
 
     kills: list[Kill]
 
 
 class RestartAll(Effect, frozen=True):
-    """Stop and remove all containers but the ephemeral ones, `sources` last: until then it is begun again
+    """Stop and remove all containers except ephemeral ones, `sources` last, so that an interrupted restart is repeated
     (KEP-5532)."""
 
     sources: list[Ran]
 
 
 class StartContainers(Effect, frozen=True):
-    """Make a sandbox, start containers that exist, create and start others."""
+    """Create a sandbox, start existing containers, create and start others."""
 
     create_sandbox: bool = False
     attempt: int = 0
-    """Of the sandbox."""
+    """The attempt number of the sandbox."""
     resume: list[Ran] = []
     start: list[Start] = []
 
 
 class RunPostStart(Effect, frozen=True):
-    """Run the postStart hooks of these containers that broke off, or that wait for a start which was never answered: a
-    hook is run at least once."""
+    """Run the postStart hooks of these containers that were interrupted, or whose start was never answered: a hook runs
+    at least once."""
 
     containers: list[Ran]
 
@@ -101,16 +102,16 @@ class CollectGarbage(Effect, frozen=True):
 
 
 class StopCounting(Effect, frozen=True):
-    """Tell the container manager that the pod uses nothing any more."""
+    """Tell the container manager that the pod uses no resources any more."""
 
 
 class Unmount(Effect, frozen=True):
-    """Have the volumes unmounted."""
+    """Unmount the volumes."""
 
 
 class Release(Effect, frozen=True):
-    """Have the cgroup removed."""
+    """Remove the cgroup."""
 
 
 class RemoveTraces(Effect, frozen=True):
-    """Remove what is left in the runtime, then logs and directory of the pod."""
+    """Remove the pod's objects from the runtime, then its logs and its directory."""

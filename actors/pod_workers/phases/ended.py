@@ -1,5 +1,5 @@
-"""A pod that has nothing on the node but dead containers and logs. They stay as long as a source has the pod: then
-nothing is left. What shows up late (the answer to a call that nobody waited for any more) is stopped as well."""
+"""The ended phase: the pod has only dead containers and logs on the node, which stay as long as a source has the pod. A
+container that appears late (from a call that was no longer awaited) is stopped as well."""
 
 from __future__ import annotations
 

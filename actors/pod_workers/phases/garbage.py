@@ -1,4 +1,4 @@
-"""The last part of a round: dead containers and sandboxes that nobody needs any more."""
+"""The last part of a round: garbage collection of dead containers and sandboxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a pod that is to run, or does, is to end."""
+"""The reasons to terminate a pod."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ OVERDUE = "Pod was active on the node longer than the specified deadline"
 
 
 def leave(state: PodState, now: float) -> Step | None:
-    """The step into termination; None while the pod may go on."""
+    """The step into termination; None while the pod may run."""
     wanted = state.wanted
     if wanted.pod is None or wanted.unwanted:
         return Step(state.after(Event.LEAVE))
     if wanted.kill is not None:
         return Step(replace(state, reason=(wanted.kill.reason, wanted.kill.message)).after(Event.LEAVE))
     if wanted.pod.status.phase in ("Failed", "Succeeded"):
-        return Step(state.after(Event.LEAVE))  # the API server has it as over; it is not started again
+        return Step(state.after(Event.LEAVE))  # the pod is terminal in the API: it is not started again
     deadline = active_deadline(state)
     if deadline is None or now < deadline:
         return None
@@ -30,8 +30,8 @@ def leave(state: PodState, now: float) -> Step | None:
 
 
 def active_deadline(state: PodState) -> float | None:
-    """When activeDeadlineSeconds are over, in seconds since 1970; None for no limit. They count from status.startTime;
-    a static pod, which has none, from when this node ran it first, however old its manifest is."""
+    """The end of activeDeadlineSeconds, in seconds since 1970; None for no limit. It counts from status.startTime; for
+    a static pod, which has none, from its first run on this node, however old its manifest is."""
     limit = state.wanted.pod.spec.activeDeadlineSeconds if state.wanted.pod is not None else None
     if limit is None or state.wanted.pod is None:
         return None
@@ -39,6 +39,6 @@ def active_deadline(state: PodState) -> float | None:
 
 
 def _first_seen(state: PodState) -> float:
-    """As far as it is known on this node, where the pod has no startTime."""
+    """The earliest known time on this node, for a pod without startTime."""
     sandboxes = state.runtime.sandboxes if state.runtime is not None else []
     return min([state.began, *(sandbox.created_ns / 1e9 for sandbox in sandboxes)])

@@ -1,4 +1,4 @@
-"""The life of a pod: who decides in which phase, and how the phase is called in traces."""
+"""The phases of a pod's life: the function of each, and its name in traces."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SPANS: Final = {
     Phase.TERMINATING: "syncTerminatingPod",
     Phase.TERMINATED: "syncTerminatedPod",
 }
-"""Names of the reference."""
+"""The kubelet's names."""
 
 
 def next_step(state: PodState, facts: Facts) -> Step:
-    """What is done next with a pod that is not finished. Pure."""
+    """The next step of a pod that is not finished. Pure."""
     return DECIDES[state.phase](state, facts)

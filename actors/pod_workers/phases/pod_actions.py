@@ -1,7 +1,7 @@
-"""What a pod that is to run needs next, given what the runtime has of it. Pure: the heart of the agent.
+"""Computes the next actions for a running pod from the state of the runtime. Pure: the heart of the agent.
 
-Order, as in the reference: the sandbox; init containers one at a time, sidecars among them kept running; then
-the regular containers, which do not wait for each other; ephemeral ones once.
+The order is the kubelet's: the sandbox; init containers one at a time, while sidecars among them keep running; then the
+regular containers, which do not wait for each other; ephemeral containers once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def compute_actions(
     restarting: AbstractSet[str] = frozenset(),
 ) -> PodActions:
     """The next actions. `now` in seconds since 1970; `maximum_backoff` in seconds; `restarting`: ids of containers that
-    were stopped in order to be started anew."""
+    were stopped for a restart."""
     sandbox, replace, attempt = choose_sandbox(pod, runtime)
     if replace:
         if runtime.sandboxes and not _worth_a_sandbox(pod, runtime):
@@ -41,7 +41,7 @@ def compute_actions(
 
 
 def actions_of(state: PodState, now: float, maximum_backoff: float) -> PodActions:
-    """The next actions for a pod that is admitted, or about to be."""
+    """The next actions for an admitted pod, or one about to be admitted."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return PodActions()
@@ -63,7 +63,7 @@ def choose_sandbox(pod: Pod, runtime: PodRuntime) -> tuple[Sandbox | None, bool,
 
 
 def _worth_a_sandbox(pod: Pod, runtime: PodRuntime) -> bool:
-    """Whether anything would run in a new sandbox, now that the old one is gone."""
+    """Whether any container would run in a new sandbox."""
     if not runtime.containers:
         return True
     if any(_failed_for_good(pod, container, runtime) for container in pod.spec.initContainers):
@@ -80,8 +80,8 @@ def _failed_for_good(pod: Pod, container: Container, runtime: PodRuntime) -> boo
 
 
 def _runs_again(pod: Pod, container: Container, runtime: PodRuntime) -> bool:
-    """Whether this container would run in a new sandbox. One that never ended is lost with the old sandbox, and runs
-    again unless its policy is Never."""
+    """Whether this container would run in a new sandbox. A container that never ended is lost with the old sandbox, and
+    runs again unless its policy is Never."""
     last = runtime.newest(container.name)
     if last is None or last.state is not ContainerState.EXITED:
         return (container.restartPolicy or pod.spec.restartPolicy) != "Never" or bool(container.restartPolicyRules)
@@ -97,7 +97,7 @@ def _first_init(pod: Pod, runtime: PodRuntime) -> list[Start]:
 
 
 def _fresh(pod: Pod, runtime: PodRuntime) -> list[Start]:
-    """What starts in a new sandbox of a pod without init containers."""
+    """The containers to start in a new sandbox of a pod without init containers."""
     starts = []
     for container in pod.spec.containers:
         last = runtime.newest(container.name)

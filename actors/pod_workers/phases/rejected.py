@@ -1,4 +1,4 @@
-"""A pod that this node does not run. It stays until no source has it; what it still runs is stopped."""
+"""The rejected phase: the pod stays until no source has it. Containers that still run are stopped."""
 
 from __future__ import annotations
 

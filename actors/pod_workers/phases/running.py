@@ -1,7 +1,7 @@
-"""A pod that runs, round by round: look, resize, compute the actions, perform them, and again until nothing is left to
+"""The running phase, in rounds: look, resize, compute the actions, perform them, and repeat until nothing is left to
 do.
 
-Then hooks that are due, and garbage. The rest waits for news.
+Due hooks and garbage collection follow. Then the pod waits for news.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from .step import Facts, Step
 
 CRASH_LOOP = "CrashLoopBackOff"
 NETWORK_SECONDS = 1.0
-"""Until a network that was not ready is looked at again."""
+"""The pause before an unready network is checked again."""
 MOST_BACKOFF_SECONDS = 300.0
-"""A backoff that ends later is one of before the clock was set back."""
+"""A backoff that ends later dates from before the clock was set back."""
 
 
 def next_step(state: PodState, facts: Facts) -> Step:
@@ -72,7 +72,7 @@ def _hook_is_due(state: PodState, container_id: str) -> bool:
 
 
 def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
-    """What is to be done with sandbox and containers now."""
+    """Decide the actions for sandbox and containers."""
     actions = actions_of(state, facts.now, facts.maximum_backoff)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)
@@ -81,7 +81,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
         return Step(state.after(Event.LEAVE), said)
     effects: list[Effect] = [*said]
     if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
-        state, waits = _without_network(state, facts)  # nothing is stopped for a sandbox that cannot be created
+        state, waits = _without_network(state, facts)  # stop nothing for a sandbox that cannot be created
         effects += waits
         return Step(state, tuple(effects)) if effects else next_step(state, facts)
     if actions.kill_pod:
@@ -100,7 +100,7 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
 
 
 def without_backoff(state: PodState, actions: PodActions, now: float) -> tuple[PodState, PodActions]:
-    """The actions without what failed a moment ago."""
+    """The actions without those that are in backoff."""
     over = [name for name, one in state.attempts.items() if not now < one.not_before <= now + MOST_BACKOFF_SECONDS]
     state = state.with_attempts(over, not_before=0.0)
     waiting = {name: one.not_before for name, one in state.attempts.items() if one.not_before}
@@ -115,7 +115,8 @@ def without_backoff(state: PodState, actions: PodActions, now: float) -> tuple[P
 
 
 def _without_withdrawn_restarts(state: PodState, runtime: PodRuntime, actions: PodActions) -> PodState:
-    """A container that was to be restarted and is not any more is not started anew when it ends by itself."""
+    """Withdraw the restart of containers that no longer need one, so that they are not restarted if they end by
+    themselves."""
     stopped = {kill.container.id for kill in actions.kill} | {ran.id for _, ran, _ in outdated(state)}
     running = {ran.id for ran in runtime.containers if is_running(ran)}
     return state.with_instances(state.restarting & (running - stopped), restarting=False)
@@ -140,7 +141,7 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[Po
 
 
 def _without_network(state: PodState, facts: Facts) -> tuple[PodState, tuple[Announce, ...]]:
-    """A sandbox needs a network: it is looked at again soon."""
+    """A sandbox needs a network: check again soon."""
     text = f"network is not ready: {facts.network_message}"
     said = () if SANDBOX in state.told else (Announce("Warning", "NetworkNotReady", text),)
     state = replace(state, told=state.told | {SANDBOX})

@@ -1,4 +1,4 @@
-"""What a phase is given, and what it answers."""
+"""The input and output of a phase."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .effects import Effect
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision depends on beside the pod."""
+    """The input of a decision besides the pod."""
 
     now: float
     """Seconds since 1970."""
     maximum_backoff: float = 300.0
-    """Seconds between restarts of a container that keeps failing, at most."""
+    """The maximum seconds between restarts of a failing container."""
     network_ready: bool = True
     network_message: str = ""
-    """What is wrong with it."""
+    """The error if it is not ready."""
     shutdown_windows: bool = False
-    """The node ends its pods before it shuts down."""
+    """Whether graceful node shutdown is configured."""
     garbage: Policy = Policy()
-    """Which dead containers stay."""
+    """The garbage collection policy of dead containers."""
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The next value of the pod, in the same phase or the next one, and what is done now. Neither another phase nor an
-    effect: the pod waits for news, or until it is due."""
+    """The next value of the pod, in the same phase or the next one, and the effects to perform. With neither another
+    phase nor an effect the pod waits for news, or until it is due."""
 
     state: PodState
     effects: tuple[Effect, ...] = ()

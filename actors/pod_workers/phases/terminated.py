@@ -1,4 +1,4 @@
-"""A pod of which no container runs: its volumes are unmounted, then its cgroup is removed."""
+"""The terminated phase: no container runs; volumes are unmounted, then the cgroup is removed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .step import Facts, Step
 def next_step(state: PodState, facts: Facts) -> Step:
     if Part.UNMOUNT not in state.done:
         effects = (StopCounting(),) if state.held.unmounted else (StopCounting(), Unmount())
-        # as in the reference, a pod stops counting with its last container, however long its volumes take
+        # as in the kubelet, a pod's resources are free when its last container ends, however long its volumes take
         uncounted = msgspec.structs.replace(state.held, counted=False)
         return Step(msgspec.structs.replace(state.did(Part.UNMOUNT), held=uncounted), effects)
     if not state.held.unmounted or Part.RELEASE in state.done:

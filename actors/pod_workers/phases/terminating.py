@@ -1,4 +1,4 @@
-"""A pod whose containers are stopped, then its sandboxes, until the runtime agrees that all are gone."""
+"""The terminating phase: containers are stopped, then sandboxes, until the runtime reports none running."""
 
 from __future__ import annotations
 

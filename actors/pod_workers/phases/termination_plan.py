@@ -1,4 +1,4 @@
-"""How containers are stopped: in which order, with how much grace. Pure.
+"""Plans the termination of containers: order and grace periods. Pure.
 
 As the reference does: regular containers at the same time; sidecars after them, last one first, each waiting no longer
 than its own grace. What is needed stands in the containers' annotations, so a pod that nobody remembers is stopped as
@@ -34,7 +34,8 @@ class Termination(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grace_of(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = "") -> int:
-    """Seconds that a container has to end: an override, the API's deletion, the probe's own, the pod's, else 30."""
+    """The grace period of a container in seconds, the first of: an override, the API's deletion, the probe's, the
+    pod's, 30."""
     if override is not None:
         return override
     annotated = ran.annotations.get(known.POD_DELETION_GRACE_PERIOD, "")
@@ -54,7 +55,7 @@ def grace_of(ran: Ran, pod: Pod | None, override: int | None = None, probe: str 
 
 
 def plan(ran: Ran, pod: Pod | None, override: int | None = None, probe: str = "") -> Termination:
-    """How one container is stopped."""
+    """Plan the termination of one container."""
     container = find_container(pod, ran.name) if pod is not None else None
     if container is not None:
         pre_stop, ports = container.lifecycle.preStop if container.lifecycle else None, container.ports

@@ -1,1 +1,1 @@
-"""One pod: what is known of it, the phases of its life, and what other actors are told of it. Pure."""
+"""One pod: its state, its events, the table of its phases, and its observations for other actors. Pure."""

@@ -1,4 +1,4 @@
-"""What all events of a pod have in common."""
+"""The base class of a pod's events."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .state import PodState
 
 
 class PodEvent(msgspec.Struct, frozen=True):
-    """Something that happened to a pod. Times are seconds since 1970."""
+    """An event of a pod. Times are seconds since 1970."""
 
     def apply(self, state: PodState) -> PodState:
-        """What is known of the pod after it; the same object where it changes nothing."""
+        """The pod's state after the event; the same object if nothing changes."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What the status manager and the prober are told of a pod. Pure."""
+"""The observations of a pod for the status manager and the prober. Pure."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _OVER = (Phase.FINISHED, Phase.REJECTED, Phase.ENDED, Phase.TERMINATED)
 
 
 def observed(state: PodState) -> PodObserved:
-    """Everything that is known of the pod."""
+    """The whole observation of the pod."""
     runtime, phase = state.runtime, state.phase
     if phase is Phase.REJECTED and runtime is not None and not runtime.containers:
-        runtime = None  # it never had anything here
+        runtime = None  # the pod never had anything on this node
     return PodObserved(
         state.uid,
         state.wanted.data,
@@ -53,7 +53,7 @@ def observed(state: PodState) -> PodObserved:
 
 
 def _restarting(state: PodState) -> dict[str, Waiting]:
-    """Containers that were stopped in order to be started anew: nobody is to take them for ended."""
+    """Containers stopped for a restart, which must not count as ended."""
     runtime, restarting = state.runtime, state.restarting
     ended = [ran for ran in runtime.containers if ran.id in restarting and not is_running(ran)] if runtime else []
     names = [ran.name for ran in ended if runtime is not None and runtime.newest(ran.name) is ran]
@@ -61,7 +61,7 @@ def _restarting(state: PodState) -> dict[str, Waiting]:
 
 
 def termination_step(state: PodState) -> TerminationStep:
-    """What its end waits for."""
+    """The step that its termination waits for."""
     if state.phase is Phase.TERMINATING:
         return "containers" if state.runtime is not None and alive(state.runtime) else "sandbox"
     if state.phase is Phase.TERMINATED:
@@ -70,14 +70,14 @@ def termination_step(state: PodState) -> TerminationStep:
 
 
 def same(one: PodObserved | None, other: PodObserved) -> bool:
-    """Whether two observations say the same, whenever they were made."""
+    """Whether two observations are equal, apart from their times."""
     if one is None or one.runtime is None or other.runtime is None:
         return one == other
     return msgspec.structs.replace(one, runtime=msgspec.structs.replace(one.runtime, at=other.runtime.at)) == other
 
 
 def probed(state: PodState) -> ProbedPod | None:
-    """What there is to probe; None for a pod that was never wanted here, or has no probe."""
+    """The probes of a pod; None for a pod that was never wanted here, or has no probe."""
     pod = state.wanted.pod
     if pod is None or not has_probes(pod):
         return None

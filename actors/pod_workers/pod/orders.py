@@ -1,6 +1,6 @@
-"""Events that come from outside: from the pod's source, from who evicts it, from the PLEG and the prober.
+"""Events from other actors: the pod's source, an evicting actor, the PLEG and the prober.
 
-One that changes nothing does not wake the pod worker: a backoff goes on.
+An event that changes nothing does not wake the pod worker, so a backoff continues.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from .table import Phase
 
 
 class PodWanted(PodEvent, frozen=True):
-    """This is what the pod is to be.
+    """The desired pod.
 
-    One that is removed and comes again under its UID (a manifest that is put back) ends first, then starts again: its
-    dead containers stay, and count as restarts.
+    A pod that is removed and returns with the same UID (a restored manifest) first ends, then starts again; its dead
+    containers stay and count as restarts.
     """
 
     pod: Pod
     data: bytes
-    """The same as JSON."""
+    """The pod as JSON."""
     kept: allocation.Kept | None = None
-    """What an earlier incarnation allocated to it."""
+    """The resources that an earlier incarnation allocated to it."""
 
     def apply(self, state: PodState) -> PodState:
         wanted = state.wanted
         if self.data == wanted.source and not wanted.removed:
             return state
         if wanted.deleted and self.pod.metadata.deletionTimestamp is None and not wanted.removed:
-            return state  # older than what is known: nothing takes a deletion back
+            return state  # older than the known state: a deletion is never undone
         if wanted.removed and state.phase is not Phase.ADMITTING:
             return replace(state, wanted=replace(wanted, again=self.data))
         resizing, pod, data = as_allocated(state.resizing, self.pod, self.data, self.kept)
@@ -49,8 +49,7 @@ class PodWanted(PodEvent, frozen=True):
 def as_allocated(
     resizing: Resizing, pod: Pod, data: bytes, kept: allocation.Kept | None
 ) -> tuple[Resizing, Pod, bytes]:
-    """The pod with the resources that are allocated to it, which is what it is run with; what its spec asks for is then
-    desired."""
+    """The pod with its allocated resources, with which it runs; the resources of its spec are then the desired ones."""
     asked = allocation.of(pod)
     if resizing.allocated is None and asked and kept is not None:
         resizing = replace(resizing, allocated=kept.allocated, actuated=kept.actuated)
@@ -61,7 +60,7 @@ def as_allocated(
 
 
 class PodRemoved(PodEvent, frozen=True):
-    """No source has it any more."""
+    """No source has the pod any more."""
 
     def apply(self, state: PodState) -> PodState:
         if state.wanted.removed and not state.wanted.again:
@@ -70,7 +69,8 @@ class PodRemoved(PodEvent, frozen=True):
 
 
 class KillOrdered(PodEvent, frozen=True):
-    """It is evicted or the like; the first order counts, but the grace can only become less."""
+    """An order to end the pod, such as an eviction. The first order counts; later ones can only shorten the grace
+    period."""
 
     order: KillPod
 
@@ -84,7 +84,7 @@ class KillOrdered(PodEvent, frozen=True):
 
 
 class RuntimeChanged(PodEvent, frozen=True):
-    """The PLEG saw this."""
+    """The PLEG reports a change."""
 
     runtime: PodRuntime
 
@@ -97,7 +97,7 @@ class RuntimeChanged(PodEvent, frozen=True):
 
 
 def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:
-    """What runs waits for nothing, though its start may never have been answered."""
+    """Clear the waiting state of running containers, because their start may never have been answered."""
     running = [
         name for name, why in state.waiting.items() if why.reason != RESTARTING_ALL and is_running(runtime.newest(name))
     ]
@@ -105,7 +105,7 @@ def without_waiting(state: PodState, runtime: PodRuntime) -> PodState:
 
 
 class ProbeDecided(PodEvent, frozen=True):
-    """A liveness or startup probe came to a result."""
+    """A liveness or startup probe has a result."""
 
     container_id: str
     kind: Literal["liveness", "startup"]

@@ -1,5 +1,4 @@
-"""Which containers of a pod have other resources than were allocated to them (KEP-1287), and how each gets them.
-Pure."""
+"""Plans a resize (KEP-1287): which containers differ from their allocated resources, and how each gets them. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from .state import PodState
 
 
 def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
-    """Containers that run with other resources than were allocated to them, and which of cpu and memory these are."""
+    """Running containers that differ from their allocated resources, and which of cpu and memory differ."""
     if state.resizing.allocated is None:
         return []
     found = []
@@ -28,8 +27,8 @@ def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
 
 
 def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
-    """Containers that run and have the pod's limit of cpu or memory, as they have none of their own (KEP-2837), and of
-    which of both."""
+    """Running containers that have the pod's limit of cpu or memory because they have none of their own (KEP-2837), and
+    of which."""
     pod = state.wanted.pod
     given = pod.spec.resources.limits if pod is not None and pod.spec.resources is not None else {}
     found = []
@@ -41,7 +40,7 @@ def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]
 
 
 def _running(state: PodState) -> Iterator[tuple[Container, Ran]]:
-    """The sidecars and regular containers that run."""
+    """The running sidecars and regular containers."""
     pod, runtime = state.wanted.pod, state.runtime
     if pod is None or runtime is None:
         return
@@ -52,23 +51,24 @@ def _running(state: PodState) -> Iterator[tuple[Container, Ran]]:
 
 
 def resources_of(state: PodState, container: Container, ran: Ran) -> ResourceRequirements:
-    """What this instance has."""
+    """The resources of this instance."""
     return state.resizing.actuated.get(ran.id) or allocation.made_with(ran) or container.resources
 
 
 def transitional(state: PodState) -> dict[str, ResourceRequirements]:
-    """By name: what those containers have that do not have what is allocated to them."""
+    """By name: the current resources of the containers that differ from their allocated ones."""
     return {container.name: resources_of(state, container, ran) for container, ran, _ in outdated(state)}
 
 
 def by_restart(container: Container, names: list[str]) -> bool:
-    """Whether the container's policy asks for a restart where these are resized."""
+    """Whether the container's policy requires a restart for these resources."""
     policies = {each.resourceName: each.restartPolicy for each in container.resizePolicy}
     return any(policies.get(name) == "RestartContainer" for name in names)
 
 
 def swaps(given: Pod, desired: Pod, may_swap: Callable[[Pod, str], bool]) -> bool:
-    """Whether the memory of a container that may be swapped is to change in place: its share of swap would, too."""
+    """Whether a container's memory would change in place although it may swap, which would change its swap limit
+    too."""
     before = allocation.of(given)
     for container in (*desired.spec.initContainers, *desired.spec.containers):
         names = allocation.resized(before.get(container.name, ResourceRequirements()), container.resources)

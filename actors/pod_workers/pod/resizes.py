@@ -1,4 +1,4 @@
-"""Events of a resize in place (KEP-1287)."""
+"""Events of an in-place resize (KEP-1287)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .state import PodState, replace
 
 
 class FirstAllocated(PodEvent, frozen=True):
-    """The pod has the room that it asked for at first."""
+    """The pod's first request is allocated."""
 
     allocated: allocation.Allocated
 
@@ -23,7 +23,7 @@ class FirstAllocated(PodEvent, frozen=True):
 
 
 class ResizePending(PodEvent, frozen=True):
-    """There is no room: now (Deferred), or ever (Infeasible)."""
+    """The request does not fit now (Deferred) or at all (Infeasible)."""
 
     reason: str
     message: str
@@ -33,7 +33,7 @@ class ResizePending(PodEvent, frozen=True):
 
 
 class ResizeAllocated(PodEvent, frozen=True):
-    """The pod has the room that it asks for now."""
+    """The pod's new request is allocated."""
 
     pod: Pod
     data: bytes
@@ -51,7 +51,7 @@ class ResizeBegun(PodEvent, frozen=True):
 
 
 class ContainersRestarting(PodEvent, frozen=True):
-    """They are stopped in order to be started anew."""
+    """Containers are stopped for a restart."""
 
     ids: list[str]
 
@@ -69,7 +69,7 @@ class ContainerResized(PodEvent, frozen=True):
 
 
 class ResizeFailed(PodEvent, frozen=True):
-    """It is tried again, and meanwhile the pod is run as it is."""
+    """The resize failed. It is retried; the pod runs unchanged meanwhile."""
 
     error: str
     now: float
@@ -80,10 +80,10 @@ class ResizeFailed(PodEvent, frozen=True):
 
 
 class ResizeCompleted(PodEvent, frozen=True):
-    """All containers have what they were given."""
+    """All containers have their allocated resources."""
 
     ids: Collection[str]
-    """Of the containers that the runtime has."""
+    """The ids of the runtime's containers."""
 
     def apply(self, state: PodState) -> PodState:
         actuated = {key: one for key, one in state.resizing.actuated.items() if key in self.ids}

@@ -1,6 +1,6 @@
-"""Events that the pod worker's own effects lead to: looks, admission, retries, termination, clean-up.
+"""Events that result from the pod worker's own effects: looks, admission, retries, termination, clean-up.
 
-Those of starts are in `starts`, those of a resize in `resizes`.
+The events of starts are in `starts`, those of a resize in `resizes`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ CREATING: Final = "ContainerCreating"
 
 
 def retry_pause(failures: int) -> float:
-    """Seconds until the next try after so many that failed one after the other."""
+    """Seconds until the next try after `failures` consecutive failures."""
     return min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2.0 ** min(failures - 1, 10))
 
 
 class Woken(PodEvent, frozen=True):
-    """There is news, or something is due: a new round begins."""
+    """A new round begins: there is news, or something is due."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, due=None, done=frozenset(), told=frozenset())
 
 
 class TryFailed(PodEvent, frozen=True):
-    """It is tried again, after a time that grows with each failure."""
+    """An effect failed. It is retried after a growing pause."""
 
     why: str
     now: float
     stale: bool = False
-    """Something may have been changed in the runtime all the same."""
+    """The runtime may have changed nevertheless."""
 
     def apply(self, state: PodState) -> PodState:
         retry = Retry(state.retry.failures + 1, self.why)
@@ -48,35 +48,35 @@ class TryFailed(PodEvent, frozen=True):
 
 
 class RoundSucceeded(PodEvent, frozen=True):
-    """Nothing failed since the pod worker was woken."""
+    """Nothing has failed since the pod worker woke."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, retry=Retry())
 
 
 class Interrupted(PodEvent, frozen=True):
-    """An effect was given up, as the pod is to end, or sooner than it was to."""
+    """An effect was interrupted because the pod must end, or end sooner."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, view=replace(state.view, stale=True))
 
 
 class Looked(PodEvent, frozen=True):
-    """The runtime was asked, after all that this pod worker has done there."""
+    """The runtime was asked after all of this pod worker's changes."""
 
     runtime: PodRuntime
 
     def apply(self, state: PodState) -> PodState:
         known = state.runtime
         if known is not None and self.runtime.at < known.at:
-            # the PLEG began to look later, was done sooner, and says what it saw only once
+            # the PLEG began its look later, finished sooner, and reports a change only once
             return replace(state, view=replace(state.view, stale=False, changed=False, sandboxes=(), containers={}))
         from_here = replace(state, view=View(runtime=with_addresses(self.runtime, known), stale=False))
         return without_waiting(from_here, self.runtime).with_instances_of({ran.id for ran in self.runtime.containers})
 
 
 class RuntimeTouched(PodEvent, frozen=True):
-    """Something was started, stopped or removed: the pod worker looks before it decides again."""
+    """The pod worker has started, stopped or removed something, and looks before it decides again."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, view=replace(state.view, changed=True))
@@ -84,7 +84,7 @@ class RuntimeTouched(PodEvent, frozen=True):
 
 # -- admission -------------------------------------------------------------------------------------------------------
 class Postponed(PodEvent, frozen=True):
-    """It is looked at again at that time."""
+    """The admission is retried at that time."""
 
     until: float
 
@@ -101,25 +101,25 @@ class Refused(PodEvent, frozen=True):
 
 
 class Counted(PodEvent, frozen=True):
-    """The container manager has room for it."""
+    """The container manager has admitted the pod."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, held=replace(state.held, counted=True))
 
 
 class VolumesPending(PodEvent, frozen=True):
-    """Its volumes are not there yet."""
+    """Its volumes are not mounted yet."""
 
     message: str
     report_due: float
-    """When users are told of it once more."""
+    """When the next event about it is due."""
 
     def apply(self, state: PodState) -> PodState:
         return waiting_for_all(replace(state, mount_report_due=self.report_due), self.message)
 
 
 class Admitted(PodEvent, frozen=True):
-    """It may run: its cgroup and its volumes are there."""
+    """The pod may run: its cgroup and volumes exist."""
 
     cgroup_parent: str
     volumes: dict[str, str]
@@ -131,7 +131,7 @@ class Admitted(PodEvent, frozen=True):
 
 
 class VolumesMountedAgain(PodEvent, frozen=True):
-    """The volumes of a running pod are mounted: more than before, when a container was added that uses another one."""
+    """The volumes of a running pod are mounted again; there may be more of them, for an added container."""
 
     volumes: dict[str, str]
 
@@ -140,21 +140,21 @@ class VolumesMountedAgain(PodEvent, frozen=True):
 
 
 def waiting_for_all(state: PodState, message: str) -> PodState:
-    """All containers wait for the same."""
+    """Set the same waiting reason for all containers."""
     names = [container.name for container in state.wanted.pod.spec.containers] if state.wanted.pod is not None else []
     state = state.with_attempts(state.attempts, waiting=None)
     return state.with_attempts(names, waiting=Waiting(CREATING, message))
 
 
 def without_creating(state: PodState) -> PodState:
-    """Nothing waits for the sandbox or the volumes any more."""
+    """Remove the waiting reason ContainerCreating."""
     names = [name for name, why in state.waiting.items() if why.reason == CREATING]
     return state.with_attempts(names, waiting=None)
 
 
 # -- end of the pod --------------------------------------------------------------------------------------------------
 class TerminationAnnounced(PodEvent, frozen=True):
-    """Users were told that this container is stopped."""
+    """The event about the container's stop was emitted."""
 
     container_id: str
 
@@ -170,7 +170,7 @@ class PreStopBegun(PodEvent, frozen=True):
 
 
 class PreStopUnreached(PodEvent, frozen=True):
-    """The runtime was away: the hook is run with the next try."""
+    """The runtime was unavailable: the hook runs at the next try."""
 
     container_id: str
 
@@ -179,21 +179,21 @@ class PreStopUnreached(PodEvent, frozen=True):
 
 
 class Unmounted(PodEvent, frozen=True):
-    """Its volumes are gone."""
+    """Its volumes are unmounted."""
 
     def apply(self, state: PodState) -> PodState:
         return replace(state, held=replace(state.held, unmounted=True))
 
 
 class Released(PodEvent, frozen=True):
-    """Its cgroup is gone."""
+    """Its cgroup is removed."""
 
     def apply(self, state: PodState) -> PodState:
         return state.after(Event.CLEANED)
 
 
 class Forgotten(PodEvent, frozen=True):
-    """Its last traces are gone."""
+    """Its cleanup is complete."""
 
     def apply(self, state: PodState) -> PodState:
         return state.after(Event.FORGOTTEN)

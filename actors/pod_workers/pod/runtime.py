@@ -1,5 +1,5 @@
-"""What the runtime has of a pod, read for the pod worker: who may have a process, what stays over looks. Pure, but for
-the termination messages."""
+"""Reads the runtime's state of a pod: containers that may have a process, and data to keep between looks. Pure, except
+for the termination messages."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ def alive(runtime: PodRuntime) -> list[Container]:
 
 
 def created(runtime: PodRuntime) -> list[Container]:
-    """The containers that were created and never started. A runtime does not stop these: they can only be removed."""
+    """The containers that were created but never started. A runtime cannot stop these, only remove them."""
     return [ran for ran in runtime.containers if ran.state is ContainerState.CREATED]
 
 
 def remains(runtime: PodRuntime | None) -> bool:
-    """Whether a container or a sandbox still runs, as far as is known."""
+    """Whether a container or a sandbox may still run."""
     return runtime is not None and (bool(alive(runtime)) or any(sandbox.ready for sandbox in runtime.sandboxes))
 
 
 def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime:
-    """The same with the addresses that each sandbox had while it was ready: a runtime forgets them when the sandbox
-    stops, and the pod's last status has them."""
+    """Keep the addresses that each sandbox had while it was ready: a runtime forgets them when the sandbox stops, but
+    the pod's final status has them."""
     known = {sandbox.id: sandbox.ips for sandbox in before.sandboxes} if before is not None else {}
     sandboxes = [
         msgspec.structs.replace(sandbox, ips=known[sandbox.id])
@@ -41,8 +41,8 @@ def with_addresses(runtime: PodRuntime, before: PodRuntime | None) -> PodRuntime
 
 
 def with_messages(runtime: PodRuntime, pod: Pod, pod_dir: str, logs_dir: str) -> PodRuntime:
-    """A look with the termination messages of the containers that have ended, read from their files. Each
-    follows what the runtime says of the end."""
+    """Add the termination messages of ended containers, read from their files. Each is appended to the runtime's
+    message."""
     policies = {container.name: container.terminationMessagePolicy for container in all_containers(pod)}
     containers = []
     for ran in runtime.containers:

@@ -14,10 +14,10 @@ from .state import SANDBOX, PodState, replace
 
 MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0
-"""The reason of a failed pull stands for so long; then users are told that the next try waits."""
+"""How long the reason of a failed pull is shown before the reason becomes ImagePullBackOff."""
 BACKING_OFF: Final = "ImagePullBackOff"
 POST_START: Final = "postStart"
-"""Why a container is unhealthy whose hook failed."""
+"""The reason of a container that is unhealthy because its hook failed."""
 
 
 class ImagePulled(PodEvent, frozen=True):
@@ -36,7 +36,7 @@ class SandboxStarted(PodEvent, frozen=True):
 
 
 class SandboxFailed(PodEvent, frozen=True):
-    """It was not made, or nobody knows."""
+    """The sandbox was not created, or the result is unknown."""
 
     message: str
     now: float
@@ -58,7 +58,7 @@ class ContainerStarted(PodEvent, frozen=True):
 
 
 class ContainerResumed(PodEvent, frozen=True):
-    """One that an earlier try had created was started."""
+    """A container that an earlier try created was started."""
 
     name: str
 
@@ -67,19 +67,19 @@ class ContainerResumed(PodEvent, frozen=True):
 
 
 class ContainerFailed(PodEvent, frozen=True):
-    """It was not started, or nobody knows."""
+    """The container was not started, or the result is unknown."""
 
     name: str
     reason: str
     message: str
     retry_seconds: float
-    """0.0: as usual."""
+    """0.0: the usual backoff."""
     container_id: str
-    """Of the container that was created, and may run though its start was not answered."""
+    """The created container, which may run if its start was not answered."""
     now: float
 
     def apply(self, state: PodState) -> PodState:
-        # what it left in the runtime, if anything, counts for the next try
+        # what it left in the runtime, if anything, matters for the next try
         state = replace(state, view=replace(state.view, stale=True))
         if self.container_id:
             state = state.with_instances([self.container_id], post_start_due=True)
@@ -95,12 +95,12 @@ class ContainerFailed(PodEvent, frozen=True):
 
 
 class AllRestarting(PodEvent, frozen=True):
-    """All containers but the ephemeral ones are stopped and removed, and start anew."""
+    """All containers except ephemeral ones are stopped and removed, and start again."""
 
     names: list[str]
     message: str
     consecutive_restarts: Mapping[str, int]
-    """Of the next instance of each container that asked for it."""
+    """The count for the next instance of each container that caused it."""
 
     def apply(self, state: PodState) -> PodState:
         state = replace(state, view=replace(state.view, stale=True))
@@ -118,7 +118,7 @@ class PostStartBegun(PodEvent, frozen=True):
 
 
 class PostStartEnded(PodEvent, frozen=True):
-    """It was run to its end, or is not run any more."""
+    """The hook has ended, or does not run any more."""
 
     container_id: str
 
@@ -127,7 +127,7 @@ class PostStartEnded(PodEvent, frozen=True):
 
 
 class PostStartFailed(PodEvent, frozen=True):
-    """The container is to be stopped, as if it had failed itself."""
+    """The hook failed: the container is stopped as if it had failed itself."""
 
     container_id: str
 
@@ -136,7 +136,7 @@ class PostStartFailed(PodEvent, frozen=True):
 
 
 class PostStartReported(PodEvent, frozen=True):
-    """Users see why the container does not run."""
+    """Users see the reason why the container does not run."""
 
     name: str
     message: str

@@ -1,4 +1,4 @@
-"""The life of a pod on this node, as a table: phase, event, next phase. A missing entry is an error that names both."""
+"""The phases of a pod as a table: phase, event, next phase. A missing entry is an error that names both."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Phase(StrEnum):
     RUNNING = "running"
     TERMINATING = "terminating"
     TERMINATED = "terminated"
-    """No container runs or will; volumes and cgroup are removed."""
+    """No container runs or will run; volumes and cgroup are removed."""
     ENDED = "ended"
-    """Only dead containers and logs are left, which stay as long as a source has the pod."""
+    """Only dead containers and logs are left, as long as a source has the pod."""
     REJECTED = "rejected"
     FINISHED = "finished"
 
@@ -25,7 +25,7 @@ class Event(StrEnum):
     STOPPED = "stopped"
     CLEANED = "cleaned"
     FORGOTTEN = "forgotten"
-    """No source has the pod any more, and nothing of it is left."""
+    """No source has the pod, and nothing of it is left."""
 
 
 TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
@@ -40,7 +40,7 @@ TRANSITIONS: dict[Phase, dict[Event, Phase]] = {
 
 
 class IllegalTransition(Exception):
-    """The table has no such step."""
+    """The table has no such transition."""
 
 
 def step(phase: Phase, event: Event) -> Phase:
