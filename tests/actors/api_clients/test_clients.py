@@ -13,15 +13,8 @@ from actors.api_clients.kube_client.actor import KubeClient
 from actors.api_clients.messages import ApiCall, RecordEvent
 from actors.shared.config.agent import Agent
 from supervision.harness import Harness
+from tests.support.apiserver import Answer, ApiServer, Reply, Request
 from tests.support.present import present
-from tests.support.scripted_server import Asked, ScriptedServer, answer
-
-CONFIG = """\
-clusters: [{{name: c, cluster: {{server: "{server}"}}}}]
-users: [{{name: u, user: {{token: t}}}}]
-contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
-current-context: x
-"""
 
 
 @pytest.mark.parametrize("client", [KubeClient, EventClient, HeartbeatClient])
@@ -45,14 +38,12 @@ def test_without_the_kubeconfig_it_was_told_of_each_waits_and_says_so(tmp_path):
 
 
 def test_a_warning_of_the_server_is_said_once(tmp_path, caplog):
-    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 200, warning='299 - "spec.x is deprecated"')
+    async def script(request: Request) -> Reply:
+        return Answer(headers=[("Warning", '299 - "spec.x is deprecated"')])
 
     async def story() -> None:
-        async with ScriptedServer(tmp_path, script, tls=False) as server:
-            path = tmp_path / "kubeconfig"
-            path.write_text(CONFIG.format(server=server.url))
-            agent = Agent(standalone=False, node_name="n1", kubeconfig=str(path))
+        async with ApiServer(tmp_path, script) as server:
+            agent = Agent(standalone=False, node_name="n1", kubeconfig=server.kubeconfig())
             async with Harness(KubeClient, name="api_clients/kube_client", context=agent) as harness:
                 for _ in range(3):
                     await harness.deliver(ApiCall(method="POST", path="/x", body=b"{}"))

@@ -6,8 +6,9 @@ As a process of its own:        python -m tests.support.apiserver FOLDER --port 
 
 from __future__ import annotations
 
-from .faults import Fault
+from .faults import Fault, Script
 from .options import Options
+from .request import Answer, Cut, Drop, Reply, Request, Stream
 from .server import ApiServer
 
-__all__ = ["ApiServer", "Fault", "Options"]
+__all__ = ["Answer", "ApiServer", "Cut", "Drop", "Fault", "Options", "Reply", "Request", "Script", "Stream"]

@@ -14,6 +14,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 NO_CHECK_TIME = 0x200000
 """X509_V_FLAG_NO_CHECK_TIME: an expired client certificate is answered 401 and not cut off, as Go's server does."""
+NAMES = ("localhost", "kubernetes", "kubernetes.default.svc")
+"""Of the server, in its certificate."""
 _DAY = 86_400
 
 
@@ -61,15 +63,13 @@ class Authority:
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
         return self._write(user.replace(":", "-"), self.sign(subject, key.public_key(), seconds, usage), key)
 
-    def serving(self, *addresses: str) -> tuple[Path, Path]:
+    def serving(self, *addresses: str, names: tuple[str, ...] = NAMES) -> tuple[Path, Path]:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
-        names: list[x509.GeneralName] = [
-            x509.DNSName(name) for name in ("localhost", "kubernetes", "kubernetes.default.svc")
-        ]
-        names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+        alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
+        alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-        pem = self.sign(subject, key.public_key(), 30 * _DAY, usage, x509.SubjectAlternativeName(names))
+        pem = self.sign(subject, key.public_key(), 30 * _DAY, usage, x509.SubjectAlternativeName(alternatives))
         return self._write("apiserver", pem, key)
 
     def _write(self, name: str, pem: bytes, key: ec.EllipticCurvePrivateKey) -> tuple[Path, Path]:
@@ -79,9 +79,9 @@ class Authority:
         key_path.chmod(0o600)
         return cert_path, key_path
 
-    def server_context(self, *addresses: str) -> ssl.SSLContext:
+    def server_context(self, *addresses: str, names: tuple[str, ...] = NAMES) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*self.serving(*addresses))
+        context.load_cert_chain(*self.serving(*addresses, names=names))
         context.load_verify_locations(self.path)
         context.verify_mode = ssl.CERT_OPTIONAL
         context.verify_flags |= NO_CHECK_TIME

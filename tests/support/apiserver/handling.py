@@ -19,7 +19,7 @@ from .registry import Registry
 from .request import Answer, Drop, Reply, Request, Target, answer, target_of
 from .reviews import review
 from .tokens import Tokens
-from .users import Users
+from .users import Users, common_name
 from .verbs import Verbs
 
 _PROXIED = ("log", "exec", "attach", "portforward")
@@ -37,11 +37,13 @@ class Handling:
         self.orders = Orders(self)
 
     async def __call__(self, request: Request, connection: ssl.SSLObject | None) -> Reply:
-        headers = request.headers
-        seen = Seen(time.time(), request.method, request.target, body=request.body)
-        seen.agent, seen.content_type = headers.get("user-agent", ""), headers.get("content-type", "")
+        seen = Seen(time.time(), request.method, request.target, request.headers, request.connection, body=request.body)
+        seen.user = common_name(connection)
         if not request.path.startswith("/_test/"):
             self.book.append(seen)
+        if self.faults.script and (scripted := await self.faults.script(request)) is not None:
+            seen.status = scripted.status
+            return scripted
         try:
             reply = await self._checked(request, connection, seen)
             if isinstance(reply, Answer):
@@ -61,9 +63,9 @@ class Handling:
             seen.namespace = target.namespace
         if request.path.startswith("/_test/"):
             return await self.orders.obey(request)
+        if (faulty := await self.faults.before(request, target)) is not None:
+            return faulty
         self._authorize(request, target)
-        if (dropped := await self.faults.before(request, target)) is not None:
-            return dropped
         reply = await self._perform(request, target)
         return Drop(reply.status) if self.faults.find(request, target, "lost") else reply
 

@@ -43,6 +43,8 @@ class HttpServer:
         self._server: asyncio.Server | None = None
         self._held: socket.socket | None = None
         """Keeps the port also while nobody listens there."""
+        self.connections = 0
+        """So many there have been."""
         self._tasks = set[asyncio.Task[None]]()
         self._writers = set[asyncio.StreamWriter]()
 
@@ -83,7 +85,8 @@ class HttpServer:
         self._tasks.add(task)
         self._writers.add(writer)
         try:
-            await Connection(self._handler, reader, writer).serve()
+            self.connections += 1
+            await Connection(self._handler, reader, writer, self.connections).serve()
         except (*_GONE, asyncio.CancelledError):
             pass
         finally:
@@ -93,12 +96,13 @@ class HttpServer:
 
 
 class Connection:
-    def __init__(self, handler: Handler, reader: Reader, writer: asyncio.StreamWriter) -> None:
-        self._handler, self._reader, self._writer = handler, reader, writer
+    def __init__(self, handler: Handler, reader: Reader, writer: asyncio.StreamWriter, number: int) -> None:
+        self._handler, self._reader, self._writer, self._number = handler, reader, writer, number
         self._h11 = h11.Connection(h11.SERVER)
 
     async def serve(self) -> None:
         while (request := await self._request()) is not None:
+            request.connection = self._number
             reply = await self._until_gone(self._handler(request, self._writer.get_extra_info("ssl_object")))
             if reply is None or isinstance(reply, Drop):
                 return

@@ -18,7 +18,7 @@ import msgspec
 
 from .authorizer import Grant
 from .errors import StatusError
-from .faults import Fault
+from .faults import Fault, Seen
 from .request import Answer, Reply, Request, User
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ class Orders:
 
     def _get_requests(self, request: Request) -> Any:
         since = float(request.query.get("since", 0))
-        return [
-            {**vars(one), "body": one.body.decode(errors="replace")} for one in self._handling.book if one.at >= since
-        ]
+        return [_shown(one) for one in self._handling.book if one.at >= since]
 
     def _get_faults(self, request: Request) -> Any:
         return self._handling.faults.orders
@@ -82,3 +80,7 @@ class Orders:
 
     def _post_revoke(self, request: Request) -> Any:
         self._handling.users.revoked.add(request.json()["name"])
+
+
+def _shown(seen: Seen) -> dict[str, Any]:
+    return {**vars(seen), "agent": seen.agent, "body": seen.body.decode(errors="replace")}

@@ -48,6 +48,8 @@ class Request:
     user: User = ANONYMOUS
     lines: list[tuple[str, str]] = field(default_factory=list)
     """Every header, also one that is there again; to be passed on."""
+    connection: int = 0
+    """1 for the first connection of the server."""
     warnings: list[str] = field(default_factory=list)
     """What is to be said to the client beside the answer."""
 
@@ -139,6 +141,20 @@ class Stream:
     pieces: AsyncIterator[bytes]
     content_type: str = "application/json"
     status: int = 200
+
+    @classmethod
+    def of(cls, *events: Obj) -> Stream:
+        """A watch that tells these and ends."""
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for one in events:
+                yield msgspec.json.encode(one) + b"\n"
+
+        return cls(pieces())
+
+
+class Cut(ConnectionError):
+    """Raised by the pieces of a Stream: the connection is cut there."""
 
 
 @dataclass

@@ -10,7 +10,7 @@ from types import TracebackType
 from . import kubeconfigs
 from .authority import Authority
 from .controllers import Controllers
-from .faults import Book, Fault, Faults
+from .faults import Book, Fault, Faults, Script, Seen
 from .handling import Handling
 from .http import HttpServer
 from .kubelet_proxy import KubeletProxy
@@ -34,8 +34,17 @@ class ApiServer:
     """Keeps keys, certificates and (with `keep`) its objects in `folder`; a later one there goes on with them."""
 
     def __init__(
-        self, folder: Path, *, port: int = 0, address: str = "127.0.0.1", keep: bool = False, **options: object
+        self,
+        folder: Path,
+        script: Script | None = None,
+        *,
+        port: int = 0,
+        address: str = "127.0.0.1",
+        names: tuple[str, ...] = (),
+        keep: bool = False,
+        **options: object,
     ) -> None:
+        """`script`: as in `faults`. `names`: those in the server's certificate, without its address then."""
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.options = folder, Options(**options)  # type: ignore[arg-type]
         self._address, self.port = address, port
@@ -48,7 +57,9 @@ class ApiServer:
         self.users.static[BOOTSTRAP_TOKEN] = User("system:bootstrap:abcdef", groups)
         proxy = KubeletProxy(self.store, self.authority.client("kube-apiserver-kubelet-client", "system:masters"))
         self._handling = Handling(self.registry, self.users, self.tokens, self.options, proxy)
-        self._http = HttpServer(self._handling, self.authority.server_context(address))
+        self._handling.faults.script = script
+        shown = self.authority.server_context(names=names) if names else self.authority.server_context(address)
+        self._http = HttpServer(self._handling, shown)
         self._handling.orders.drop_connections = self._http.drop_connections
         self._controllers = Controllers(self.registry, self.authority, self.options)
         self._running: asyncio.Task[None] | None = None
@@ -109,6 +120,15 @@ class ApiServer:
     @property
     def handling(self) -> Handling:
         return self._handling
+
+    @property
+    def connections(self) -> int:
+        """So many there have been."""
+        return self._http.connections
+
+    def asked(self, verb: str = "", resource: str = "") -> list[Seen]:
+        """Of the requests those with this verb and resource (`pods`, `pods/status`)."""
+        return [one for one in self.requests if verb in ("", one.verb) and resource in ("", one.resource)]
 
     def drop_connections(self) -> None:
         self._http.drop_connections()

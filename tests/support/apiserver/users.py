@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ssl
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from .errors import StatusError
 from .request import ANONYMOUS, Request, User
@@ -43,10 +45,18 @@ class Users:
             return None
         if ssl.cert_time_to_seconds(str(shown["notAfter"])) <= time.time():
             raise StatusError(401, "Unauthorized")
-        subject = shown.get("subject", ())
-        pairs = [(str(part[0][0]), str(part[0][1])) for part in subject if isinstance(part, tuple)]
-        name = next((value for key, value in pairs if key == "commonName"), "")
+        name, pairs = common_name(connection), _subject(shown)
         if name in self.revoked:
             raise StatusError(401, "Unauthorized")
         groups = tuple(value for key, value in pairs if key == "organizationName")
         return User(name, (*groups, "system:authenticated"))
+
+
+def common_name(connection: ssl.SSLObject | None) -> str:
+    """Of the client certificate; empty if there is none."""
+    shown = connection.getpeercert() if connection is not None else None
+    return next((value for key, value in _subject(shown or {}) if key == "commonName"), "")
+
+
+def _subject(shown: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(str(part[0][0]), str(part[0][1])) for part in shown.get("subject", ()) if isinstance(part, tuple)]

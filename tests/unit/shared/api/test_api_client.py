@@ -1,8 +1,9 @@
-"""Requests and watches against a real TLS server whose answers are scripted."""
+"""Requests and watches against a real TLS server of the tests whose answers are scripted."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,10 @@ from actors.shared.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
+from tests.support.apiserver import Answer, ApiServer, Cut, Drop, Reply, Request, Stream
 
 
-def access(server: ScriptedServer, /, **more: Any) -> Access:
+def access(server: ApiServer, /, **more: Any) -> Access:
     given: dict[str, Any] = {"server": server.url, "ca": server.authority.path.read_bytes(), **more}
     return Access(**given)
 
@@ -40,18 +41,18 @@ async def drain(client: ApiClient, into: list[bytes]) -> None:
             into.append(event.object)  # noqa: PERF401 - what came before a failure counts
 
 
-async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    answer(writer, 200, b'{"kind":"Node"}', ETag="x")
+async def ok(request: Request) -> Reply:
+    return Answer(200, b'{"kind":"Node"}', headers=[("ETag", "x")])
 
 
 async def test_a_call_is_sent_whole_and_its_answer_read(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = ApiClient(access(server, token="t1"))
         said = await client.call("PATCH", "/api/v1/nodes/n", query={"a": "x=1,y"}, body=b"{}", content_type="a/b")
         await client.close()
     assert (said.status, said.body, said.headers["etag"]) == (200, b'{"kind":"Node"}', "x")
-    asked = server.asked[0]
-    assert (asked.method, asked.path, asked.body) == ("PATCH", "/api/v1/nodes/n?a=x%3D1%2Cy", b"{}")
+    asked = server.requests[0]
+    assert (asked.method, asked.target, asked.body) == ("PATCH", "/api/v1/nodes/n?a=x%3D1%2Cy", b"{}")
     assert asked.headers["content-type"] == "a/b"
     assert asked.headers["authorization"] == "Bearer t1"
     assert asked.headers["host"] == f"127.0.0.1:{server.port}"
@@ -62,13 +63,11 @@ async def test_what_the_server_warns_of_is_passed_on(tmp_path: Path) -> None:
     first = '299 - "spec.x is \\"old\\"", 299 - "another"'
     second = '299 - "yet another" "Tue, 15 Nov 1994 08:12:31 GMT", 199 - "of a proxy"'
 
-    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        head = f"HTTP/1.1 200 OK\r\nWarning: {first}\r\nwarning: {second}\r\nContent-Length: 2\r\n\r\n{{}}"
-        writer.write(head.encode())
-        await writer.drain()
+    async def script(request: Request) -> Reply:
+        return Answer(200, b"{}", headers=[("Warning", first), ("warning", second)])
 
     told: list[str] = []
-    async with ScriptedServer(tmp_path, script) as server:
+    async with ApiServer(tmp_path, script) as server:
         client = ApiClient(access(server), warned=told.append)
         await client.call("POST", "/x", body=b"{}")
         await client.close()
@@ -76,7 +75,7 @@ async def test_what_the_server_warns_of_is_passed_on(tmp_path: Path) -> None:
 
 
 async def test_calls_share_a_connection(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = ApiClient(access(server))
         for _ in range(5):
             await client.call("GET", "/x")
@@ -85,11 +84,11 @@ async def test_calls_share_a_connection(tmp_path: Path) -> None:
 
 
 async def test_a_path_in_the_servers_address_comes_first(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = ApiClient(access(server, server=f"{server.url}/k8s/c-1"))
         await client.call("GET", "/api/v1/nodes")
         await client.close()
-    assert server.asked[0].path == "/k8s/c-1/api/v1/nodes"
+    assert server.requests[0].target == "/k8s/c-1/api/v1/nodes"
 
 
 @pytest.mark.parametrize(
@@ -109,10 +108,10 @@ async def test_a_path_in_the_servers_address_comes_first(tmp_path: Path) -> None
     ],
 )
 async def test_each_failure_has_its_error(tmp_path: Path, status: int, reason: str, kind: type[ApiError]) -> None:
-    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, status, f'{{"kind":"Status","reason":"{reason}","message":"because","code":{status}}}'.encode())
+    async def refuse(request: Request) -> Reply:
+        return Answer(status, f'{{"kind":"Status","reason":"{reason}","message":"because","code":{status}}}'.encode())
 
-    async with ScriptedServer(tmp_path, refuse) as server:
+    async with ApiServer(tmp_path, refuse) as server:
         client = ApiClient(access(server))
         with pytest.raises(ApiError) as caught:
             await client.call("GET", "/x")
@@ -122,10 +121,10 @@ async def test_each_failure_has_its_error(tmp_path: Path, status: int, reason: s
 
 
 async def test_an_answer_that_is_no_status_is_an_error_with_its_code(tmp_path: Path) -> None:
-    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 429, b"<html>slow down", Retry_After="7")
+    async def refuse(request: Request) -> Reply:
+        return Answer(429, b"<html>slow down", headers=[("Retry-After", "7")])
 
-    async with ScriptedServer(tmp_path, refuse) as server:
+    async with ApiServer(tmp_path, refuse) as server:
         client = ApiClient(access(server))
         with pytest.raises(TooManyRequests, match="HTTP status 429 <html>slow down") as caught:
             await client.call("GET", "/x")
@@ -135,8 +134,7 @@ async def test_an_answer_that_is_no_status_is_an_error_with_its_code(tmp_path: P
 
 
 async def test_an_unknown_authority_is_not_trusted(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    async with ScriptedServer(tmp_path, ok) as server, ScriptedServer(tmp_path / "other", ok) as other:
+    async with ApiServer(tmp_path, ok) as server, ApiServer(tmp_path / "other", ok) as other:
         client = ApiClient(access(server, ca=other.authority.path.read_bytes()))
         with pytest.raises(Unreachable, match="certificate verify failed"):
             await client.call("GET", "/x")
@@ -147,7 +145,7 @@ async def test_an_unknown_authority_is_not_trusted(tmp_path: Path) -> None:
 
 
 async def test_the_certificates_name_is_checked(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok, names=("kubernetes.default",)) as server:
+    async with ApiServer(tmp_path, ok, names=("kubernetes.default",)) as server:
         client = ApiClient(access(server))
         with pytest.raises(Unreachable, match="certificate verify failed"):
             await client.call("GET", "/x")
@@ -157,22 +155,22 @@ async def test_the_certificates_name_is_checked(tmp_path: Path) -> None:
 
 
 async def test_a_client_certificate_is_shown_from_files_and_from_data(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
-        cert, key = server.authority.client("system:node:n1", "system:nodes")
+    async with ApiServer(tmp_path, ok) as server:
+        cert, key = (str(path) for path in server.authority.client("system:node:n1", "system:nodes"))
         client = ApiClient(access(server, cert_file=cert, key_file=key))
         await client.call("GET", "/x")
         data = {"cert_data": Path(cert).read_bytes(), "key_data": Path(key).read_bytes()}
         await client.renew(access(server, **data))
         await client.call("GET", "/x")
         await client.close()
-    assert [asked.user for asked in server.asked] == ["system:node:n1"] * 2
+    assert [asked.user for asked in server.requests] == ["system:node:n1"] * 2
     assert server.connections == 2
 
 
 @pytest.mark.parametrize("broken", [b"", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
 async def test_a_certificate_that_cannot_be_used_is_said_to_be_that(tmp_path: Path, broken: bytes) -> None:
     (tmp_path / "bad.pem").write_bytes(broken)
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         bad = str(tmp_path / "bad.pem")
         client = ApiClient(access(server, cert_file=bad, key_file=bad))
         with pytest.raises(NoCredentials, match=r"client-certificate .*bad\.pem cannot be used"):
@@ -182,7 +180,7 @@ async def test_a_certificate_that_cannot_be_used_is_said_to_be_that(tmp_path: Pa
 
 
 async def test_nobody_listens(tmp_path: Path) -> None:
-    server = ScriptedServer(tmp_path, ok)
+    server = ApiServer(tmp_path, ok)
     await server.start()
     await server.stop()
     client = ApiClient(access(server))
@@ -193,10 +191,11 @@ async def test_nobody_listens(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_hangs_is_given_up_after_the_timeout(tmp_path: Path) -> None:
-    async def hang(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def hang(request: Request) -> Reply:
         await asyncio.sleep(60)
+        return Answer()
 
-    async with ScriptedServer(tmp_path, hang) as server:
+    async with ApiServer(tmp_path, hang) as server:
         client = ApiClient(access(server))
         with pytest.raises(Unreachable, match=r"no answer within 0\.2 s"):
             await client.call("GET", "/x", timeout=0.2)
@@ -205,43 +204,38 @@ async def test_a_server_that_hangs_is_given_up_after_the_timeout(tmp_path: Path)
 
 async def test_a_connection_that_died_idle_costs_no_request(tmp_path: Path) -> None:
     """Also one that changes something: it was never written whole on the dead connection, or not at all."""
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = ApiClient(access(server))
         await client.call("GET", "/x")
-        for writer in list(server._writers):
-            writer.transport.abort()
+        server.drop_connections()
         await asyncio.sleep(0.05)
         assert (await client.call("POST", "/x", body=b"{}")).status == 200
         await client.close()
-    assert [asked.method for asked in server.asked] == ["GET", "POST"]
+    assert [asked.method for asked in server.requests] == ["GET", "POST"]
 
 
 async def test_a_get_whose_connection_dies_is_sent_again_and_a_post_is_not(tmp_path: Path) -> None:
-    async def die_first(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        if len(server.asked) == 1:
-            writer.transport.abort()
-        else:
-            answer(writer, 200)
+    async def die_first(request: Request) -> Reply:
+        return Drop() if len(server.requests) == 1 else Answer()
 
-    async with ScriptedServer(tmp_path, die_first) as server:
+    async with ApiServer(tmp_path, die_first) as server:
         client = ApiClient(access(server))
         assert (await client.call("GET", "/x")).status == 200
-        server.asked.clear()
+        server.requests.clear()
         with pytest.raises(Unreachable):
             await client.call("POST", "/x", body=b"{}")
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         await client.close()
 
 
 async def test_a_failure_closes_every_idle_connection(tmp_path: Path) -> None:
-    async def script(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        if asked.path == "/die":
-            writer.transport.abort()
-            return
+    async def script(request: Request) -> Reply:
+        if request.path == "/die":
+            return Drop()
         await asyncio.sleep(0.05)
-        answer(writer, 200)
+        return Answer(200)
 
-    async with ScriptedServer(tmp_path, script) as server:
+    async with ApiServer(tmp_path, script) as server:
         client = ApiClient(access(server))
         await asyncio.gather(*(client.call("GET", "/x") for _ in range(3)))
         assert server.connections == 3
@@ -249,18 +243,18 @@ async def test_a_failure_closes_every_idle_connection(tmp_path: Path) -> None:
             await client.call("DELETE", "/die")
         await client.call("GET", "/x")
         await client.close()
-    assert server.asked[-1].connection == 4
+    assert server.requests[-1].connection == 4
 
 
 async def test_renewed_credentials_let_calls_under_way_end(tmp_path: Path) -> None:
     reached = asyncio.Event()
 
-    async def slowly(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def slowly(request: Request) -> Reply:
         reached.set()
         await asyncio.sleep(0.2)
-        answer(writer, 200)
+        return Answer(200)
 
-    async with ScriptedServer(tmp_path, slowly) as server:
+    async with ApiServer(tmp_path, slowly) as server:
         client = ApiClient(access(server, token="old"))
         first = asyncio.create_task(client.call("POST", "/x", body=b"{}"))
         await reached.wait()
@@ -268,12 +262,12 @@ async def test_renewed_credentials_let_calls_under_way_end(tmp_path: Path) -> No
         await client.call("POST", "/x", body=b"{}")
         assert (await first).status == 200
         await client.close()
-    assert [asked.headers["authorization"] for asked in server.asked] == ["Bearer old", "Bearer new"]
+    assert [asked.headers["authorization"] for asked in server.requests] == ["Bearer old", "Bearer new"]
     assert server.connections == 2
 
 
 async def test_calls_wait_for_the_clients_own_limit(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = ApiClient(access(server), qps=20, burst=2)
         began = asyncio.get_running_loop().time()
         await asyncio.gather(*(client.call("GET", "/x") for _ in range(6)))
@@ -286,10 +280,10 @@ async def test_a_bearer_token_file_is_read_again_after_401(tmp_path: Path) -> No
     token = tmp_path / "token"
     token.write_text("one\n")
 
-    async def picky(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 200 if asked.headers["authorization"] == "Bearer two" else 401)
+    async def picky(request: Request) -> Reply:
+        return Answer(200 if request.headers["authorization"] == "Bearer two" else 401)
 
-    async with ScriptedServer(tmp_path, picky) as server:
+    async with ApiServer(tmp_path, picky) as server:
         client = ApiClient(access(server, token_file=str(token)))
         with pytest.raises(Unauthorized):
             await client.call("GET", "/x")
@@ -299,18 +293,31 @@ async def test_a_bearer_token_file_is_read_again_after_401(tmp_path: Path) -> No
 
 
 # -- watches ----------------------------------------------------------------------------------------------------------
+ADDED = b'{"type":"ADDED","object":{}}\n'
+
+
+async def one_event(request: Request) -> Reply:
+    """A watch on which one event comes, and then nothing."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield ADDED
+        await asyncio.sleep(60)
+
+    return Stream(pieces())
+
+
 async def test_events_come_as_they_are_sent_also_in_pieces(tmp_path: Path) -> None:
     goes_on = asyncio.Event()
 
-    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        begin_stream(writer)
-        chunk(writer, b'{"type":"ADDED","object":{"a":1}}\n{"type":"MOD')
-        await writer.drain()
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"type":"ADDED","object":{"a":1}}\n{"type":"MOD'
         await goes_on.wait()
-        chunk(writer, b'IFIED","object":{"a":2}}\n')
-        chunk(writer, b"")
+        yield b'IFIED","object":{"a":2}}\n'
 
-    async with ScriptedServer(tmp_path, stream) as server:
+    async def stream(request: Request) -> Reply:
+        return Stream(pieces())
+
+    async with ApiServer(tmp_path, stream) as server:
         client = ApiClient(access(server))
         seen = []
         async with aclosing(client.watch("/api/v1/pods", {"resourceVersion": "7"})) as events:
@@ -319,16 +326,15 @@ async def test_events_come_as_they_are_sent_also_in_pieces(tmp_path: Path) -> No
                 goes_on.set()
         await client.close()
     assert seen == [("ADDED", b'{"a":1}'), ("MODIFIED", b'{"a":2}')]
-    assert server.asked[0].path == "/api/v1/pods?resourceVersion=7&watch=true"
+    assert server.requests[0].target == "/api/v1/pods?resourceVersion=7&watch=true"
 
 
 async def test_an_error_event_of_410_is_gone(tmp_path: Path) -> None:
-    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        begin_stream(writer)
-        status = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
-        chunk(writer, b'{"type":"ERROR","object":' + status + b"}\n")
+    async def stream(request: Request) -> Reply:
+        status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+        return Stream.of({"type": "ERROR", "object": status})
 
-    async with ScriptedServer(tmp_path, stream) as server:
+    async with ApiServer(tmp_path, stream) as server:
         client = ApiClient(access(server))
         with pytest.raises(Gone, match="too old"):
             await drain(client, [])
@@ -337,16 +343,16 @@ async def test_an_error_event_of_410_is_gone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["reset", "garbage"])
 async def test_a_watch_that_breaks_is_unreachable(tmp_path: Path, ending: str) -> None:
-    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        begin_stream(writer)
-        chunk(writer, b'{"type":"ADDED","object":{}}\n')
-        await writer.drain()
+    async def pieces() -> AsyncIterator[bytes]:
+        yield ADDED
         if ending == "reset":
-            writer.transport.abort()
-        else:
-            chunk(writer, b"nonsense\n")
+            raise Cut
+        yield b"nonsense\n"
 
-    async with ScriptedServer(tmp_path, stream) as server:
+    async def stream(request: Request) -> Reply:
+        return Stream(pieces())
+
+    async with ApiServer(tmp_path, stream) as server:
         client = ApiClient(access(server))
         seen: list[bytes] = []
         with pytest.raises(Unreachable):
@@ -356,13 +362,7 @@ async def test_a_watch_that_breaks_is_unreachable(tmp_path: Path, ending: str) -
 
 
 async def test_a_watch_on_which_nothing_comes_ends_by_itself(tmp_path: Path) -> None:
-    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        begin_stream(writer)
-        chunk(writer, b'{"type":"ADDED","object":{}}\n')
-        await writer.drain()
-        await asyncio.sleep(60)
-
-    async with ScriptedServer(tmp_path, stream) as server:
+    async with ApiServer(tmp_path, one_event) as server:
         client = ApiClient(access(server))
         seen: list[bytes] = []
         await asyncio.wait_for(drain(client, seen), 5)
@@ -371,13 +371,7 @@ async def test_a_watch_on_which_nothing_comes_ends_by_itself(tmp_path: Path) -> 
 
 
 async def test_renewed_credentials_end_a_watch_at_once_as_if_the_server_had(tmp_path: Path) -> None:
-    async def stream(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        begin_stream(writer)
-        chunk(writer, b'{"type":"ADDED","object":{}}\n')
-        await writer.drain()
-        await asyncio.sleep(60)
-
-    async with ScriptedServer(tmp_path, stream) as server:
+    async with ApiServer(tmp_path, one_event) as server:
         client = ApiClient(access(server))
 
         async def follow() -> None:
@@ -390,10 +384,10 @@ async def test_renewed_credentials_end_a_watch_at_once_as_if_the_server_had(tmp_
 
 
 async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
-    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 403, b'{"reason":"Forbidden","message":"no"}')
+    async def refuse(request: Request) -> Reply:
+        return Answer(403, b'{"reason":"Forbidden","message":"no"}')
 
-    async with ScriptedServer(tmp_path, refuse) as server:
+    async with ApiServer(tmp_path, refuse) as server:
         client = ApiClient(access(server))
         with pytest.raises(Forbidden):
             await drain(client, [])
@@ -401,7 +395,7 @@ async def test_a_watch_that_is_refused_raises_why(tmp_path: Path) -> None:
 
 
 async def test_each_request_is_observed_with_what_it_cost(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         seen: list[Observation] = []
         client = ApiClient(access(server), observe=seen.append)
         await client.call("POST", "/x", body=b"12345")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from actors.shared.api.access import Access, Exec
 from actors.shared.api.client import ApiClient
-from tests.support.scripted_server import Asked, ScriptedServer, answer
+from tests.support.apiserver import Answer, ApiServer, Reply, Request
 
 V1 = "client.authentication.k8s.io/v1"
 
 
-def plugin(server: ScriptedServer, path: Path) -> Access:
+def plugin(server: ApiServer, path: Path) -> Access:
     """It prints what the file at `path` has."""
     return Access(
         server=server.url,
@@ -28,11 +28,11 @@ def issue(path: Path, **status: str) -> None:
 
 
 async def test_a_token_that_is_refused_is_asked_for_anew_and_the_call_is_sent_again(tmp_path: Path) -> None:
-    async def picky(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 200 if asked.headers["authorization"] == f"Bearer {good}" else 401)
+    async def picky(request: Request) -> Reply:
+        return Answer(200 if request.headers["authorization"] == f"Bearer {good}" else 401)
 
     good, said = "one", tmp_path / "said"
-    async with ScriptedServer(tmp_path, picky) as server:
+    async with ApiServer(tmp_path, picky) as server:
         issue(said, token="one")
         client = ApiClient(plugin(server, said))
         await client.call("GET", "/x")
@@ -40,16 +40,16 @@ async def test_a_token_that_is_refused_is_asked_for_anew_and_the_call_is_sent_ag
         issue(said, token="two")
         assert (await client.call("POST", "/x", body=b"{}")).status == 200
         await client.close()
-    assert [asked.method for asked in server.asked] == ["GET", "POST", "POST"]
+    assert [asked.method for asked in server.requests] == ["GET", "POST", "POST"]
     assert server.connections == 1
 
 
 async def test_a_certificate_of_a_plugin_is_shown_and_its_successor_on_a_new_connection(tmp_path: Path) -> None:
-    async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 200)
+    async def ok(request: Request) -> Reply:
+        return Answer(200)
 
     said = tmp_path / "said"
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
 
         def give(user: str, until: float) -> None:
             cert, key = (Path(path).read_text() for path in server.authority.client(user))
@@ -64,5 +64,5 @@ async def test_a_certificate_of_a_plugin_is_shown_and_its_successor_on_a_new_con
         await client.call("GET", "/x")
         await client.call("GET", "/x")
         await client.close()
-    assert [asked.user for asked in server.asked] == ["first", "second", "second"]
+    assert [asked.user for asked in server.requests] == ["first", "second", "second"]
     assert server.connections == 2

@@ -13,7 +13,7 @@ from actors.shared.api.access import Access
 from actors.shared.api.client import ApiClient
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.proxy import proxy_for
-from tests.support.scripted_server import Asked, ScriptedServer, answer
+from tests.support.apiserver import Answer, ApiServer, Reply, Request
 
 PROXIED = {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "10.0.0.0/8,.corp.example,exact.example:6443,*.wild.example"}
 
@@ -100,14 +100,14 @@ async def proxy(kind: str, seen: list[bytes]) -> AsyncIterator[str]:
         server.close()
 
 
-async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    answer(writer, 200, b'{"a":1}')
+async def ok(request: Request) -> Reply:
+    return Answer(200, b'{"a":1}')
 
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
 async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp_path: Path, kind: str) -> None:
     seen: list[bytes] = []
-    async with ScriptedServer(tmp_path, ok) as server, proxy(kind, seen) as place:
+    async with ApiServer(tmp_path, ok) as server, proxy(kind, seen) as place:
         access = Access(
             server=server.url,
             ca=server.authority.path.read_bytes(),
@@ -118,7 +118,7 @@ async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp
         for _ in range(2):
             assert (await client.call("GET", "/x")).body == b'{"a":1}'
         await client.close()
-    assert server.asked[0].headers["authorization"] == "Bearer secret"
+    assert server.requests[0].headers["authorization"] == "Bearer secret"
     assert server.connections == 1
     assert seen
     assert not any(b"secret" in each for each in seen)
@@ -126,7 +126,7 @@ async def test_calls_go_through_the_proxy_and_only_the_server_sees_the_token(tmp
 
 @pytest.mark.parametrize("kind", ["http", "socks5"])
 async def test_a_proxy_that_refuses_is_said(tmp_path: Path, kind: str) -> None:
-    async with ScriptedServer(tmp_path, ok) as server, proxy(kind, []) as place:
+    async with ApiServer(tmp_path, ok) as server, proxy(kind, []) as place:
         access = Access(server=server.url, insecure=True, proxy=f"{kind}://user:wrong@{place}")
         client = ApiClient(access)
         with pytest.raises(Unreachable, match=r"407|refuses the user"):

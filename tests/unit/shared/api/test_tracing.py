@@ -16,9 +16,7 @@ from actors.shared.tracing.propagation import read
 from actors.shared.tracing.sampling import MILLION, bound_of
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import RecordingTracer
-from tests.support.scripted_server import Asked, ScriptedServer, answer, begin_stream, chunk
-
-EVENT = b'{"type":"ADDED","object":{"kind":"Pod"}}\n'
+from tests.support.apiserver import Answer, ApiServer, Reply, Request, Stream
 
 
 @pytest.fixture
@@ -31,20 +29,20 @@ def tracer(ended: list[Span]) -> RecordingTracer:
     return RecordingTracer(bound_of(MILLION), ended.append)
 
 
-def client_of(server: ScriptedServer, tracer: RecordingTracer | None, timeout: float = 10.0) -> ApiClient:
+def client_of(server: ApiServer, tracer: RecordingTracer | None, timeout: float = 10.0) -> ApiClient:
     access = Access(server=server.url, ca=server.authority.path.read_bytes())
     more: dict[str, Any] = {} if tracer is None else {"tracer": tracer}
     return ApiClient(access, timeout=timeout, **more)
 
 
-async def ok(asked: Asked, writer: asyncio.StreamWriter) -> None:
-    answer(writer, 200, b"{}")
+async def ok(request: Request) -> Reply:
+    return Answer(200, b"{}")
 
 
 async def test_a_request_is_a_span_which_the_server_is_told(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = client_of(server, tracer)
         with tracer.span("outer"):
             await client.call("GET", "/api/v1/pods", query={"fieldSelector": "x"})
@@ -55,16 +53,16 @@ async def test_a_request_is_a_span_which_the_server_is_told(
         "http.request.method": "GET", "url.path": "/api/v1/pods", "http.response.status_code": 200,
         "server.address": f"127.0.0.1:{server.port}",
     }  # fmt: skip
-    told = read(server.asked[0].headers["traceparent"])
+    told = read(server.requests[0].headers["traceparent"])
     assert told is not None
     assert (told.trace_id, told.span_id) == (span.context.trace_id, span.context.span_id)
 
 
 async def test_a_refusal_is_a_failure_of_its_span(tmp_path: Path, tracer: RecordingTracer, ended: list[Span]) -> None:
-    async def refuse(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        answer(writer, 404, b"{}")
+    async def refuse(request: Request) -> Reply:
+        return Answer(404, b"{}")
 
-    async with ScriptedServer(tmp_path, refuse) as server:
+    async with ApiServer(tmp_path, refuse) as server:
         client = client_of(server, tracer)
         with pytest.raises(NotFound):
             await client.call("GET", "/x")
@@ -76,10 +74,11 @@ async def test_a_refusal_is_a_failure_of_its_span(tmp_path: Path, tracer: Record
 async def test_a_server_that_does_not_answer_is_a_failure_of_its_span(
     tmp_path: Path, tracer: RecordingTracer, ended: list[Span]
 ) -> None:
-    async def silent(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def silent(request: Request) -> Reply:
         await asyncio.sleep(30)
+        return Answer()
 
-    async with ScriptedServer(tmp_path, silent) as server:
+    async with ApiServer(tmp_path, silent) as server:
         client = client_of(server, tracer, timeout=0.3)
         with pytest.raises(Unreachable):
             await client.call("GET", "/x")
@@ -90,12 +89,10 @@ async def test_a_server_that_does_not_answer_is_a_failure_of_its_span(
 
 
 async def test_a_watch_is_a_span_until_it_ends(tmp_path: Path, tracer: RecordingTracer, ended: list[Span]) -> None:
-    async def one_event(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        begin_stream(writer)
-        chunk(writer, EVENT)
-        chunk(writer, b"")
+    async def one_event(request: Request) -> Reply:
+        return Stream.of({"type": "ADDED", "object": {"kind": "Pod"}})
 
-    async with ScriptedServer(tmp_path, one_event) as server:
+    async with ApiServer(tmp_path, one_event) as server:
         client = client_of(server, tracer)
         async with aclosing(client.watch("/w", {})) as events:
             async for event in events:
@@ -107,8 +104,8 @@ async def test_a_watch_is_a_span_until_it_ends(tmp_path: Path, tracer: Recording
 
 
 async def test_a_server_is_told_nothing_where_nothing_is_traced(tmp_path: Path) -> None:
-    async with ScriptedServer(tmp_path, ok) as server:
+    async with ApiServer(tmp_path, ok) as server:
         client = client_of(server, None)
         await client.call("GET", "/x")
         await client.close()
-    assert "traceparent" not in server.asked[0].headers
+    assert "traceparent" not in server.requests[0].headers
