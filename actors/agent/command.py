@@ -69,7 +69,12 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     subcommands.add_parser("start", help="run the node agent (takes the kubelet's flags)", add_help=False)
     subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
-    register(subcommands, CommandSettings(where=_where, tree_of=_tree, policy_file=_policy_file()))
+    settings = CommandSettings(where=_where, tree_of=_tree, policy_file=_policy_file())
+    register(subcommands, settings)
+    if not words or words[0] in ("pods", "describe", "events", "-h", "--help"):
+        from actors.agent.inspection.commands import register as register_inspection
+
+        register_inspection(subcommands, settings)
     subcommands.add_parser("config", help="validate, show, explain, roll back configurations", add_help=False)
     if not words or words[0] in ("demo", "-h", "--help"):
         from actors.agent.demo.command import register as register_demo

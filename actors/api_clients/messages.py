@@ -127,6 +127,35 @@ class RecordEvent(Message, frozen=True, kw_only=True):
     coalesce: ClassVar[tuple[str, ...]] = ("kind", "namespace", "name", "uid", "reason", "message", "field")
 
 
+class GetRecentEvents(Question["RecentEvents"], frozen=True):
+    """From `supervise events`. Answered with RecentEvents."""
+
+
+class RecentEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of this node, and how often it has been seen; the fields of RecordEvent mean the same."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    field: str
+    type: str
+    reason: str
+    message: str
+    count: int
+    first: float
+    """Seconds since 1970, and so `last`."""
+    last: float
+
+
+class RecentEvents(Message, frozen=True):
+    """Oldest first, at most the last 500 that differ."""
+
+    events: list[RecentEvent]
+    since: float
+    """When this event client began, seconds since 1970: what was before is in the log only."""
+
+
 def node_event(name: str, reason: str, message: str, type: Literal["Normal", "Warning"] = "Normal") -> RecordEvent:
     """The reference gives the node's name as its UID in events, and so finds them again."""
     return RecordEvent(kind="Node", name=name, uid=name, type=type, reason=reason, message=message)

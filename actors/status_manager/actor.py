@@ -246,7 +246,15 @@ class StatusManager(Actor):
         found = self.table.find(message.uid, message.namespace, message.name)
         if found is None:
             return PodStatusFound(message.uid, b"", b"")
-        return PodStatusFound(found.uid, found.observed.pod, codec.encode(found.status))
+        seen = found.observed
+        return PodStatusFound(
+            found.uid,
+            seen.pod,
+            codec.encode(found.status),
+            seen.worker_phase,
+            seen.termination_step,
+            seen.last_error,
+        )
 
 
 def _with_status(pod: TrackedPod, api_pod: ApiPod | None) -> dict[str, Any]:

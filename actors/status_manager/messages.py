@@ -58,8 +58,8 @@ class PodObserved(Message, frozen=True):
     removed: bool = False
     """No source has the pod any more."""
     termination_step: TerminationStep = ""
-    termination_error: str = ""
-    """Why the last try of that step failed."""
+    last_error: str = ""
+    """Why the last try of what is to be done next failed; empty: it did not."""
     pulls: list[tuple[float, float]] = []
     """Begin and end of each image pull that its start waited for, seconds since 1970."""
     resize: Resize | None = None
@@ -102,6 +102,10 @@ class PodStatusFound(Message, frozen=True):
     pod: bytes
     status: bytes
     """JSON of the v1 PodStatus."""
+    worker_phase: str = ""
+    """See PodObserved, and so the next two."""
+    termination_step: str = ""
+    last_error: str = ""
 
 
 class GetLivePods(Question["LivePods"], frozen=True):

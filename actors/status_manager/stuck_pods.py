@@ -50,7 +50,7 @@ def waits_for(tracked: TrackedPod | None, api_pod: ApiPod) -> tuple[str, str]:
         return "worker", "its worker has not begun to end it"
     observed = tracked.observed
     if not observed.finished:
-        return observed.termination_step, observed.termination_error or _DEFAULT_TEXTS[observed.termination_step]
+        return observed.termination_step, observed.last_error or _DEFAULT_TEXTS[observed.termination_step]
     if api_pod.status.phase not in TERMINAL:
         return "status", "its last status is not written yet"
     if api_pod.metadata.finalizers:

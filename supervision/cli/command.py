@@ -99,12 +99,21 @@ class Context:
             return 0
         return pid if os.path.exists(f"/proc/{pid}") else 0
 
-    def check_actor(self, name: str, tree: Tree) -> None:
-        """Raises CommandError when there is no such actor."""
+    def full_name(self, name: str, tree: Tree) -> str:
+        """The actor's name in the tree; its end is enough where only one ends so (`worker/0`, `node_server`).
+
+        Raises CommandError when there is no such actor, or more than one.
+        """
         names = [actor.name for actor in tree.actors]
-        if name not in names:
-            hint = did_you_mean(name, names) or ": see `supervise tree`"
-            raise CommandError(REFUSED, f"there is no actor {name}{hint}")
+        if name in names:
+            return name
+        found = [full for full in names if full.endswith(f"/{name}")]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise CommandError(REFUSED, f"{name} may be {' or '.join(found)}")
+        hint = did_you_mean(name, names) or ": see `supervise tree`"
+        raise CommandError(REFUSED, f"there is no actor {name}{hint}")
 
     def show(self, data: Any, text: str) -> None:
         """Print JSON if the user asked for it, else the text."""

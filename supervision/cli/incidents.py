@@ -41,7 +41,8 @@ def _file(context: Context) -> Path:
 
 
 def _is_of(name: str, wanted: str) -> bool:
-    return name == wanted or name.startswith(f"{wanted}/")
+    """The actor, or one below it; the end of its name is enough, as no tree need be there to complete it."""
+    return f"/{wanted}/" in f"/{name}/"
 
 
 def _row(incident: Incident) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..faults import DEFAULT_RATES, check
 from ..protocol import Done, Inject
 from .command import OK, REFUSED, USAGE, CommandError, Context
@@ -18,7 +20,7 @@ def run(context: Context) -> int:
     )
     if wrong := check(order):
         raise CommandError(USAGE, wrong)
-    context.check_actor(order.name, context.tree())
+    order = msgspec.structs.replace(order, name=context.full_name(order.name, context.tree()))
     done = context.ask(order, Done)
     if done.error:
         raise CommandError(REFUSED, done.error)

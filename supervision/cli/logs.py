@@ -21,10 +21,10 @@ def run(context: Context) -> int:
     arguments = context.arguments
     if arguments.level is not None:
         return _set_level(context)
-    path = Path(arguments.file or _log_file(context))
+    path, actor = _file_and_actor(context)
     try:
         with path.open(errors="replace") as file:
-            last = deque(of_actor(file, arguments.actor), maxlen=arguments.lines or None)
+            last = deque(of_actor(file, actor), maxlen=arguments.lines or None)
             if context.json:
                 print(json_text(list(last)))  # noqa: T201
                 return OK
@@ -32,7 +32,7 @@ def run(context: Context) -> int:
                 print(line)  # noqa: T201
             sys.stdout.flush()  # --follow starts at the end of the file
             if arguments.follow:
-                for line in of_actor(_follow(file, path), arguments.actor):
+                for line in of_actor(_follow(file, path), actor):
                     print(line, flush=True)  # noqa: T201
     except OSError as error:
         if isinstance(error, BrokenPipeError):
@@ -54,23 +54,27 @@ def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
             yield text
 
 
-def _log_file(context: Context) -> str:
+def _file_and_actor(context: Context) -> tuple[Path, str]:
+    """Which file to read, and the full name of the actor ('': of all). Raises CommandError."""
+    actor: str = context.arguments.actor
+    if context.arguments.file:
+        return Path(context.arguments.file), actor
     tree = context.tree()
-    if context.arguments.actor:
-        context.check_actor(context.arguments.actor, tree)
+    if actor:
+        actor = context.full_name(actor, tree)
     if not tree.log_file:
         raise CommandError(
             REFUSED,
             "the agent logs to stderr only: see what runs it (`journalctl`), or start it with --log-file FILE",
         )
-    return tree.log_file
+    return Path(tree.log_file), actor
 
 
 def _set_level(context: Context) -> int:
     name, level = context.arguments.actor, context.arguments.level
     if not name:
         raise CommandError(REFUSED, "--level needs an actor: `supervise logs ACTOR --level N`")
-    context.check_actor(name, context.tree())
+    name = context.full_name(name, context.tree())
     context.ask(SetLogLevel(level), Done, name=name)
     context.show({"actor": name, "level": level}, f"{name} now logs up to V({level}), until it is replaced")
     return OK

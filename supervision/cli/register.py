@@ -10,7 +10,7 @@ sys.exit(arguments.execute(arguments))
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, get_args
@@ -63,10 +63,18 @@ class _Adding:
             code: int = import_module(f"{__package__}.{name}").run(context)
             return code
 
-        return _parser(self._subcommands, name, run, text, self._settings)
+        return command_parser(self._subcommands, name, run, text, self._settings)
 
 
-def _parser(subcommands: Any, name: str, run: Run, text: str, settings: CommandSettings) -> argparse.ArgumentParser:
+def command_parser(
+    subcommands: Any,
+    name: str,
+    run: Run,
+    text: str,
+    settings: CommandSettings,
+    outputs: Sequence[str] = ("text", "json"),
+) -> argparse.ArgumentParser:
+    """Add a subcommand with the options that all have. `outputs`: what -o may be, the default first."""
     parser: argparse.ArgumentParser = subcommands.add_parser(
         name,
         help=text,
@@ -80,7 +88,7 @@ def _parser(subcommands: Any, name: str, run: Run, text: str, settings: CommandS
     parser.add_argument(
         "--run-dir", default="", metavar="DIR", help="the directory of its sockets, if not below --root-dir"
     )
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    parser.add_argument("-o", "--output", choices=outputs, default=outputs[0], help="(default: %(default)s)")
     parser.add_argument(
         "--timeout",
         type=positive,
@@ -158,5 +166,5 @@ def _policy(subcommands: Any, settings: CommandSettings, tree_of: TreeOf) -> Non
         return policy.run(context, tree_of, settings.policy_file)
 
     text = "validate a policy file; if it is valid, show each actor's policy"
-    parser = _parser(below, "check", run, text, settings)
+    parser = command_parser(below, "check", run, text, settings)
     parser.add_argument("file", nargs="?", default="", help=f"(default: {settings.policy_file})")

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.api_clients.api_actor import ApiActor, client_limits
-from actors.api_clients.messages import RecordEvent
+from actors.api_clients.messages import GetRecentEvents, RecentEvents, RecordEvent
 from actors.shared.api.errors import (
     AlreadyExists,
     ApiError,
@@ -30,6 +30,7 @@ from supervision.actor import Address, on
 
 from .backlog import Backlog
 from .correlation import CorrelatedEvent, Correlator, NewEvent
+from .event_history import EventHistory
 from .event_object import PATCH_TYPE, count_patch, event_object, namespace_of
 
 PAUSE_SECONDS: Final = 10.0
@@ -52,6 +53,7 @@ class EventClient(ApiActor):
         super().__init__()
         self._clock, self._wall_ns, self._rng = clock, wall_ns, rng
         self._correlator, self._backlog = Correlator(), Backlog()
+        self._history, self._began = EventHistory(), wall_ns() / 1e9
         self._more = asyncio.Event()
 
     def limits(self) -> dict[str, Any]:
@@ -66,8 +68,13 @@ class EventClient(ApiActor):
         self.metrics.count("troupelet_events_total", type=message.type, reason=message.reason)
         log = self.log.warning if message.type == "Warning" else self.log.info
         log('event %s %s %s: "%s" %s', message.kind, subject, message.reason, message.message, message.field)
+        self._history.add(message, self._wall_ns() / 1e9)
         if not self.agent.standalone:
             self._queue(message)
+
+    @on(GetRecentEvents)
+    def on_get_recent_events(self, message: GetRecentEvents, sender: Address) -> RecentEvents:
+        return RecentEvents(self._history.all(), self._began)
 
     def _queue(self, message: RecordEvent) -> None:
         content = NewEvent(**{name: getattr(message, name) for name in NewEvent.__struct_fields__})

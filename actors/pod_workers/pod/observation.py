@@ -48,7 +48,7 @@ def observed(state: PodState) -> PodObserved:
         pulls=list(state.pulls),
         resize=state.resizing.status(),
         actual_resources=transitional(state),
-        termination_error=state.retry.trouble if phase in (Phase.TERMINATING, Phase.TERMINATED) else "",
+        last_error=state.retry.trouble,
     )
 
 

@@ -44,15 +44,15 @@ async def test_a_deleted_pod_is_finished_when_its_volumes_and_cgroup_are_gone(tm
         await node.until(lambda: node.running("a"))
         await node.want(pod(metadata=DELETED))
         await node.until(lambda: node.stage() == "terminated")
-        await node.until(lambda: node.observed().termination_error != "")
+        await node.until(lambda: node.observed().last_error != "")
         last = node.observed()
         assert (last.finished, last.removed, last.termination_step) == (False, False, "volumes")
-        assert last.termination_error == "volumes: target is busy"
+        assert last.last_error == "volumes: target is busy"
         node.answer(UnmountVolumes, lambda asked: VolumesUnmounted(asked.uid))
         await node.pass_time(10)
         await node.until(lambda: node.observed().finished)
         last = node.observed()
-        assert (last.termination_step, last.termination_error, last.gone) == ("", "", False)
+        assert (last.termination_step, last.last_error, last.gone) == ("", "", False)
         ways = list(dict.fromkeys(each.termination_step for each in said(node)))
         assert ways == ["", "containers", "volumes", "cgroup"]
         await node.remove()

@@ -261,7 +261,7 @@ async def test_a_pod_that_stays_terminating_has_an_event_that_names_what_it_wait
         assert told() == [("Warning", "FailedKillPod")]
         assert stuck(harness) == {"containers": 1}
         await harness.deliver(
-            seen(bound, code=1, worker_phase="terminated", termination_step="volumes", termination_error="busy", at=2.0)
+            seen(bound, code=1, worker_phase="terminated", termination_step="volumes", last_error="busy", at=2.0)
         )
         await harness.advance(100.0)
         assert len(told()) == 2

@@ -129,7 +129,7 @@ def test_a_report_without_a_pod_keeps_the_last_one():
     ("seen", "finalizers", "reason"),
     [
         ({}, [], "worker"),
-        ({"termination_step": "volumes", "termination_error": "busy"}, [], "volumes"),
+        ({"termination_step": "volumes", "last_error": "busy"}, [], "volumes"),
         (FINISHED, ["x"], "finalizers"),
         (FINISHED, [], "api"),
     ],

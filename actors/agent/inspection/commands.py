@@ -1,0 +1,228 @@
+"""`supervise pods`, `supervise describe pod NAME`, `supervise events`.
+
+They ask the status manager, and where that is wedged the PLEG: what they show then is what the runtime has. Exit codes
+are those of every subcommand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from actors.api_clients.messages import EVENT_CLIENT, GetRecentEvents, RecentEvent, RecentEvents
+from actors.pleg.messages import PLEG, GetRuntimePods, RuntimeSnapshot
+from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from actors.pod_workers.messages import is_pod_worker, worker_of
+from actors.status_manager.messages import STATUS_MANAGER, GetPods, GetPodStatus, Pods, PodStatusFound
+from supervision.cli.command import NO_ANSWER, OK, REFUSED, CommandError, Context, json_text
+from supervision.cli.register import CommandSettings, command_parser
+from supervision.cli.text import table
+from supervision.message import Message
+from supervision.protocol import Tree
+
+from . import event_rows, pod_description, pod_rows
+from .node_pods import NodePods, NoSuchPod, find, of_runtime, refused_by
+
+WATCH_SECONDS: Final = 1.0
+R = TypeVar("R", bound=Message)
+
+
+def register(subcommands: Any, settings: CommandSettings) -> None:
+    """Add the three subcommands."""
+    outputs = ("text", "wide", "json", "yaml")
+    parser = command_parser(
+        subcommands, "pods", pods, "what runs here, and what was refused: one line a pod", settings, outputs
+    )
+    parser.add_argument("name", nargs="?", default="", help="only this pod: NAME, NAMESPACE/NAME or UID")
+    _namespace(parser)
+    parser.add_argument("-w", "--watch", action="store_true", help="go on, and show each pod again when it changes")
+    below = subcommands.add_parser("describe", help="all that is known of one pod").add_subparsers(
+        required=True, metavar="KIND"
+    )
+    parser = command_parser(below, "pod", describe, "all that is known of one pod", settings, ("text", "json", "yaml"))
+    parser.add_argument("name", help="NAME, NAMESPACE/NAME or UID")
+    _namespace(parser)
+    parser = command_parser(
+        subcommands,
+        "events",
+        events,
+        "what happened to the pods and the node, newest last",
+        settings,
+        ("text", "json", "yaml"),
+    )
+    parser.add_argument("pod", nargs="?", default="", help="only of this pod: NAME or NAMESPACE/NAME")
+    _namespace(parser)
+    parser.add_argument("-w", "--watch", action="store_true", help="go on with what happens")
+
+
+def _namespace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--namespace", default="", help="only of this namespace")
+
+
+# -- supervise pods -----------------------------------------------------------------------------------------------
+def pods(context: Context) -> int:
+    """Show them once, or again and again."""
+    shown: dict[str, tuple[str, ...]] = {}
+    refused: list[str] = []
+    code = _show_pods(context, shown, refused)
+    while context.arguments.watch:
+        time.sleep(WATCH_SECONDS)
+        _show_pods(context, shown, refused)
+    return code
+
+
+def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: list[str]) -> int:
+    """Print the pods that look otherwise than `shown`, which is brought up to date, and so `refused`."""
+    arguments, tree = context.arguments, context.tree()
+    found = node_pods(context, tree)
+    chosen = [pod for pod in found.pods if arguments.namespace in ("", pod["metadata"].get("namespace"))]
+    if arguments.name:
+        chosen = [_find(found.pods, context)]
+    if arguments.output in ("json", "yaml"):
+        _print_objects(context, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": chosen})
+        return OK
+    if not shown:
+        for problem in found.problems:
+            _warn(problem)
+    now, workers = time.time(), _workers(tree)
+    rows = {pod["metadata"]["uid"]: pod_rows.row(pod, now, _worker(pod, workers)) for pod in chosen}
+    columns = len(pod_rows.HEADER) + (len(pod_rows.WIDE) if arguments.output == "wide" else 0)
+    # the age changes by itself
+    fresh = [row[:columns] for uid, row in rows.items() if _without_age(shown.get(uid, ())) != _without_age(row)]
+    header = (*pod_rows.HEADER, *pod_rows.WIDE)[:columns]
+    if fresh:
+        text = table(header, sorted(fresh))
+        _print(*(text[1:] if shown else text))
+    elif not shown and not found.refused:
+        _print("no pods on this node")
+    shown.clear()
+    shown.update(rows)
+    if not arguments.name:
+        _print(*(f"refused: {error}" for error in found.refused if error not in refused))
+    refused[:] = found.refused
+    return OK
+
+
+def _without_age(row: tuple[str, ...]) -> tuple[str, ...]:
+    # the sixth cell is the age, and the fifth says how long ago a restart was
+    return (*row[:4], *(cell.partition(" ")[0] for cell in row[4:5]), *row[6:])
+
+
+# -- supervise describe pod ---------------------------------------------------------------------------------------
+def describe(context: Context) -> int:
+    tree = context.tree()
+    found = node_pods(context, tree)
+    pod = _find(found.pods, context)
+    uid, problems = pod["metadata"]["uid"], list(found.problems)
+    if context.arguments.output in ("json", "yaml"):
+        _print_objects(context, pod)
+        return OK
+    report = None
+    if not problems:
+        report = _ask(context, STATUS_MANAGER, GetPodStatus(uid=uid), PodStatusFound, problems)
+    seen = _ask(context, EVENT_CLIENT, GetRecentEvents(), RecentEvents, problems)
+    metadata = pod["metadata"]
+    its = event_rows.of_object(
+        seen.events if seen is not None else [], "Pod", metadata.get("namespace", ""), metadata["name"], uid
+    )
+    description = pod_description.Description(pod, _worker(pod, _workers(tree)), report, its, problems)
+    _print(*pod_description.lines(description, time.time()))
+    return OK
+
+
+# -- supervise events ---------------------------------------------------------------------------------------------
+def events(context: Context) -> int:
+    """Show them once, or go on with what is new."""
+    arguments = context.arguments
+    shown: dict[str, int] = {}
+    while True:
+        found = context.ask(GetRecentEvents(), RecentEvents, name=EVENT_CLIENT)
+        mine = [event for event in found.events if _is_wanted(event, arguments.pod, arguments.namespace)]
+        if arguments.output in ("json", "yaml"):
+            _print_objects(context, mine)
+            return OK
+        fresh = [event for event in mine if shown.get(event_rows.identity(event)) != event.count]
+        now = time.time()
+        text = table(event_rows.HEADER, [event_rows.row(event, now) for event in fresh])
+        if fresh:
+            _print(*(text[1:] if shown else text))
+        elif not shown and not arguments.watch:
+            _print("no events yet")
+        shown.update((event_rows.identity(event), event.count) for event in fresh)
+        if not arguments.watch:
+            return OK
+        time.sleep(WATCH_SECONDS)
+
+
+def _is_wanted(event: RecentEvent, pod: str, namespace: str) -> bool:
+    space, _, name = pod.rpartition("/")
+    if (space or namespace) not in ("", event.namespace):
+        return False
+    return not name or (event.kind, event.name) == ("Pod", name)
+
+
+# -- asking -------------------------------------------------------------------------------------------------------
+def node_pods(context: Context, tree: Tree) -> NodePods:
+    """From the status manager, else from the PLEG. Raises CommandError when neither answers."""
+    problems: list[str] = []
+    answer = _ask(context, STATUS_MANAGER, GetPods(), Pods, problems)
+    if answer is not None:
+        pods: list[dict[str, Any]] = msgspec.json.decode(answer.data)["items"]
+    else:
+        snapshot = _ask(context, PLEG, GetRuntimePods(), RuntimeSnapshot, problems)
+        if snapshot is None:
+            raise CommandError(NO_ANSWER, "; ".join(problems))
+        pods = [of_runtime(pod) for pod in snapshot.pods]
+        problems[-1] += "; what follows is what the runtime has"
+    sources = _ask(context, POD_CONFIG, GetSources(), Sources, problems)
+    return NodePods(pods, refused_by(sources) if sources is not None else [], problems)
+
+
+def _ask(context: Context, name: str, question: Message, reply: type[R], problems: list[str]) -> R | None:
+    """The answer; None when it does not come, and `problems` says so. Raises CommandError: no agent runs."""
+    try:
+        return context.ask(question, reply, name=name)
+    except CommandError as error:
+        if error.code != NO_ANSWER:
+            raise
+        problems.append(str(error))
+        return None
+
+
+def _workers(tree: Tree) -> int:
+    return sum(is_pod_worker(actor.name) for actor in tree.actors)
+
+
+def _worker(pod: dict[str, Any], workers: int) -> str:
+    return worker_of(pod["metadata"].get("uid", ""), workers) if workers else ""
+
+
+def _find(found: list[dict[str, Any]], context: Context) -> dict[str, Any]:
+    try:
+        return find(found, context.arguments.name, context.arguments.namespace)
+    except NoSuchPod as error:
+        raise CommandError(REFUSED, str(error)) from None
+
+
+# -- printing -----------------------------------------------------------------------------------------------------
+def _print(*lines: str) -> None:
+    for line in lines:
+        print(line)  # noqa: T201 - it is what the command is for
+    sys.stdout.flush()
+
+
+def _warn(text: str) -> None:
+    print(f"supervise: {text}", file=sys.stderr)  # noqa: T201
+
+
+def _print_objects(context: Context, objects: Any) -> None:
+    if context.arguments.output == "json":
+        _print(json_text(objects))
+        return
+    import yaml
+
+    _print(yaml.safe_dump(msgspec.to_builtins(objects), sort_keys=False, allow_unicode=True).rstrip())

@@ -1,0 +1,49 @@
+"""Events in lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from actors.api_clients.messages import RecentEvent
+
+from .pod_rows import whole
+
+HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE")
+
+
+def row(event: RecentEvent, now: float) -> tuple[str, ...]:
+    """The cells of HEADER. `now`: seconds since 1970."""
+    place = f"{event.namespace}/{event.name}".lstrip("/")
+    part = container_of(event.field)
+    subject = f"{event.kind.lower()}/{place}" + (f" ({part})" if part else "")
+    return (when(event, now), event.type, event.reason, subject, " ".join(event.message.split()))
+
+
+def when(event: RecentEvent, now: float) -> str:
+    """`4s`, or `4s (x3 over 2m)`."""
+    last = whole(now - event.last)
+    if event.count < 2:
+        return last
+    return f"{last} (x{event.count} over {whole(now - event.first)})"
+
+
+def identity(event: RecentEvent) -> str:
+    """The same for an event that is seen again."""
+    parts = (event.kind, event.namespace, event.name, event.uid, event.field, event.type, event.reason, event.message)
+    return "\0".join(parts)
+
+
+def container_of(field: str) -> str:
+    """The container in `spec.containers{name}`."""
+    return field.partition("{")[2].rstrip("}")
+
+
+def of_object(events: Iterable[RecentEvent], kind: str, namespace: str, name: str, uid: str = "") -> list[RecentEvent]:
+    """Those of one object; of a pod that was made anew under its name only the present one's, where `uid` tells."""
+    return [
+        event
+        for event in events
+        if (event.kind, event.namespace, event.name) == (kind, namespace, name)
+        and (not uid or not event.uid or event.uid == uid)
+    ]

@@ -1,0 +1,87 @@
+"""What was found out about the pods of this node: those that run, those that were refused, who did not answer. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from actors.pod_config.messages import Sources
+from actors.shared.cri.model import ContainerState, PodRuntime
+from supervision.suggestions import did_you_mean
+
+from .pod_rows import source
+
+Object = dict[str, Any]
+_STATES = {ContainerState.RUNNING: "running", ContainerState.EXITED: "terminated", ContainerState.CREATED: "waiting"}
+
+
+class NodePods(msgspec.Struct, frozen=True):
+    """The answer to "what runs here"."""
+
+    pods: list[Object]
+    """As API objects, with the status of now."""
+    refused: list[str] = []
+    """What is wrong with which manifest and field, and pods in quarantine."""
+    problems: list[str] = []
+    """Actors that did not answer, and what follows for what is shown."""
+
+
+class NoSuchPod(Exception):
+    """No pod of that name, or more than one."""
+
+
+def refused_by(sources: Sources) -> list[str]:
+    """Manifests and pods that do not run because of what is in them."""
+    return [error for source in sources.sources for error in source.errors]
+
+
+def of_runtime(pod: PodRuntime) -> Object:
+    """A pod as far as the runtime knows it: for when the status manager does not answer."""
+    sandbox = next(iter(pod.sandboxes), None)
+    names = dict.fromkeys(container.name for container in pod.containers)
+    newest = [found for name in names if (found := pod.newest(name)) is not None]
+    return {
+        "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+        "spec": {"containers": [{"name": one.name, "image": one.image} for one in newest]},
+        "status": {
+            "phase": "Running" if any(one.state is ContainerState.RUNNING for one in newest) else "Unknown",
+            "podIP": next(iter(sandbox.ips), "") if sandbox is not None else "",
+            "containerStatuses": [
+                {
+                    "name": one.name,
+                    "restartCount": one.restart_count,
+                    "ready": one.state is ContainerState.RUNNING,
+                    "state": {
+                        _STATES.get(one.state, "waiting"): {"reason": one.reason}
+                        | ({"exitCode": one.exit_code} if one.state is ContainerState.EXITED else {})
+                    },
+                }
+                for one in newest
+            ],
+        },
+    }
+
+
+def find(pods: list[Object], wanted: str, namespace: str = "") -> Object:
+    """The pod of that name, `namespace/name` or UID; the name of a static pod may lack the node's, which its manifest
+    does not have. Raises NoSuchPod."""
+    space, _, name = wanted.rpartition("/")
+    near = [pod for pod in pods if (space or namespace) in ("", pod["metadata"].get("namespace"))]
+    found = (
+        [pod for pod in pods if wanted == pod["metadata"].get("uid")]
+        or [pod for pod in near if pod["metadata"]["name"] == name]
+        or [pod for pod in near if source(pod) != "api" and pod["metadata"]["name"].startswith(f"{name}-")]
+    )
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = " or ".join(full_name(pod) for pod in found)
+        raise NoSuchPod(f"{wanted} may be {places}")
+    names = [pod["metadata"]["name"] for pod in pods] + [full_name(pod) for pod in pods]
+    raise NoSuchPod(f"there is no pod {wanted} on this node{did_you_mean(wanted, names) or ': see `supervise pods`'}")
+
+
+def full_name(pod: Object) -> str:
+    """`namespace/name`."""
+    return f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"

@@ -1,0 +1,207 @@
+"""All that an operator wants to know of one pod, as lines. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from actors.api_clients.messages import RecentEvent
+from actors.status_manager.messages import PodStatusFound
+from supervision.cli.text import table
+
+from . import event_rows, pod_rows
+from .node_pods import full_name
+
+Object = dict[str, Any]
+_KINDS: Final = (
+    ("Init containers", "initContainers", "initContainerStatuses"),
+    ("Containers", "containers", "containerStatuses"),
+    ("Ephemeral containers", "ephemeralContainers", "ephemeralContainerStatuses"),
+)
+_EVENT_HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "CONTAINER", "MESSAGE")
+_PROBES: Final = (("Startup", "startupProbe"), ("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"))
+
+
+class Description(msgspec.Struct, frozen=True):
+    """What is known of one pod."""
+
+    pod: Object
+    worker: str = ""
+    """Name of the shard that drives it."""
+    report: PodStatusFound | None = None
+    events: list[RecentEvent] = []
+    problems: list[str] = []
+
+
+def lines(found: Description, now: float) -> list[str]:
+    """`now`: seconds since 1970."""
+    text = [f"warning: {problem}" for problem in found.problems]
+    text += _pairs(_head(found, now))
+    for title, field, statuses in _KINDS:
+        text += _containers(title, found.pod, field, statuses, now)
+    text += _conditions(found.pod.get("status", {}), now)
+    text += _volumes(found.pod.get("spec", {}))
+    return text + _events(found.events, now)
+
+
+def _head(found: Description, now: float) -> Iterator[tuple[str, str]]:
+    pod, report = found.pod, found.report
+    metadata, spec, status = pod["metadata"], pod.get("spec", {}), pod.get("status", {})
+    yield "Pod", full_name(pod)
+    yield "UID", metadata.get("uid", "-")
+    yield "Status", pod_rows.state(pod)
+    if status.get("phase") and status["phase"] != pod_rows.state(pod):
+        yield "Phase", status["phase"]
+    if status.get("reason") or status.get("message"):
+        yield "Why", ": ".join(part for part in (status.get("reason"), status.get("message")) if part)
+    yield "Source", pod_rows.source(pod)
+    yield "Worker", found.worker + (f", {report.worker_phase}" if report is not None and report.worker_phase else "")
+    if report is not None and report.termination_step:
+        yield "Ending", f"waits for its {report.termination_step}"
+    if report is not None and report.last_error:
+        yield "Last error", report.last_error
+    yield "Started", _time(status.get("startTime"), now)
+    if metadata.get("deletionTimestamp"):
+        yield "Deleted", _time(metadata["deletionTimestamp"], now)
+    yield "IP", ", ".join(one["ip"] for one in status.get("podIPs") or []) or "-"
+    yield "Priority", f"{spec.get('priority', 0)} {spec.get('priorityClassName', '')}".rstrip()
+    yield "QoS class", status.get("qosClass") or "-"
+    if spec.get("runtimeClassName"):
+        yield "Runtime class", spec["runtimeClassName"]
+    labels = metadata.get("labels") or {}
+    yield "Labels", ", ".join(f"{name}={value}" for name, value in labels.items()) or "-"
+
+
+def _containers(title: str, pod: Object, field: str, statuses: str, now: float) -> list[str]:
+    containers: Sequence[Object] = pod.get("spec", {}).get(field) or []
+    if not containers:
+        return []
+    known = {one["name"]: one for one in pod.get("status", {}).get(statuses) or []}
+    text = [f"{title}:"]
+    for container in containers:
+        text.append(f"  {container['name']}:")
+        text += _pairs(_container(container, known.get(container["name"], {}), now), "    ")
+    return text
+
+
+def _container(container: Object, status: Object, now: float) -> Iterator[tuple[str, str]]:
+    yield "Image", container.get("image", "-")
+    yield "State", _state(status.get("state") or {}, now) or "waiting: not begun yet"
+    if last := _state(status.get("lastState") or {}, now):
+        yield "Last state", last
+    yield "Ready", "yes" if status.get("ready") else "no"
+    yield "Restarts", str(status.get("restartCount", 0))
+    if status.get("containerID"):
+        yield "ID", status["containerID"]
+    resources = container.get("resources") or {}
+    for name in ("requests", "limits"):
+        if resources.get(name):
+            yield name.capitalize(), ", ".join(f"{key} {value}" for key, value in resources[name].items())
+    for name, key in _PROBES:
+        if container.get(key):
+            yield name, probe(container[key])
+    mounts = container.get("volumeMounts") or []
+    if mounts:
+        yield "Mounts", ", ".join(_mount(mount) for mount in mounts)
+
+
+def probe(wanted: Object) -> str:
+    """`http-get :8080/ready, delay 0s, timeout 1s, period 10s, success 1, failure 3`."""
+    get, socket, grpc, run = (wanted.get(kind) for kind in ("httpGet", "tcpSocket", "grpc", "exec"))
+    if get:
+        what = f"{get.get('scheme', 'HTTP').lower()}-get {get.get('host', '')}:{get.get('port')}{get.get('path', '/')}"
+    elif socket:
+        what = f"tcp-socket {socket.get('host', '')}:{socket.get('port')}"
+    elif grpc:
+        what = f"grpc :{grpc.get('port')} {grpc.get('service') or ''}".rstrip()
+    else:
+        what = f"exec {(run or {}).get('command')}"
+    return (
+        f"{what}, delay {wanted.get('initialDelaySeconds', 0)}s, timeout {wanted.get('timeoutSeconds', 1)}s, "
+        f"period {wanted.get('periodSeconds', 10)}s, success {wanted.get('successThreshold', 1)}, "
+        f"failure {wanted.get('failureThreshold', 3)}"
+    )
+
+
+def _state(state: Object, now: float) -> str:
+    for kind, details in state.items():
+        if details is None:
+            continue
+        if kind == "running":
+            return f"running for {pod_rows.age(details.get('startedAt'), now)}"
+        said = ": ".join(part for part in (details.get("reason"), details.get("message")) if part)
+        if kind == "terminated":
+            code = f"exit code {details.get('exitCode')}"
+            if details.get("signal"):
+                code += f", signal {details['signal']}"
+            return f"terminated {pod_rows.age(details.get('finishedAt'), now)} ago, {code}" + (
+                f": {said}" if said else ""
+            )
+        return f"{kind}: {said}" if said else str(kind)
+    return ""
+
+
+def _mount(mount: Object) -> str:
+    mode = " (read-only)" if mount.get("readOnly") else ""
+    return f"{mount.get('mountPath')} from {mount.get('name')}{mode}"
+
+
+def _conditions(status: Object, now: float) -> list[str]:
+    conditions = status.get("conditions") or []
+    if not conditions:
+        return []
+    rows = [
+        (
+            one["type"],
+            one["status"],
+            pod_rows.age(one.get("lastTransitionTime"), now),
+            ": ".join(part for part in (one.get("reason"), one.get("message")) if part) or "-",
+        )
+        for one in conditions
+    ]
+    return ["Conditions:", *_indented(table(("TYPE", "STATUS", "SINCE", "WHY"), rows))]
+
+
+def _volumes(spec: Object) -> list[str]:
+    rows = []
+    for volume in spec.get("volumes") or []:
+        kind, details = next(((key, value) for key, value in volume.items() if key != "name"), ("emptyDir", {}))
+        rows.append((volume["name"], kind, _volume(details or {})))
+    return ["Volumes:", *_indented(table(("NAME", "TYPE", "OF"), rows))] if rows else []
+
+
+def _volume(details: Object) -> str:
+    for key in ("claimName", "secretName", "name", "path", "driver", "server", "medium"):
+        if details.get(key):
+            return str(details[key])
+    return "-"
+
+
+def _events(events: Iterable[RecentEvent], now: float) -> list[str]:
+    rows = [
+        (
+            event_rows.when(event, now),
+            event.type,
+            event.reason,
+            event_rows.container_of(event.field) or "-",
+            " ".join(event.message.split()),
+        )
+        for event in events
+    ]
+    return ["Events:", *_indented(table(_EVENT_HEADER, rows))] if rows else ["Events: none"]
+
+
+def _time(time: str | None, now: float) -> str:
+    return f"{time} ({pod_rows.age(time, now)} ago)" if time else "-"
+
+
+def _pairs(pairs: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
+    found = list(pairs)
+    width = max((len(name) for name, _ in found), default=0) + 2
+    return [f"{indent}{f'{name}:':<{width}}{value}" for name, value in found]
+
+
+def _indented(text: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in text]

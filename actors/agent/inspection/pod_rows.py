@@ -1,0 +1,145 @@
+"""A pod in one line, with the words that `kubectl get pods` has for its state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from supervision.cli.text import duration
+
+HEADER: Final = ("NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE")
+WIDE: Final = ("IP", "SOURCE", "WORKER", "UID")
+_SOURCE: Final = "kubernetes.io/config.source"
+_TERMINAL: Final = ("Succeeded", "Failed")
+
+Object = dict[str, Any]
+
+
+def row(pod: Object, now: float, worker: str = "") -> tuple[str, ...]:
+    """The cells of HEADER and WIDE. `now`: seconds since 1970."""
+    metadata, status = pod.get("metadata", {}), pod.get("status", {})
+    ready, total = readiness(pod)
+    return (
+        metadata.get("namespace", ""),
+        metadata.get("name", ""),
+        f"{ready}/{total}",
+        state(pod),
+        _restarts(pod, now),
+        age(status.get("startTime") or metadata.get("creationTimestamp"), now),
+        status.get("podIP") or "-",
+        source(pod),
+        worker or "-",
+        metadata.get("uid", ""),
+    )
+
+
+def source(pod: Object) -> str:
+    """Where the pod comes from: file, http or api."""
+    annotations = pod.get("metadata", {}).get("annotations") or {}
+    return str(annotations.get(_SOURCE, "api"))
+
+
+def readiness(pod: Object) -> tuple[int, int]:
+    """(ready, all) of the containers, sidecars among them."""
+    spec, status = pod.get("spec", {}), pod.get("status", {})
+    sidecars = _sidecars(pod)
+    counted = [one for one in _list(status, "initContainerStatuses") if one["name"] in sidecars]
+    counted += _list(status, "containerStatuses")
+    return sum(bool(one.get("ready")) for one in counted), len(_list(spec, "containers")) + len(sidecars)
+
+
+def state(pod: Object) -> str:
+    """Running, CrashLoopBackOff, Init:0/1, Terminating, ...: the STATUS of kubectl."""
+    metadata, status = pod.get("metadata", {}), pod.get("status", {})
+    phase = status.get("phase", "Pending")
+    found = _of_init_containers(pod)
+    if not found:
+        found = _of_containers(status, status.get("reason") or phase)
+    if metadata.get("deletionTimestamp") and phase not in _TERMINAL:
+        return "Terminating"
+    return found
+
+
+def _of_init_containers(pod: Object) -> str:
+    """Init:..., as long as one of them is not done; '' then."""
+    statuses, sidecars = _list(pod.get("status", {}), "initContainerStatuses"), _sidecars(pod)
+    wanted = len(_list(pod.get("spec", {}), "initContainers"))
+    for at, one in enumerate(statuses):
+        now = one.get("state") or {}
+        ended, waiting = now.get("terminated"), now.get("waiting")
+        if one["name"] in sidecars:
+            if one.get("started"):
+                continue
+        elif ended and ended.get("exitCode") == 0:
+            continue
+        if ended:
+            return f"Init:{_end(ended)}"
+        if waiting and waiting.get("reason") not in (None, "", "PodInitializing"):
+            return f"Init:{waiting['reason']}"
+        return f"Init:{at}/{wanted}"
+    return ""
+
+
+def _of_containers(status: Object, otherwise: str) -> str:
+    """What the first container in trouble says, else `otherwise`."""
+    found, running = otherwise, False
+    for one in reversed(_list(status, "containerStatuses")):
+        now = one.get("state") or {}
+        if (now.get("waiting") or {}).get("reason"):
+            found = now["waiting"]["reason"]
+        elif now.get("terminated"):
+            found = _end(now["terminated"])
+        elif now.get("running") and one.get("ready"):
+            running = True
+    if found == "Completed" and running:
+        return "Running" if condition(status, "Ready") else "NotReady"
+    return str(found)
+
+
+def condition(status: Object, kind: str) -> bool:
+    """Whether the condition is True."""
+    return any(one.get("type") == kind and one.get("status") == "True" for one in _list(status, "conditions"))
+
+
+def _end(ended: Object) -> str:
+    if ended.get("reason"):
+        return str(ended["reason"])
+    return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode')}"
+
+
+def _restarts(pod: Object, now: float) -> str:
+    """How many, and how long ago the last one was."""
+    status, sidecars = pod.get("status", {}), _sidecars(pod)
+    statuses = [one for one in _list(status, "initContainerStatuses") if one["name"] in sidecars]
+    statuses += _list(status, "containerStatuses")
+    times = [((one.get("lastState") or {}).get("terminated") or {}).get("finishedAt") for one in statuses]
+    last = max((time for time in times if time), default=None)
+    total = sum(int(one.get("restartCount") or 0) for one in statuses)
+    return f"{total} ({age(last, now)} ago)" if total and last else str(total)
+
+
+def age(time: str | None, now: float) -> str:
+    """How long ago an API time is, `-` for none."""
+    if not time:
+        return "-"
+    return whole(now - seconds(time))
+
+
+def whole(length: float) -> str:
+    """A duration in whole seconds, never below zero: another clock may have written its begin."""
+    return f"{max(0, int(length))}s" if length < 10 else duration(length)
+
+
+def seconds(time: str) -> float:
+    """An RFC 3339 time as seconds since 1970."""
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+
+
+def _sidecars(pod: Object) -> set[str]:
+    containers: Iterable[Object] = _list(pod.get("spec", {}), "initContainers")
+    return {one["name"] for one in containers if one.get("restartPolicy") == "Always"}
+
+
+def _list(thing: Object, name: str) -> Sequence[Object]:
+    return thing.get(name) or []

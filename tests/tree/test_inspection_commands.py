@@ -1,0 +1,115 @@
+"""`supervise pods`, `describe pod` and `events` against a whole agent without a runtime, and with a part wedged."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.agent_command import HARMLESS, START, AgentCommand
+from tests.support.tcp_ports import free_port
+
+pytestmark = pytest.mark.tree
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec: {containers: [{name: main, image: nginx}]}
+"""
+
+
+class Node:
+    """An agent and the command line of an operator."""
+
+    def __init__(self, directory: Path) -> None:
+        self.root_dir, pods = directory / "root", directory / "pods"
+        pods.mkdir()
+        (pods / "web.yaml").write_text(POD)
+        (pods / "bad.yaml").write_text(POD.replace("image", "imag"))
+        flags = [
+            f"--root-dir={self.root_dir}", f"--pod-manifest-path={pods}", f"--port={free_port()}", "--healthz-port=0",
+            "--hostname-override=n1", f"--container-runtime-endpoint=unix://{directory}/none.sock",
+        ]  # fmt: skip
+        self.agent = AgentCommand([*START, *HARMLESS, *flags], self.root_dir)
+
+    def supervise(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "actors.agent.command", *words, f"--root-dir={self.root_dir}"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Node]:
+    with tempfile.TemporaryDirectory(prefix="agent-") as directory:
+        node = Node(Path(directory))
+        with node.agent as agent:
+            agent.wait_ready()
+            agent.until(lambda: "none.sock" in node.supervise("describe", "pod", "web").stdout, "the pod and its error")
+            yield node
+
+
+def test_pods_that_wait_and_manifests_that_were_refused_are_shown(node: Node) -> None:
+    done = node.supervise("pods")
+    assert done.returncode == 0, done.stderr
+    header, pod, *refused = done.stdout.splitlines()
+    assert header.split() == ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    assert pod.split()[:4] == ["shop", "web-n1", "0/1", "Pending"]
+    assert any("bad.yaml: spec.containers[0].imag: unknown field, did you mean image?" in line for line in refused)
+
+
+def test_wide_json_and_yaml_say_more(node: Node) -> None:
+    assert "pod_workers/worker/" in node.supervise("pods", "-o", "wide").stdout
+    assert json.loads(node.supervise("pods", "web", "-o", "json").stdout)["items"][0]["metadata"]["name"] == "web-n1"
+    assert yaml.safe_load(node.supervise("pods", "-o", "yaml").stdout)["kind"] == "PodList"
+
+
+def test_one_pod_is_described_under_the_name_of_its_manifest(node: Node) -> None:
+    done = node.supervise("describe", "pod", "web")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Pod:        shop/web-n1\n")
+    assert "Source:     file" in done.stdout
+    assert "    Image:     nginx" in done.stdout
+
+
+def test_a_pod_that_is_not_there_is_an_error_with_a_hint(node: Node) -> None:
+    done = node.supervise("describe", "pod", "wev-n1")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "there is no pod wev-n1 on this node, did you mean web-n1?" in done.stderr
+
+
+def test_why_a_pod_waits_is_said_when_the_runtime_is_away(node: Node) -> None:
+    done = node.supervise("describe", "pod", "web")
+    assert "Last error: " in done.stdout
+    assert "none.sock cannot be reached" in done.stdout
+
+
+def test_that_there_are_no_events_yet_is_said(node: Node) -> None:
+    assert node.supervise("events").stdout == "no events yet\n"
+    assert json.loads(node.supervise("events", "-o", "json").stdout) == []
+
+
+def test_a_short_name_of_an_actor_is_enough(node: Node) -> None:
+    assert node.supervise("inject", "worker/0", "slow", "--rate=0.001", "--seconds=0.1").returncode == 0
+    done = node.supervise("inject", "worker/9", "slow")
+    assert done.returncode == 4
+    assert "there is no actor worker/9" in done.stderr
+
+
+def test_a_wedged_status_manager_is_said_and_the_runtime_is_asked(node: Node) -> None:
+    pid = node.agent.tree()["status_manager"].pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        done = node.supervise("pods", "--timeout=0.5")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert done.returncode == 0, done.stderr
+    assert "status_manager does not answer" in done.stderr
+    assert "what follows is what the runtime has" in done.stderr
+    assert "bad.yaml" in done.stdout

@@ -1,0 +1,72 @@
+"""Which pod is meant, and what is shown of one when only the runtime can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.agent.inspection.node_pods import NoSuchPod, find, of_runtime, refused_by
+from actors.agent.inspection.pod_rows import state
+from actors.pod_config.messages import Sources, SourceState
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+
+
+def pod(name: str, namespace: str = "default", uid: str = "", source: str = "api") -> dict[str, Any]:
+    annotations = {"kubernetes.io/config.source": source}
+    return {
+        "metadata": {"name": name, "namespace": namespace, "uid": uid or f"uid-of-{name}", "annotations": annotations}
+    }
+
+
+PODS = [pod("web", "shop"), pod("web", "test", "u2"), pod("database"), pod("proxy-n1", source="file"), pod("proxy-x")]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "namespace", "uid"),
+    [
+        ("database", "", "uid-of-database"),
+        ("default/database", "", "uid-of-database"),
+        ("shop/web", "", "uid-of-web"),
+        ("web", "test", "u2"),
+        ("u2", "", "u2"),
+        ("proxy", "", "uid-of-proxy-n1"),
+    ],
+)
+def test_a_pod_is_found_by_name_place_or_uid(wanted: str, namespace: str, uid: str) -> None:
+    assert find(PODS, wanted, namespace)["metadata"]["uid"] == uid
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ("web", "web may be shop/web or test/web"),
+        ("databse", "there is no pod databse on this node, did you mean database?"),
+        ("qqqqqqq", "there is no pod qqqqqqq on this node: see `supervise pods`"),
+    ],
+)
+def test_what_is_not_one_pod_is_said(wanted: str, text: str) -> None:
+    with pytest.raises(NoSuchPod) as caught:
+        find(PODS, wanted)
+    assert str(caught.value) == text
+
+
+def test_from_the_runtime_the_newest_container_of_each_name_is_shown() -> None:
+    def container(name: str, state: ContainerState, attempt: int, code: int = 0) -> Container:
+        return Container(id=f"{name}{attempt}", name=name, pod_uid="u", state=state, attempt=attempt, exit_code=code)
+
+    newest_first = [
+        container("a", ContainerState.RUNNING, 1),
+        container("b", ContainerState.EXITED, 0, 3),
+        container("a", ContainerState.EXITED, 0, 1),
+    ]
+    sandbox = Sandbox(id="s", pod_uid="u", pod_name="web", pod_namespace="shop", ips=["10.0.0.1"])
+    found = of_runtime(PodRuntime(uid="u", name="web", namespace="shop", sandboxes=[sandbox], containers=newest_first))
+    shown = [(one["name"], one["restartCount"], *one["state"]) for one in found["status"]["containerStatuses"]]
+    assert shown == [("a", 1, "running"), ("b", 0, "terminated")]
+    assert (state(found), found["status"]["podIP"]) == ("ExitCode:3", "10.0.0.1")
+
+
+def test_errors_of_all_sources_are_refusals() -> None:
+    sources = Sources([SourceState("file", "/p", True, 1, ["x"]), SourceState("api", "", True, 1, ["y", "z"])], True)
+    assert refused_by(sources) == ["x", "y", "z"]

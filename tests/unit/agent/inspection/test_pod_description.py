@@ -1,0 +1,117 @@
+"""What `supervise describe pod` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actors.agent.inspection import event_rows
+from actors.agent.inspection.pod_description import Description, lines, probe
+from actors.api_clients.messages import RecentEvent
+from actors.status_manager.messages import PodStatusFound
+
+NOW = 1_800_000_000.0
+POD: dict[str, Any] = {
+    "metadata": {"name": "web", "namespace": "shop", "uid": "u", "labels": {"app": "web"}},
+    "spec": {
+        "containers": [
+            {
+                "name": "main",
+                "image": "nginx:1",
+                "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {}},
+                "livenessProbe": {"httpGet": {"path": "/live", "port": 80, "scheme": "HTTPS"}, "periodSeconds": 5},
+                "volumeMounts": [{"name": "conf", "mountPath": "/etc/app", "readOnly": True}],
+            }
+        ],
+        "initContainers": [{"name": "first", "image": "busybox"}],
+        "volumes": [{"name": "conf", "configMap": {"name": "settings"}}, {"name": "tmp", "emptyDir": {}}],
+    },
+    "status": {
+        "phase": "Running",
+        "qosClass": "Burstable",
+        "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}],
+        "startTime": "2027-01-15T07:59:00Z",
+        "containerStatuses": [
+            {
+                "name": "main",
+                "restartCount": 2,
+                "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 20s"}},
+                "lastState": {
+                    "terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2027-01-15T07:59:50Z"}
+                },
+            }
+        ],
+        "conditions": [
+            {
+                "type": "Ready",
+                "status": "False",
+                "reason": "ContainersNotReady",
+                "message": "containers with unready status: [main]",
+                "lastTransitionTime": "2027-01-15T07:59:50Z",
+            }
+        ],
+    },
+}
+
+
+def event(reason: str, **more: Any) -> RecentEvent:
+    known = {"kind": "Pod", "namespace": "shop", "name": "web", "uid": "u", "field": "", "type": "Warning"}
+    return RecentEvent(**{**known, "reason": reason, "message": "m", "count": 1, "first": NOW, "last": NOW, **more})
+
+
+def text(**more: Any) -> str:
+    """With each run of blanks as one."""
+    shown = lines(Description(POD, "pod_workers/worker/0", **more), NOW)
+    return "\n".join(" ".join(line.split()) for line in shown)
+
+
+def test_it_says_why_a_container_does_not_run_and_how_it_ended_before() -> None:
+    shown = text()
+    assert "State: waiting: CrashLoopBackOff: back-off 20s" in shown
+    assert "Last state: terminated 10s ago, exit code 137: OOMKilled" in shown
+    assert "Restarts: 2" in shown
+    assert "State: waiting: not begun yet" in shown  # of the init container
+    assert "Ready False 10s ContainersNotReady: containers with unready status: [main]" in shown
+
+
+def test_it_has_addresses_resources_probes_mounts_and_volumes() -> None:
+    shown = text()
+    assert "IP: 10.0.0.1, fd00::1" in shown
+    assert "Requests: cpu 100m, memory 64Mi" in shown
+    assert "Limits" not in shown
+    assert "https-get :80/live, delay 0s, timeout 1s, period 5s, success 1, failure 3" in shown
+    assert "/etc/app from conf (read-only)" in shown
+    assert "conf configMap settings" in shown
+    assert "tmp emptyDir -" in shown
+
+
+def test_it_says_what_the_end_of_a_pod_waits_for() -> None:
+    report = PodStatusFound("u", b"", b"", "terminating", "volumes", "device is busy")
+    assert "Ending: waits for its volumes\nLast error: device is busy" in text(report=report)
+    assert "Worker: pod_workers/worker/0, terminating" in text(report=report)
+
+
+def test_events_are_last_and_their_absence_is_said() -> None:
+    assert text().endswith("Events: none")
+    seen = [event("BackOff", field="spec.containers{main}", count=3, first=NOW - 60, last=NOW - 5)]
+    assert "5s (x3 over 1m) Warning BackOff main m" in text(events=seen)
+
+
+def test_what_could_not_be_asked_is_said_first() -> None:
+    assert text(problems=["status_manager does not answer"]).startswith("warning: status_manager does not answer\n")
+
+
+def test_each_kind_of_probe_is_named() -> None:
+    assert probe({"tcpSocket": {"port": 5}}).startswith("tcp-socket :5, ")
+    assert probe({"grpc": {"port": 5, "service": "s"}}).startswith("grpc :5 s, ")
+    assert probe({"exec": {"command": ["a", "b"]}, "failureThreshold": 9}).startswith("exec ['a', 'b'], ")
+    assert probe({"exec": {"command": ["a"]}, "failureThreshold": 9}).endswith("failure 9")
+
+
+def test_events_of_a_pod_of_that_name_before_are_not_shown() -> None:
+    found = [event("Old", uid="before"), event("New"), event("Nobody", uid=""), event("Other", name="db")]
+    assert [one.reason for one in event_rows.of_object(found, "Pod", "shop", "web", "u")] == ["New", "Nobody"]
+
+
+def test_a_message_of_many_lines_is_one_line_in_a_table() -> None:
+    row = event_rows.row(event("Failed", message="a\n  b"), NOW)
+    assert row == ("0s", "Warning", "Failed", "pod/shop/web", "a b")
