@@ -60,7 +60,7 @@ def test_pods_that_wait_and_manifests_that_were_refused_are_shown(node: Node) ->
     assert done.returncode == 0, done.stderr
     header, pod, *refused = done.stdout.splitlines()
     assert header.split() == ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE"]
-    assert pod.split()[:4] == ["shop", "web-n1", "0/1", "Pending"]
+    assert pod.split()[:4] == ["shop", "web-n1", "0/1", "ContainerCreating"]
     assert any("bad.yaml: spec.containers[0].imag: unknown field, did you mean image?" in line for line in refused)
 
 
@@ -75,7 +75,7 @@ def test_one_pod_is_described_under_the_name_of_its_manifest(node: Node) -> None
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Pod:        shop/web-n1\n")
     assert "Source:     file" in done.stdout
-    assert "    Image:     nginx" in done.stdout
+    assert " nginx" in next(line for line in done.stdout.splitlines() if "Image:" in line)
 
 
 def test_a_pod_that_is_not_there_is_an_error_with_a_hint(node: Node) -> None:
