@@ -200,7 +200,7 @@ class RuntimeReport(Message, frozen=True, kw_only=True):
 
 
 class NodePressure(Message, frozen=True):
-    """From the eviction of container_manager, on change and on Hello."""
+    """From eviction_manager, on change and on Hello."""
 
     memory: bool = False
     disk: bool = False

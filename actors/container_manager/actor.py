@@ -9,26 +9,26 @@ from __future__ import annotations
 import os
 from typing import cast
 
-from actors.api_clients.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import Runner, run
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, on
-from supervision.addresses import ActorName
 from supervision.complaints import Complaints
 
 from .cgroup_driver import CgroupDriverChoice
 from .cgroup_lock import CgroupLock
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
+from .eviction_admission import EvictionAdmission
 from .ledger import Ledger
 from .messages import (
     AdmissionFailed,
     AdmitPod,
     CountRunningPod,
     GetNodeResources,
+    NodeEvictions,
     NodeResources,
     PodAdmitted,
     PodRejected,
@@ -44,7 +44,6 @@ from .periodic_tasks import PeriodicTasks
 from .pod_admission import PodAdmission
 from .pod_cgroups import PodCgroups
 from .pod_inventory import PodInventory
-from .pressure_monitor import PressureMonitor
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
@@ -83,7 +82,7 @@ class ContainerManager(Actor):
         self._setup = CgroupSetup(self, agent, self._cgroups, driver, allocatable, self._hold)
         removal, lock = CgroupRemoval(self, self._cgroups, self._ledger), CgroupLock(self._host)
         self._orphans = OrphanedCgroups(self, self._cgroups, self._ledger, self._inventory, removal, lock, complaints)
-        self._pressure = PressureMonitor(self, agent, self._host)
+        self._evictions = EvictionAdmission(self, standalone=agent.standalone)
         self._shutdown = ShutdownAdmission(self, agent)
         self._admission = PodAdmission(
             self,
@@ -96,11 +95,11 @@ class ContainerManager(Actor):
             self._hold,
             removal,
             self._orphans,
-            self._pressure,
+            self._evictions,
             self._shutdown,
         )
         self.start_task(self._setup.run(), "setup")
-        self._pressure.begin()
+        self._evictions.begin()
         self._shutdown.begin()
         PeriodicTasks(self, config, complaints, self._host, self._runner).begin()
         if config.cgroupsPerQOS:
@@ -109,10 +108,6 @@ class ContainerManager(Actor):
     def _set_oom_score(self, score: int) -> None:
         if not self._host and not oom.set_score(score):
             self.log.warning("oom_score_adj stays as it is: %d is not permitted here", score)
-
-    async def on_hello(self, name: ActorName) -> None:
-        if name == HEARTBEAT_CLIENT:
-            self._pressure.greet()
 
     # -- pods ---------------------------------------------------------------------------------------------------------
     @on(AdmitPod)
@@ -149,6 +144,10 @@ class ContainerManager(Actor):
     @on(NodeShutdown)
     def on_node_shutdown(self, message: NodeShutdown, sender: Address) -> None:
         self._shutdown.update(message)
+
+    @on(NodeEvictions)
+    def on_node_evictions(self, message: NodeEvictions, sender: Address) -> None:
+        self._evictions.update(message)
 
     @on(GetNodeResources)
     async def on_get_node_resources(self, message: GetNodeResources, sender: Address) -> NodeResources:

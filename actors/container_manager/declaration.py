@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from actors.eviction_manager.messages import EVICTION_MANAGER
 from actors.shared.declaration import Declaration
 from actors.shutdown_manager.messages import SHUTDOWN_MANAGER
 
@@ -27,20 +28,14 @@ DECLARATION: Final = Declaration(
         "enforceNodeAllocatable",
         "qosReserved",
         "evictionHard",
-        "evictionSoft",
-        "evictionSoftGracePeriod",
-        "evictionPressureTransitionPeriod",
-        "evictionMaxPodGracePeriod",
-        "evictionMinimumReclaim",
         "mergeDefaultEvictionSettings",
         "cpuManagerReconcilePeriod",
         "protectKernelDefaults",
-        "kernelMemcgNotification",
         "localStorageCapacityIsolation",
         "memoryThrottlingFactor",
         "memoryReservationPolicy",
         "makeIPTablesUtilChains",
     ),
-    fed_by=(SHUTDOWN_MANAGER,),
+    fed_by=(SHUTDOWN_MANAGER, EVICTION_MANAGER),
     pod_inventory=True,
 )

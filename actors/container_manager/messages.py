@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from actors.shared.admission.node_object import NodeObject
 from supervision.addresses import ActorName
@@ -27,8 +27,8 @@ class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=T
     apparmor: bool = False
     """AppArmor is enabled in the kernel."""
     over: bool = False
-    """It has run to its end. Nothing is counted or made: PodAdmitted, or AdmissionFailed when a shutdown of the node
-    ended it, of which its worker is told soon."""
+    """It has run to its end. Nothing is counted or made: PodAdmitted, or AdmissionFailed when the node ended it, of
+    which its worker is told soon."""
 
 
 class CountRunningPod(Message, frozen=True):
@@ -86,6 +86,16 @@ class PodReleased(Message, frozen=True):
 
     uid: str
     message: str = ""
+
+
+class NodeEvictions(Message, frozen=True):
+    """From eviction_manager, on change and on Hello: what the node is short of, and whom it ends."""
+
+    conditions: list[str]
+    """Those of MemoryPressure, DiskPressure and PIDPressure that hold."""
+    ending: list[str] = []
+    """UIDs of pods that it ends, and whose last status the API server does not have yet: they are not started."""
+    coalesce: ClassVar[tuple[str, ...]] = ()
 
 
 class GetNodeResources(Question["NodeResources"], frozen=True):

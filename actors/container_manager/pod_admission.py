@@ -17,6 +17,7 @@ from supervision.actor import Actor
 
 from .cgroup_removal import CgroupRemoval
 from .cgroup_setup import CgroupSetup
+from .eviction_admission import EvictionAdmission
 from .ledger import Ledger
 from .messages import AdmissionFailed, AdmitPod, CountRunningPod, PodAdmitted, PodRejected, ResizePod
 from .node_resources import NodeResourceTotals
@@ -24,7 +25,6 @@ from .orphaned_cgroups import OrphanedCgroups
 from .pending_admissions import PendingAdmission, PendingAdmissions
 from .pod_cgroups import PodCgroups
 from .pod_limits import larger, pod_limits, rules_of
-from .pressure_monitor import PressureMonitor
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
@@ -32,6 +32,7 @@ from .systemd_slices import SliceError
 
 WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 ENDED: Final = "the shutdown of the node ends it"
+EVICTED: Final = "the eviction manager ends it"
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
 Answer = PodAdmitted | PodRejected | AdmissionFailed
@@ -52,12 +53,12 @@ class PodAdmission:
         hold: StartupHold,
         removal: CgroupRemoval,
         orphans: OrphanedCgroups,
-        pressure: PressureMonitor,
+        evictions: EvictionAdmission,
         shutdown: ShutdownAdmission,
     ) -> None:
         self._actor, self._config, self._totals, self._ledger = actor, config, totals, ledger
         self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
-        self._removal, self._orphans, self._pressure, self._shutdown = removal, orphans, pressure, shutdown
+        self._removal, self._orphans, self._evictions, self._shutdown = removal, orphans, evictions, shutdown
         self._pending = PendingAdmissions()
         self._rules = rules_of(config, totals.capacity)
 
@@ -92,9 +93,12 @@ class PodAdmission:
             return PodRejected(uid, "UnexpectedAdmissionError", f"not a pod's UID: {uid!r}")
         await self._setup.renew()
         if not message.running:
+            await self._evictions.known()
             await self._shutdown.known()
             if self._shutdown.ends(uid, counted=uid in self._ledger):
                 return AdmissionFailed(uid, ENDED)
+        if self._evictions.ends(uid):
+            return AdmissionFailed(uid, EVICTED)
         if message.over:
             return PodAdmitted(uid, "")
         new = not message.running and uid not in self._ledger
@@ -112,7 +116,7 @@ class PodAdmission:
         return NodeState(
             allocatable=self._totals.allocatable,
             usage=self._ledger.usage(),
-            conditions=self._pressure.conditions,
+            conditions=self._evictions.conditions,
             shutting_down=self._shutdown.active,
             allowed_sysctls=self._config.allowedUnsafeSysctls,
             object=message.node,

@@ -32,6 +32,8 @@ from .messages import (
     ImageReady,
     NodeImage,
     NodeImages,
+    RemoveUnusedImages,
+    UnusedImagesRemoved,
 )
 from .node_credentials import NodeCredentials
 from .pull_events import PullEvents
@@ -123,10 +125,14 @@ class ImageManager(Actor):
         images.sort(key=lambda image: image.size_bytes, reverse=True)
         return NodeImages([NodeImage([*image.digests, *image.tags], image.size_bytes) for image in images])
 
+    @on(RemoveUnusedImages)
+    async def on_remove_unused(self, message: RemoveUnusedImages, sender: Address) -> UnusedImagesRemoved:
+        return UnusedImagesRemoved(await self._collector.remove_unused())
+
     @on(GetImageFilesystem)
     async def on_get_image_filesystem(self, message: GetImageFilesystem, sender: Address) -> ImageFilesystem:
         try:
-            return ImageFilesystem(await self._collector.mountpoint())
+            return ImageFilesystem(*await self._collector.mountpoints())
         except CriError as error:
             self.log.warning("%s", error)
             return ImageFilesystem("")

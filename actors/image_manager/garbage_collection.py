@@ -69,25 +69,37 @@ def plan(
     records: Iterable[ImageRecord], in_use: set[str], disk: Disk, thresholds: Thresholds, now: float, running_for: float
 ) -> Collection:
     """What to remove now. Never an image in use, pinned, or younger than the minimum age."""
-    unused = [
-        image
-        for image in records
-        if image.id not in in_use and not image.pinned and now - image.first_seen >= thresholds.minimum_age
-    ]
-    unused.sort(key=lambda image: (image.last_used, image.first_seen, image.id))
-    freeable = sum(image.size_bytes for image in unused)
-    remove = [image.id for image in unused if _expired(image, thresholds, now, running_for)]
+    removable = _removable(records, in_use, thresholds, now)
+    freeable = sum(image.size_bytes for image in removable)
+    remove = [image.id for image in removable if _expired(image, thresholds, now, running_for)]
     wanted = 0
     if disk.capacity_bytes > 0 and thresholds.high_percent < 100 and disk.used_percent >= thresholds.high_percent:
         wanted = disk.capacity_bytes * (100 - thresholds.low_percent) // 100 - disk.available_bytes
-    left = wanted - sum(image.size_bytes for image in unused if image.id in remove)
-    for image in unused:
+    left = wanted - sum(image.size_bytes for image in removable if image.id in remove)
+    for image in removable:
         if left <= 0:
             break
         if image.id not in remove:
             remove.append(image.id)
             left -= image.size_bytes
     return Collection(remove, max(0, wanted), freeable)
+
+
+def unused(records: Iterable[ImageRecord], in_use: set[str], thresholds: Thresholds, now: float) -> list[str]:
+    """All that may be removed when the disk is full."""
+    return [image.id for image in _removable(records, in_use, thresholds, now)]
+
+
+def _removable(
+    records: Iterable[ImageRecord], in_use: set[str], thresholds: Thresholds, now: float
+) -> list[ImageRecord]:
+    """The one that was used longest ago first."""
+    found = [
+        image
+        for image in records
+        if image.id not in in_use and not image.pinned and now - image.first_seen >= thresholds.minimum_age
+    ]
+    return sorted(found, key=lambda image: (image.last_used, image.first_seen, image.id))
 
 
 def shortfall(disk: Disk, collection: Collection) -> tuple[str, str] | None:

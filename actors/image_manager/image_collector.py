@@ -15,7 +15,7 @@ from actors.shared.cri.model import Container, Image
 from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor, DisposableError
 
-from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan, shortfall
+from .garbage_collection import Disk, ImageRecord, Thresholds, observe, plan, shortfall, unused
 from .pull_record_store import PullRecords
 
 COLLECT_SECONDS: Final = 300.0
@@ -67,9 +67,7 @@ class ImageCollector:
     async def _collect(self) -> str:
         """What could not be removed or freed and why, '' for nothing. Raises CriError, DisposableError."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
-        images, containers = await self._client.list_images(), await self._client.list_containers()
-        in_use, now = used_images(images, containers), self._clock()
-        self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
+        images, in_use, now = await self._look()
         left, failures = dict(self._records), []
         while True:
             disk = await self._disk()
@@ -85,6 +83,26 @@ class ImageCollector:
             self._record(*short)
             failures.insert(0, short[1])
         return "; ".join(failures[:FAILURES_LOGGED])
+
+    async def remove_unused(self) -> str:
+        """Remove every image that is old enough and not in use. Why some stay, '' when none does."""
+        recorded = self._pulls.refs() if self._pulls is not None else frozenset()
+        try:
+            images, in_use, now = await self._look()
+            going = unused(self._records.values(), in_use, self._thresholds, now)
+            failures = [text for image_id in going if (text := await self._remove(image_id))]
+            await self._forget_pulls(recorded, images)
+        except CriError as error:
+            failures = [str(error)]
+        return "; ".join(failures[:FAILURES_LOGGED])
+
+    async def _look(self) -> tuple[list[Image], set[str], float]:
+        """The images, the ids of those in use, and when that was; their records are brought up to it. Raises
+        CriError."""
+        images, containers = await self._client.list_images(), await self._client.list_containers()
+        in_use, now = used_images(images, containers), self._clock()
+        self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
+        return images, in_use, now
 
     async def _forget_pulls(self, recorded: frozenset[str], images: list[Image]) -> None:
         """Of the images that had records before they were listed, those that are gone need none."""
@@ -107,14 +125,18 @@ class ImageCollector:
         return ""
 
     async def _disk(self) -> Disk:
-        path = await self.mountpoint() or "/"
+        path = (await self.mountpoints())[0] or "/"
         found = await self._actor.disposable(_STATFS, {"path": path}, deadline=10.0)
         return Disk(*cast("list[int]", found))
 
-    async def mountpoint(self) -> str:
-        """Where the runtime keeps images; '' when it does not say. Raises CriError."""
+    async def mountpoints(self) -> tuple[str, str]:
+        """Where the runtime keeps images and writable layers; '' when it does not say. Raises CriError."""
         info = await self._client.image_fs_info()
-        return next((fs.mountpoint for fs in info.images if fs.mountpoint), "")
+        images, containers = (
+            next((one.mountpoint for one in systems if one.mountpoint), "")
+            for systems in (info.images, info.containers)
+        )
+        return images, containers
 
 
 def disk_of(path: str) -> list[int]:

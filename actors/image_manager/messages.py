@@ -74,6 +74,17 @@ class GetImageFilesystem(Question["ImageFilesystem"], frozen=True):
 class ImageFilesystem(Message, frozen=True):
     mountpoint: str
     """Where the runtime keeps images; '' when it does not say."""
+    containers: str = ""
+    """Where it keeps writable layers; '' when it does not say, or with the images."""
+
+
+class RemoveUnusedImages(Question["UnusedImagesRemoved"], frozen=True):
+    """From eviction_manager: the disk is full. Answered with UnusedImagesRemoved."""
+
+
+class UnusedImagesRemoved(Message, frozen=True):
+    problem: str = ""
+    """Why some stay; '' when none does."""
 
 
 class GetImages(Question["NodeImages"], frozen=True):

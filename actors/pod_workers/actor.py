@@ -30,18 +30,20 @@ from .containers.node_support import read_apparmor
 from .executor.container_starter import ContainerStarter
 from .executor.pod_worker import PodWorker
 from .executor.services import Services
-from .garbage import node_limit
+from .garbage import ended_pods, node_limit
 from .garbage.container_gc import policy_of
 from .inventory import PodInventory
 from .logs import orphans
 from .logs.rotation import COMPRESS_SECONDS, LogRotation, limits_of
 from .messages import (
+    DeadContainersRemoved,
     DesiredPods,
     KillPod,
     KnownPods,
     PodOperation,
     PodRuntimeChanged,
     ProbeVerdict,
+    RemoveDeadContainers,
     RuntimeHealth,
     RuntimePods,
     VolumesMayWork,
@@ -112,7 +114,7 @@ class Shard(Actor):
             garbage=policy_of(agent.flags),
             maximum_backoff=float(maximum or DEFAULT_MAXIMUM_BACKOFF_SECONDS),
             sync_seconds=float(config.syncFrequency),
-            shutdown_windows=bool(windows(config)),
+            ends_pods=bool(windows(config)) or not agent.standalone,
             apparmor=read_apparmor(),
         )
 
@@ -248,6 +250,10 @@ class Shard(Actor):
     def on_verdict(self, message: ProbeVerdict, sender: Address) -> None:
         if message.uid in self.pods:
             self.pods[message.uid].tell(ProbeDecided(message.container_id, message.kind, message.success))
+
+    @on(RemoveDeadContainers)
+    async def on_remove_dead(self, message: RemoveDeadContainers, sender: Address) -> DeadContainersRemoved:
+        return DeadContainersRemoved(await ended_pods.remove_containers(self.services, list(self.pods.values())))
 
     @on(VolumesMayWork)
     def on_volumes(self, message: VolumesMayWork, sender: Address) -> None:

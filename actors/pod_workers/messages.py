@@ -13,7 +13,7 @@ import msgspec
 
 from actors.shared.cri.model import PodRuntime
 from supervision.addresses import ActorName
-from supervision.message import Message
+from supervision.message import Message, Question
 
 _WORKER: Final = "pod_workers/worker/"
 POD_WORKERS: Final = ActorName(f"{_WORKER}*")
@@ -111,12 +111,24 @@ class ProbeVerdict(Message, frozen=True):
 
 
 class KillPod(Message, frozen=True):
-    """From shutdown_manager: terminate the pod with this reason and message; it becomes Failed."""
+    """From shutdown_manager and eviction_manager, repeated: terminate the pod with this reason and message; it becomes
+    Failed."""
 
     uid: str
     reason: str
     message: str
     grace_seconds: int
+    disruption: str = ""
+    """Message of the pod's condition DisruptionTarget; empty: it gets none."""
+
+
+class RemoveDeadContainers(Question["DeadContainersRemoved"], frozen=True):
+    """From eviction_manager: the disk is full. Remove all containers of pods that have ended. Answered with
+    DeadContainersRemoved."""
+
+
+class DeadContainersRemoved(Message, frozen=True):
+    removed: int
 
 
 class VolumesMayWork(Message, frozen=True):

@@ -208,7 +208,7 @@ class ShutdownManager(Actor):
         self._release_lock()
 
     def _kill(self, uid: str, grace_seconds: int) -> None:
-        order = KillPod(uid, REASON, MESSAGE, grace_seconds)
+        order = KillPod(uid, REASON, MESSAGE, grace_seconds, disruption=MESSAGE)
         self.tell(worker_of(uid, self._agent.workers), order, deadline=REPEAT_SECONDS)
 
     async def _pods(self) -> LivePods:

@@ -25,8 +25,10 @@ from supervision.protocol import GetMetrics, MetricsSnapshot
 
 from .api_pods import ApiPod
 from .api_sync import UPKEEP_SECONDS, ApiSync
-from .live_pods import live_pods
+from .live_pods import active_pods, live_pods
 from .messages import (
+    ActivePods,
+    GetActivePods,
     GetLivePods,
     GetPods,
     GetPodStatus,
@@ -235,6 +237,10 @@ class StatusManager(Actor):
         listed = [uid for uids in self._worker_pods.values() for uid in uids]
         found = live_pods(self.table, listed, standalone=self.agent.standalone)
         return LivePods(found, complete=len(self._worker_pods) >= self.agent.workers)
+
+    @on(GetActivePods)
+    def on_get_active_pods(self, message: GetActivePods, sender: Address) -> ActivePods:
+        return ActivePods(active_pods(self.table))
 
     @on(GetMetrics)
     def on_get_metrics(self, message: GetMetrics, sender: Address) -> MetricsSnapshot:

@@ -1,4 +1,4 @@
-"""The pods as the shutdown manager needs them: what it has to end, in which order, and what is done. Pure."""
+"""The pods as those need them who end pods: what there is to end, in which order, and what is done. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from actors.shared.kube.names import SYSTEM_CRITICAL_PRIORITY
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import grace_period
 
-from .messages import LivePod
+from .messages import ActivePod, LivePod, PodObserved
 from .pod_table import PodTable
 from .steps import next_step
 from .tracked_pod import TrackedPod
 
 DEFAULT_GRACE_SECONDS: Final = 30
 HIGHEST_PRIORITY: Final = 2**31 - 1
+_OVER: Final = ("terminated", "rejected")
 CLASSES: Final = {
     "system-node-critical": SYSTEM_CRITICAL_PRIORITY + 1000,
     "system-cluster-critical": SYSTEM_CRITICAL_PRIORITY,
@@ -29,6 +30,21 @@ def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: 
     report yet."""
     unreported = [uid for uid in listed_by_workers if table.get(uid) is None]
     return [*map(_unreported, unreported), *(_reported(table, each, standalone) for each in table.all())]
+
+
+def active_pods(table: PodTable) -> list[ActivePod]:
+    """The pods that may use something of the node, as their workers reported them."""
+    return [
+        ActivePod(each.uid, each.observed.pod, _running(each.observed))
+        for each in table.all()
+        if not (each.terminal or each.observed.worker_phase in _OVER)
+    ]
+
+
+def _running(observed: PodObserved) -> dict[str, str]:
+    """The newest one of each name."""
+    containers = observed.runtime.containers if observed.runtime is not None else []
+    return {ran.name: ran.id for ran in reversed(containers) if ran.state is ContainerState.RUNNING}
 
 
 def _unreported(uid: str) -> LivePod:

@@ -50,6 +50,8 @@ class PodObserved(Message, frozen=True):
     reason: str = ""
     message: str = ""
     """`reason` and `message` of the pod: OutOfcpu, Evicted, DeadlineExceeded, ..."""
+    disruption: str = ""
+    """Message of the condition DisruptionTarget, with the end of the pod; empty: it gets none."""
     sandbox_ready: bool = False
     gone: bool = False
     """Forget it: no source has the pod and nothing of it is left."""
@@ -109,11 +111,11 @@ class PodStatusFound(Message, frozen=True):
 
 
 class GetLivePods(Question["LivePods"], frozen=True):
-    """From shutdown_manager. Answered with LivePods."""
+    """From shutdown_manager and eviction_manager. Answered with LivePods."""
 
 
 class LivePod(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod as the shutdown manager needs it."""
+    """One pod as who ends pods needs it."""
 
     uid: str
     full_name: str
@@ -135,3 +137,21 @@ class LivePods(Message, frozen=True):
     pods: list[LivePod]
     complete: bool
     """Every worker has listed its pods; before that some may be missing."""
+
+
+class GetActivePods(Question["ActivePods"], frozen=True):
+    """From eviction_manager. Answered with ActivePods."""
+
+
+class ActivePod(msgspec.Struct, frozen=True):
+    """A pod that has not come to its end."""
+
+    uid: str
+    pod: bytes
+    """JSON, as it is run."""
+    containers: dict[str, str]
+    """Id of each running container, by name."""
+
+
+class ActivePods(Message, frozen=True):
+    pods: list[ActivePod]

@@ -18,8 +18,7 @@ from .phase import TERMINAL
 from .times import rfc3339
 
 DISRUPTION: Final = "DisruptionTarget"
-DISRUPTIONS: Final = ("Evicted", "Preempting", "Terminated")
-"""Reasons of a pod that get DisruptionTarget: the node has ended it, and a controller replaces it (KEP-3329)."""
+"""Of a pod that the node ends for its own reasons; a controller replaces it (KEP-3329)."""
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -51,12 +50,12 @@ def _foreign(facts: Facts, situation: Situation) -> list[PodCondition]:
     node has ended."""
     seen, given = situation.seen, facts.pod.status.conditions
     others = [condition for condition in given if condition.type not in (*OWNED, *resize_conditions.CONDITIONS)]
-    if facts.phase != "Failed" or seen.worker_phase == "rejected" or seen.reason not in DISRUPTIONS:
+    if facts.phase != "Failed" or seen.worker_phase == "rejected" or not seen.disruption:
         return others
     old = situation.before.conditions if situation.before is not None else []
     before = (each for each in (*others, *old) if each.type == DISRUPTION and each.status == "True")
     disrupted = next(before, None) or PodCondition(
-        type=DISRUPTION, status="True", reason="TerminationByKubelet", message=seen.message,
+        type=DISRUPTION, status="True", reason="TerminationByKubelet", message=seen.disruption,
         lastTransitionTime=rfc3339(situation.now_ns), observedGeneration=facts.pod.metadata.generation,
     )  # fmt: skip
     return [*(each for each in others if each.type != DISRUPTION), disrupted]

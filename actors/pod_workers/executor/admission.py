@@ -8,7 +8,7 @@ from actors.api_clients.messages import ObjectRef
 from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of
-from actors.pod_workers.phases.effects import Admit, AskForShutdown
+from actors.pod_workers.phases.effects import Admit, AskForKillOrder
 from actors.pod_workers.pod.resizes import FirstAllocated
 from actors.pod_workers.pod.results import Admitted, Counted, Postponed, Refused, VolumesPending
 from actors.pod_workers.pod.runtime import alive, created
@@ -63,12 +63,12 @@ async def admit(run: Execution, effect: Admit) -> None:
     run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups))
 
 
-async def ask_for_shutdown(run: Execution, effect: AskForShutdown) -> None:
-    """Raises AskError if a node shutdown ended the pod: then a KillPod with the reason follows."""
+async def ask_for_kill_order(run: Execution, effect: AskForKillOrder) -> None:
+    """Raises AskError if the node ended the pod: then the order to end it follows, with the reason."""
     question = AdmitPod(run.state.uid, run.state.wanted.data, over=True)
     answer = await run.unless_leaving(run.ask(CONTAINER_MANAGER, question, ADMIT_SECONDS))
     if not isinstance(answer, PodAdmitted):
-        raise AskError("the shutdown of the node ends it")
+        raise AskError("the node ends it")
 
 
 async def namesake_runs(client: CriClient, pod: Pod) -> bool:

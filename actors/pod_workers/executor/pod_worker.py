@@ -57,7 +57,7 @@ PERFORMS: Final[Mapping[type[effects.Effect], Callable[[Execution, Any], Awaitab
     effects.LookAgain: _look_again,
     effects.Publish: _publish,
     effects.Announce: _announce,
-    effects.AskForShutdown: admission.ask_for_shutdown,
+    effects.AskForKillOrder: admission.ask_for_kill_order,
     effects.Admit: admission.admit,
     effects.AllocateResize: resizing.allocate,
     effects.ActuateResize: resizing.actuate,

@@ -39,7 +39,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum seconds between restarts of a failing container."""
     sync_seconds: float
     """The period after which a pod worker synchronizes its pod without news."""
-    shutdown_windows: bool
+    ends_pods: bool
     apparmor: bool
 
     def facts(self) -> Facts:
@@ -50,6 +50,6 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
             maximum_backoff=self.maximum_backoff,
             network_ready=health.network_ready,
             network_message=health.message,
-            shutdown_windows=self.shutdown_windows,
+            ends_pods=self.ends_pods,
             garbage=self.garbage,
         )

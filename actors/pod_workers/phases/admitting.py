@@ -5,7 +5,7 @@ from __future__ import annotations
 from actors.pod_workers.pod.state import Part, PodState
 from actors.pod_workers.pod.table import Event
 
-from .effects import Admit, AskForShutdown, Look
+from .effects import Admit, AskForKillOrder, Look
 from .leaving import active_deadline, leave
 from .pod_actions import actions_of
 from .step import Facts, Step
@@ -19,8 +19,8 @@ def next_step(state: PodState, facts: Facts) -> Step:
     if state.view.stale or state.runtime is None:
         return Step(state, (Look(),))
     if state.runtime.sandboxes and actions_of(state, facts.now, facts.maximum_backoff).done:
-        if facts.shutdown_windows and Part.SHUTDOWN not in state.done:
-            return Step(state.did(Part.SHUTDOWN), (AskForShutdown(),))
+        if facts.ends_pods and Part.KILL_ORDER not in state.done:
+            return Step(state.did(Part.KILL_ORDER), (AskForKillOrder(),))
         return Step(state.after(Event.LEAVE))
     if Part.ADMISSION in state.done:
         return Step(state)

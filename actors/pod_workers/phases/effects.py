@@ -38,8 +38,8 @@ class Announce(Effect, frozen=True):
     container: str = ""
 
 
-class AskForShutdown(Effect, frozen=True):
-    """Ask whether a node shutdown ended the pod; if so, an order with the reason follows."""
+class AskForKillOrder(Effect, frozen=True):
+    """Ask whether the node ended the pod (a shutdown, an eviction): then the order with the reason follows."""
 
 
 class Admit(Effect, frozen=True):

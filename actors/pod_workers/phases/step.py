@@ -20,8 +20,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     network_ready: bool = True
     network_message: str = ""
     """The error if it is not ready."""
-    shutdown_windows: bool = False
-    """Whether graceful node shutdown is configured."""
+    ends_pods: bool = False
+    """The node may have ended the pod: it evicts pods, or ends them before it shuts down."""
     garbage: Policy = Policy()
     """The garbage collection policy of dead containers."""
 

@@ -40,6 +40,7 @@ def observed(state: PodState) -> PodObserved:
         waiting={**_restarting(state), **state.waiting},
         reason=state.reason[0],
         message=state.reason[1],
+        disruption=_disruption(state),
         sandbox_ready=bool(runtime and runtime.sandboxes and runtime.sandboxes[0].ready),
         gone=phase is Phase.FINISHED,
         finished=phase in (Phase.ENDED, Phase.FINISHED),
@@ -50,6 +51,12 @@ def observed(state: PodState) -> PodObserved:
         actual_resources=transitional(state),
         last_error=state.retry.trouble,
     )
+
+
+def _disruption(state: PodState) -> str:
+    """Of a pod that ends by an order, and not because it ended before."""
+    kill = state.wanted.kill
+    return kill.disruption if kill is not None and state.reason == (kill.reason, kill.message) else ""
 
 
 def _restarting(state: PodState) -> dict[str, Waiting]:

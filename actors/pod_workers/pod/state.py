@@ -169,7 +169,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 class Part(StrEnum):
     """A part of a round, which is tried once per round."""
 
-    SHUTDOWN = "shutdown"
+    KILL_ORDER = "kill order"
     ADMISSION = "admission"
     ALLOCATION = "allocation"
     ACTUATION = "actuation"

@@ -47,6 +47,15 @@ _CGROUPS: Final = (
     counter("kubelet_admission_rejections_total", "pods that were refused", "reason"),
 )
 
+_EVICTIONS: Final = (
+    counter("kubelet_evictions", "pods that were evicted, by what the node was short of", "eviction_signal"),
+    histogram(
+        "kubelet_eviction_stats_age_seconds", "age of the figures that a pod was evicted by", "eviction_signal",
+        buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+    ),
+    counter("kubelet_preemptions", "pods that were ended for a critical one, by what it lacked", "preemption_signal"),
+)  # fmt: skip
+
 _MANAGERS: Final = (
     counter("kubelet_cpu_manager_pinning_requests_total", "containers that ask for CPUs of their own"),
     counter("kubelet_cpu_manager_pinning_errors_total", "containers that did not get CPUs of their own"),
@@ -60,4 +69,4 @@ _MANAGERS: Final = (
     ),
 )  # fmt: skip
 
-METRICS: Final[tuple[Metric, ...]] = (*_RUNTIME, *_IMAGES, *_CGROUPS, *_MANAGERS)
+METRICS: Final[tuple[Metric, ...]] = (*_RUNTIME, *_IMAGES, *_CGROUPS, *_EVICTIONS, *_MANAGERS)

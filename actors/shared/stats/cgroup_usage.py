@@ -97,6 +97,30 @@ def read(tree: CgroupTree, cgroup: str, clock: Callable[[], float] = time.time) 
     return read_one(file, clock())
 
 
+def working_set(tree: CgroupTree, cgroup: str) -> int | None:
+    """Bytes of memory that it needs, as in Usage, by two files only. None: it is gone, or v2's root."""
+
+    def file(controller: str, name: str) -> str:
+        return tree.read(cgroup, controller, name)
+
+    v2 = tree.version == 2
+    used = _number(file, "memory", "memory.current" if v2 else "memory.usage_in_bytes")
+    if used is None:
+        return None
+    return _less(used, _table(file, "memory", "memory.stat").get("inactive_file" if v2 else "total_inactive_file"))
+
+
+def memory_limit(tree: CgroupTree, cgroup: str) -> int | None:
+    """Bytes; None: there is no limit, or no such cgroup."""
+    name = "memory.max" if tree.version == 2 else "memory.limit_in_bytes"
+    return _limit(_number(lambda controller, file: tree.read(cgroup, controller, file), "memory", name))
+
+
+def processes(tree: CgroupTree, cgroup: str) -> int | None:
+    """Tasks, by the pids controller; None: it is gone."""
+    return _number(lambda controller, file: tree.read(cgroup, controller, file), "pids", "pids.current")
+
+
 def _read_v2(file: Read, now: float) -> Usage:
     cpu = _table(file, "cpu", "cpu.stat")
     memory = _table(file, "memory", "memory.stat")

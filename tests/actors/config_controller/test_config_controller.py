@@ -100,7 +100,14 @@ def test_only_the_actors_that_read_a_changed_field_restart_with_it(node):
             assert status(harness).history[-1].detail == "waits for a restart: oomScoreAdj"
             (names,) = node.renewed
             workers = [f"pod_workers/worker/{number}" for number in range(node.load().workers)]
-            others = ["container_manager", "http_servers/node_server", "image_manager", "pleg", "prober"]
+            others = [
+                "container_manager",
+                "eviction_manager",
+                "http_servers/node_server",
+                "image_manager",
+                "pleg",
+                "prober",
+            ]
             assert sorted(names) == sorted([*others, *workers])
             begun = refreshed(node.load())
             assert (begun.config.maxPods, begun.config.oomScoreAdj) == (20, -999)

@@ -274,7 +274,7 @@ async def test_finalizers_are_waited_for_without_haste(tmp_path):
 async def test_an_evicted_pod_is_marked_as_disrupted_with_its_end(tmp_path):
     store = ApiPodStore()
     bound = store.put(pod())
-    why: dict[str, Any] = {"reason": "Evicted", "message": "The node was low on resource: memory."}
+    why: dict[str, Any] = {"reason": "Evicted", "message": "m", "disruption": "The node was low on resource: memory."}
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))

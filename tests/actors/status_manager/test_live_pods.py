@@ -35,7 +35,9 @@ async def test_a_status_counts_as_written_once_the_api_server_has_the_last_one(t
         )  # fmt: skip
         assert (await live(harness)).pods == [expected]
 
-        over = seen(bound, code=143, at=2.0, worker_phase="terminated", reason="Terminated", message="m", finished=True)
+        over = seen(
+            bound, code=143, at=2.0, worker_phase="terminated", reason="Terminated", disruption="m", finished=True
+        )
         await harness.deliver(over)
         (now,) = (await live(harness)).pods
         assert (now.finished, now.status_written, now.started) == (True, False, 0.0)

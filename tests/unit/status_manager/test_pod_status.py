@@ -169,10 +169,11 @@ def test_a_pod_that_ends_keeps_its_addresses():
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        ({"worker_phase": "terminated", "reason": "Evicted", "message": "m"}, ("TerminationByKubelet", "m")),
-        ({"worker_phase": "terminated", "reason": "Terminated", "message": "m"}, ("TerminationByKubelet", "m")),
+        ({"worker_phase": "terminated", "reason": "Evicted", "disruption": "d"}, ("TerminationByKubelet", "d")),
+        ({"worker_phase": "terminated", "reason": "Evicted", "message": "over its limit"}, None),
+        ({"worker_phase": "terminated", "reason": "Terminated", "disruption": "d"}, ("TerminationByKubelet", "d")),
         ({"worker_phase": "terminated", "reason": "DeadlineExceeded"}, None),
-        ({"worker_phase": "terminating", "reason": "Evicted"}, None),
+        ({"worker_phase": "terminating", "reason": "Evicted", "disruption": "d"}, None),
         ({"worker_phase": "rejected", "reason": "Evicted", "runtime": None}, None),
     ],
 )

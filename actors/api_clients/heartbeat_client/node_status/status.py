@@ -12,11 +12,11 @@ import msgspec
 
 from actors.api_clients.heartbeat_client.registration import is_device
 from actors.shared.kube.node_addresses import hostname_address
+from actors.shared.kube.quantity_text import written
 
 from .conditions import PRESSURES, Change, with_pressure, with_ready, without_heartbeats
 from .facts import Facts, Image, NodeSettings
 from .patch import node_patch, without_empty
-from .quantities import written
 
 Json = dict[str, Any]
 NAMES_PER_IMAGE: Final = 5

@@ -37,6 +37,6 @@ def test_a_pod_that_ran_to_its_end_before_ends():
 
 def test_where_the_node_ends_pods_before_a_shutdown_it_is_asked_first_whether_it_did():
     over = Looked(runtime(ran(state=ContainerState.EXITED))).apply(wanted(pod(restartPolicy="Never")))
-    step = decide(over, shutdown_windows=True)
-    assert (effects(step), step.state.phase) == (["AskForShutdown"], Phase.ADMITTING)
-    assert decide(step.state, shutdown_windows=True).state.phase is Phase.TERMINATING
+    step = decide(over, ends_pods=True)
+    assert (effects(step), step.state.phase) == (["AskForKillOrder"], Phase.ADMITTING)
+    assert decide(step.state, ends_pods=True).state.phase is Phase.TERMINATING

@@ -19,6 +19,7 @@ FACTS = {
         kubelet_credential_provider_plugin_errors_total plugin_name
         kubelet_evented_pleg_connection_error_count
         kubelet_evented_pleg_connection_success_count
+        kubelet_evictions eviction_signal
         kubelet_http_requests_total long_running method path server_type
         kubelet_image_garbage_collected_total reason
         kubelet_image_manager_ensure_image_requests_total present_locally pull_policy pull_required
@@ -38,6 +39,7 @@ FACTS = {
         kubelet_pod_resources_endpoint_requests_get_allocatable server_api_version
         kubelet_pod_resources_endpoint_requests_list server_api_version
         kubelet_pod_resources_endpoint_requests_total server_api_version
+        kubelet_preemptions preemption_signal
         kubelet_run_podsandbox_errors_total runtime_handler
         kubelet_runtime_operations_errors_total operation_type
         kubelet_runtime_operations_total operation_type
@@ -102,6 +104,7 @@ FACTS = {
         prober_probe_duration_seconds container namespace pod probe_type
         kubelet_cgroup_manager_duration_seconds operation_type
         kubelet_credential_provider_plugin_duration plugin_name
+        kubelet_eviction_stats_age_seconds eviction_signal
         kubelet_evented_pleg_connection_latency_seconds
         kubelet_http_requests_duration_seconds long_running method path server_type
         kubelet_pleg_pod_relist_duration_seconds

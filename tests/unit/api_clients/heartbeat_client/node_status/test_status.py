@@ -12,10 +12,10 @@ from actors.api_clients.heartbeat_client.node_status.declared_features import de
 from actors.api_clients.heartbeat_client.node_status.fact_sources import in_order
 from actors.api_clients.heartbeat_client.node_status.facts import Facts, Image, Machine, NodeSettings, Resources
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
-from actors.api_clients.heartbeat_client.node_status.quantities import written
 from actors.api_clients.heartbeat_client.node_status.runtime_state import RuntimeState
 from actors.api_clients.heartbeat_client.node_status.status import changed, compute
 from actors.api_clients.messages import NodePressure, RuntimeReport
+from actors.shared.kube.quantity_text import written
 from tests.support.apiserver.quantities import canonical
 
 SETTINGS = NodeSettings(name="n1", kubelet_version="v1.36.2+x", kubelet_port=10250)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+_BYTES = ("memory", "ephemeral-storage")
 
 
 def written(resource: str, amount: int) -> str:
@@ -13,15 +14,24 @@ def written(resource: str, amount: int) -> str:
     A text without a binary suffix is decimal to the server, whatever was meant: of 4000 bytes it makes 4k.
     """
     if resource == "cpu":
-        return _scaled(amount // 1000, 1000, _DECIMAL) if amount % 1000 == 0 else f"{amount}m"
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        binary = _scaled(amount, 1024, _BINARY)
-        return binary if binary.endswith("i") else _scaled(amount, 1000, _DECIMAL)
+        return decimal(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+    if resource in _BYTES or resource.startswith("hugepages-"):
+        text = binary(amount)
+        return text if text.endswith("i") else decimal(amount)
+    return decimal(amount)
+
+
+def binary(amount: int) -> str:
+    """Bytes with the largest binary suffix that leaves a whole number; below 1024 as `decimal`."""
+    return _scaled(amount, 1024, _BINARY) if abs(amount) >= 1024 else decimal(amount)
+
+
+def decimal(amount: int) -> str:
+    """With the largest decimal suffix that leaves a whole number."""
     return _scaled(amount, 1000, _DECIMAL)
 
 
 def _scaled(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
-    """With the largest suffix that leaves a whole number."""
     power = 0
     while amount and amount % base == 0 and power < len(suffixes) - 1:
         amount, power = amount // base, power + 1

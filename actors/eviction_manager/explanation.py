@@ -1,0 +1,88 @@
+"""What people read of an eviction: message and annotations, worded as the reference does. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from actors.shared.config.fields.eviction import Threshold
+from actors.shared.kube.container import Container, ResourceRequirements
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity_text import binary, decimal, written
+
+from .resources import RESOURCE_OF
+from .thresholds import Observation
+from .usage import ContainerUsage, PodUsage
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """Why a pod is evicted."""
+
+    message: str
+    annotations: dict[str, str] = {}
+    """Of the event."""
+
+
+def explain(pod: Pod, usage: PodUsage | None, threshold: Threshold, observation: Observation | None) -> Explanation:
+    """Names the containers (with pod-level memory, the pod too) that use more than they request."""
+    resource = RESOURCE_OF[threshold.signal]
+    parts, annotations = [f"The node was low on resource: {resource}. "], {"starved_resource": resource}
+    if observation is not None:
+        parts.append(_quantities(resource, threshold, observation))
+    if usage is not None and resource in ("memory", "ephemeral-storage"):
+        parts += _of_pod(pod, usage, resource, annotations)
+        parts += _of_containers(pod, usage, resource, annotations)
+    return Explanation("".join(parts), annotations)
+
+
+def _quantities(resource: str, threshold: Threshold, observation: Observation) -> str:
+    wanted = threshold.amount.of(observation.capacity)
+    if threshold.amount.absolute is None:
+        amount = binary(wanted)
+    else:
+        amount = written("memory" if resource in ("memory", "ephemeral-storage") else resource, wanted)
+    in_bytes = resource in ("memory", "ephemeral-storage")
+    available = binary(observation.available) if in_bytes else decimal(observation.available)
+    return f"Threshold quantity: {amount}, available: {available}. "
+
+
+def _of_pod(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str]) -> list[str]:
+    """Of a pod with memory of its own (KEP-2837)."""
+    requested = _request(pod.spec.resources, resource) if pod.spec.resources is not None else None
+    if resource != "memory" or requested is None or usage.memory is None or usage.memory <= requested:
+        return []
+    used = binary(usage.memory)
+    annotations |= {"offending_pod": pod.metadata.name, "offending_pod_usage": used}
+    return [_larger("Pod", pod.metadata.name, used, requested, resource)]
+
+
+def _of_containers(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str]) -> list[str]:
+    said, names, amounts = [], [], []
+    for container in (*pod.spec.containers, *pod.spec.initContainers):
+        used, requested = _used(usage.containers, container, resource), _request(container.resources, resource) or 0
+        if used is None or used <= requested:
+            continue
+        said.append(_larger("Container", container.name, binary(used), requested, resource))
+        names.append(container.name)
+        amounts.append(binary(used))
+    annotations |= {"offending_containers": ",".join(names), "offending_containers_usage": ",".join(amounts)}
+    return said
+
+
+def _larger(kind: str, name: str, used: str, requested: int, resource: str) -> str:
+    text = f"{kind} {name} was using {used}, request is {written(resource, requested)}"
+    return f"{text}, has larger consumption of {resource}. "
+
+
+def _used(known: Mapping[str, ContainerUsage], container: Container, resource: str) -> int | None:
+    usage = known.get(container.name)
+    if usage is None:
+        return None
+    return usage.memory if resource == "memory" else usage.rootfs.bytes + usage.logs.bytes
+
+
+def _request(resources: ResourceRequirements, resource: str) -> int | None:
+    given = {**resources.limits, **resources.requests}.get(resource)
+    return None if given is None else whole(given)

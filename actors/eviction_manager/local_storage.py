@@ -1,0 +1,89 @@
+"""Whether a pod keeps to its limits of local storage: emptyDir, the pod, each container. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+import msgspec
+
+from actors.shared.kube.container import Container
+from actors.shared.kube.meta import Quantity
+from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_sidecar
+from actors.shared.kube.quantity import whole
+from actors.shared.kube.quantity_text import written
+
+from .resources import CONTAINER_LIMIT, EMPTY_DIR_LIMIT, POD_LIMIT, Layout
+from .usage import ROOTFS, PodUsage, disk_usage, local_parts
+
+STORAGE: Final = "ephemeral-storage"
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """`signal` is what the metric of evictions calls it."""
+
+    signal: str
+    message: str
+
+
+def is_limited(pod: Pod) -> bool:
+    """Whether the pod has any limit that is held here; else nothing of it need be measured."""
+    volumes = (volume.emptyDir for volume in pod.spec.volumes if volume.emptyDir is not None)
+    return any(one.sizeLimit is not None and _size(one.sizeLimit) > 0 for one in volumes) or (
+        _pod_limit(pod) is not None
+    )
+
+
+def violation(pod: Pod, usage: PodUsage, layout: Layout) -> Violation | None:
+    """The first limit that the pod is over, in the reference's order."""
+    found = chain(_empty_dirs(pod, usage), _whole_pod(pod, usage, layout), _containers(pod, usage, layout))
+    return next(found, None)
+
+
+def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
+    for volume in pod.spec.volumes:
+        limit = volume.emptyDir.sizeLimit if volume.emptyDir is not None else None
+        used = usage.volumes.get(volume.name)
+        if limit is not None and used is not None and 0 < _size(limit) < used.bytes:
+            text = f'Usage of EmptyDir volume "{volume.name}" exceeds the limit "{_written(limit)}". '
+            yield Violation(EMPTY_DIR_LIMIT, text)
+
+
+def _whole_pod(pod: Pod, usage: PodUsage, layout: Layout) -> Iterator[Violation]:
+    limit = _pod_limit(pod)
+    used = disk_usage(pod, usage, local_parts(layout)).bytes + usage.own.bytes
+    if limit is not None and used > limit:
+        text = f"Pod ephemeral local storage usage exceeds the total limit of containers {written(STORAGE, limit)}. "
+        yield Violation(POD_LIMIT, text)
+
+
+def _containers(pod: Pod, usage: PodUsage, layout: Layout) -> Iterator[Violation]:
+    with_layer = ROOTFS in local_parts(layout)
+    for container in pod.spec.containers:
+        limit, one = container.resources.limits.get(STORAGE), usage.containers.get(container.name)
+        if limit is None or one is None:
+            continue
+        if one.logs.bytes + (one.rootfs.bytes if with_layer else 0) > _size(limit):
+            text = f'Container {container.name} exceeded its local ephemeral storage limit "{_written(limit)}". '
+            yield Violation(CONTAINER_LIMIT, text)
+
+
+def _pod_limit(pod: Pod) -> int | None:
+    """The sum of the containers' limits, or what one init container may have if that is more; None without any."""
+    regular = [*_limits(pod.spec.containers), *_limits([one for one in pod.spec.initContainers if is_sidecar(one)])]
+    initial = _limits([one for one in pod.spec.initContainers if not is_sidecar(one)])
+    return max([sum(regular), *initial]) if regular or initial else None
+
+
+def _limits(containers: list[Container]) -> list[int]:
+    return [_size(one.resources.limits[STORAGE]) for one in containers if STORAGE in one.resources.limits]
+
+
+def _size(quantity: Quantity) -> int:
+    return whole(quantity)
+
+
+def _written(quantity: Quantity) -> str:
+    return written(STORAGE, whole(quantity))

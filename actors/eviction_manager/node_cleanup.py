@@ -1,0 +1,36 @@
+"""What the node itself gives back before a pod is evicted: dead containers and unused images."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from actors.image_manager.messages import IMAGE_MANAGER, RemoveUnusedImages
+from actors.pod_workers.messages import RemoveDeadContainers, pod_workers
+from supervision.actor import Actor, AskError
+from supervision.addresses import ActorName
+from supervision.message import Message, Question
+
+from .resources import Reclaim
+
+SECONDS: Final = 120.0
+"""The longest that a removal is waited for."""
+
+
+class NodeCleanup:
+    def __init__(self, actor: Actor, workers: int) -> None:
+        self._actor, self._workers = actor, workers
+
+    async def remove(self, what: Reclaim) -> None:
+        """What cannot be removed stays, and is logged."""
+        if what is Reclaim.CONTAINERS:
+            asked = [self._ask(name, RemoveDeadContainers()) for name in pod_workers(self._workers)]
+            await asyncio.gather(*asked)
+        else:
+            await self._ask(IMAGE_MANAGER, RemoveUnusedImages())
+
+    async def _ask(self, name: ActorName, question: Question[Message]) -> None:
+        try:
+            await self._actor.ask(name, question, timeout=SECONDS)
+        except AskError as error:
+            self._actor.log.warning("%s", error)

@@ -1,0 +1,82 @@
+"""Observes what the node has left. Memory and process IDs never block; a disk may, and is waited for only shortly."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from actors.image_manager.messages import IMAGE_MANAGER, GetImageFilesystem
+from actors.shared.config.agent import Agent
+from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.stats import pod_cgroups
+from supervision.actor import Actor, AskError, DisposableError
+
+from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, Layout
+from .signals import disk_signals, layout_of, memory_signals, pid_signals
+from .thresholds import Observation
+
+DISK_SECONDS: Final = 8.0
+WAIT_SECONDS: Final = 2.0
+"""How long a disk holds up an observation; what it says later is not used."""
+_ASK_SECONDS: Final = 5.0
+_READ: Final = "actors.eviction_manager.signals:read_disks"
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """By signal; those that are not known are missing."""
+
+    signals: dict[str, Observation]
+    layout: Layout = Layout.SINGLE
+
+
+class NodeObserver:
+    """`host`: the root directory of a made-up host."""
+
+    def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, host: str = "") -> None:
+        self._actor, self._agent, self._tree, self._host = actor, agent, tree, host
+        self._mounts: dict[str, str] = {}
+        """Directories of the runtime's disks."""
+        self._kubepods = ""
+        self._layout = Layout.SINGLE
+        self._reading: asyncio.Task[dict[str, list[int]]] | None = None
+
+    async def observe(self, *, disks: bool = True) -> Observed:
+        """Without `disks` only memory and process IDs, at once."""
+        found = await self._disks() if disks else {}
+        if found:
+            self._layout = layout_of(found)
+        return Observed({**self.memory(), **pid_signals(self._host), **disk_signals(found)}, self._layout)
+
+    def memory(self) -> dict[str, Observation]:
+        if not self._kubepods:
+            roots = pod_cgroups.roots(self._agent.config.cgroupRoot)
+            self._kubepods = next((root for root in roots if self._tree.anywhere(root)), "")
+        return memory_signals(self._tree, self._kubepods, self._host)
+
+    async def _disks(self) -> dict[str, list[int]]:
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.ensure_future(self._read())
+        done, _ = await asyncio.wait({self._reading}, timeout=WAIT_SECONDS)
+        return self._reading.result() if done else {}
+
+    async def _read(self) -> dict[str, list[int]]:
+        wanted = {NODE_DISK: self._agent.root_dir, **await self._runtime_disks()}
+        try:
+            found: dict[str, list[int]] = await self._actor.disposable(_READ, {"disks": wanted}, deadline=DISK_SECONDS)
+        except DisposableError as error:
+            self._actor.log.warning("what the disks have left is not known: %s", error)
+            return {}
+        return found
+
+    async def _runtime_disks(self) -> dict[str, str]:
+        """None until the runtime tells them."""
+        if not self._mounts:
+            try:
+                answer = await self._actor.ask(IMAGE_MANAGER, GetImageFilesystem(), timeout=_ASK_SECONDS)
+            except AskError:
+                return {}
+            if answer.mountpoint:
+                self._mounts = {IMAGE_DISK: answer.mountpoint, CONTAINER_DISK: answer.containers or answer.mountpoint}
+        return self._mounts

@@ -1,0 +1,90 @@
+"""What a pod uses, and which part of it counts for a signal. Data and pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.shared.kube.pod import Pod
+
+from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, RESOURCE_OF, Layout, disk_of
+
+ROOTFS, LOGS, VOLUMES = "rootfs", "logs", "volumes"
+
+
+class Used(msgspec.Struct, frozen=True):
+    """Of a disk."""
+
+    bytes: int = 0
+    inodes: int = 0
+
+
+class ContainerUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """None: not known."""
+
+    memory: int | None = None
+    """Bytes of its working set."""
+    rootfs: Used = Used()
+    """Its writable layer."""
+    logs: Used = Used()
+
+
+class PodUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """None: not known."""
+
+    memory: int | None = None
+    """Bytes of its working set."""
+    processes: int | None = None
+    containers: dict[str, ContainerUsage] = {}
+    volumes: dict[str, Used] = {}
+    own: Used = Used()
+    """Files that the agent wrote for it."""
+
+
+def measured_parts(disk: str, layout: Layout) -> frozenset[str]:
+    """Which parts of a pod's disk usage are on this disk: nodefs, imagefs or containerfs."""
+    if layout is Layout.SINGLE:
+        return frozenset({ROOTFS, LOGS, VOLUMES})
+    if layout is Layout.DEDICATED:
+        return frozenset({LOGS, VOLUMES}) if disk == NODE_DISK else frozenset({ROOTFS})
+    return frozenset() if disk == IMAGE_DISK else frozenset({ROOTFS, LOGS, VOLUMES})
+
+
+def local_parts(layout: Layout) -> frozenset[str]:
+    """Which parts count against limits of ephemeral storage."""
+    return measured_parts(NODE_DISK, layout)
+
+
+def local_volumes(pod: Pod) -> list[str]:
+    """Names of the volumes that are kept on the node's own disk."""
+    return [
+        volume.name
+        for volume in pod.spec.volumes
+        if (volume.emptyDir is not None and volume.emptyDir.medium != "Memory")
+        or volume.hostPath is not None
+        or volume.configMap is not None
+        or volume.gitRepo != msgspec.Raw()
+    ]
+
+
+def disk_usage(pod: Pod, usage: PodUsage, parts: Iterable[str]) -> Used:
+    """The sum of these parts."""
+    parts, found = frozenset(parts), list[Used]()
+    for container in usage.containers.values():
+        found += [container.rootfs] if ROOTFS in parts else []
+        found += [container.logs] if LOGS in parts else []
+    if VOLUMES in parts:
+        found += [usage.volumes[name] for name in local_volumes(pod) if name in usage.volumes]
+    return Used(sum(one.bytes for one in found), sum(one.inodes for one in found))
+
+
+def used_of(signal: str, pod: Pod, usage: PodUsage, layout: Layout) -> int | None:
+    """How much of what the signal is about the pod uses; None: it is not known."""
+    resource = RESOURCE_OF[signal]
+    if resource == "memory":
+        return usage.memory
+    if resource == "pids":
+        return usage.processes
+    used = disk_usage(pod, usage, measured_parts(disk_of(signal) or CONTAINER_DISK, layout))
+    return used.inodes if resource == "inodes" else used.bytes

@@ -1,0 +1,139 @@
+"""Reads what pods use: memory and processes from their cgroups, which never block; disks by a disposable process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.kube.codec import ObjectError, decode_pod
+from actors.shared.kube.pod import Pod
+from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.stats import pod_cgroups
+from actors.shared.stats.cgroup_usage import processes, working_set
+from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActivePods
+from supervision.actor import Actor, AskError, DisposableError
+
+from .usage import ContainerUsage, PodUsage, Used
+
+ASK_SECONDS: Final = 5.0
+DISK_SECONDS: Final = 30.0
+_MEASURE: Final = "actors.shared.stats.disk:measure_pods"
+_AT_ONCE: Final = 32
+
+
+class Active(msgspec.Struct, frozen=True):
+    """A pod that has not come to its end."""
+
+    pod: Pod
+    containers: dict[str, str]
+    """Id of each running container, by name."""
+
+    @property
+    def uid(self) -> str:
+        return self.pod.metadata.uid
+
+
+class UsageReader:
+    """`runtime`: tells the writable layers of containers; a client of it is made when it is needed first."""
+
+    def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, runtime: CriClient | None = None) -> None:
+        self._actor, self._agent, self._tree, self._client = actor, agent, tree, runtime
+
+    async def pods(self) -> list[Active] | None:
+        """None when they are not known."""
+        try:
+            answer = await self._actor.ask(STATUS_MANAGER, GetActivePods(), timeout=ASK_SECONDS)
+        except AskError as error:
+            self._actor.log.warning("the pods of the node are not known: %s", error)
+            return None
+        return [active for one in answer.pods if (active := _read(one)) is not None]
+
+    async def memory(self, pods: Iterable[Active]) -> dict[str, PodUsage]:
+        """Memory and processes of each pod that has a cgroup, by UID."""
+        places, found = pod_cgroups.find(self._tree, self._agent.config.cgroupRoot).pods, dict[str, PodUsage]()
+        for count, pod in enumerate(pods):
+            if count % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
+            if pod.uid in places:
+                path = places[pod.uid].path
+                usage = PodUsage(memory=working_set(self._tree, path), processes=processes(self._tree, path))
+                if usage != PodUsage():
+                    found[pod.uid] = usage
+        return found
+
+    def with_containers(self, pod: Active, usage: PodUsage) -> PodUsage:
+        """The same with the memory of the pod's containers."""
+        place = pod_cgroups.find(self._tree, self._agent.config.cgroupRoot).pods.get(pod.uid)
+        inner = place.containers if place is not None else {}
+        found = {
+            name: ContainerUsage(memory=working_set(self._tree, inner[id_]))
+            for name, id_ in pod.containers.items()
+            if id_ in inner
+        }
+        return msgspec.structs.replace(usage, containers=found)
+
+    async def disks(self, pods: Iterable[Active]) -> dict[str, PodUsage] | None:
+        """Disk usage of each pod by UID; None when it cannot be measured."""
+        pods, agent = list(pods), self._agent
+        places = []
+        for pod in pods:
+            meta = pod.pod.metadata
+            logs = f"{agent.pod_logs_dir}/{meta.namespace}_{meta.name}_{meta.uid}"
+            places.append([meta.uid, agent.pod_dir(meta.uid), logs])
+        layers, measured = await self._layers(), None
+        try:
+            measured = await self._actor.disposable(_MEASURE, {"pods": places}, deadline=DISK_SECONDS)
+        except DisposableError as error:
+            self._actor.log.warning("what pods have on the disk is not known: %s", error)
+        return None if measured is None else {pod.uid: disk_usage(pod, measured[pod.uid], layers) for pod in pods}
+
+    async def _layers(self) -> dict[str, Used]:
+        """By id of the container."""
+        try:
+            stats = await self._runtime().list_container_stats()
+        except CriError as error:
+            self._actor.log.warning("what containers have written is not known: %s", error)
+            return {}
+        layers = {one.id: one.writable_layer for one in stats}
+        return {
+            id_: Used(layer.used_bytes or 0, layer.inodes_used or 0)
+            for id_, layer in layers.items()
+            if layer is not None
+        }
+
+    def _runtime(self) -> CriClient:
+        if self._client is None:
+            agent = self._agent
+            seconds = float(agent.config.runtimeRequestTimeout)
+            self._client = CriClient(agent.runtime_endpoint, request_seconds=seconds, metrics=self._actor.metrics)
+        return self._client
+
+
+def disk_usage(pod: Active, measured: Mapping[str, Any], layers: Mapping[str, Used]) -> PodUsage:
+    """What `measure_pods` found of a pod, with the layers of its containers. Pure."""
+    logs = {name: _used(one) for name, one in measured["logs"].items()}
+    return PodUsage(
+        containers={
+            name: ContainerUsage(rootfs=layers.get(pod.containers.get(name, ""), Used()), logs=logs.get(name, Used()))
+            for name in {**logs, **pod.containers}
+        },
+        volumes={name: _used(one) for name, one in measured["volumes"].items()},
+        own=_used(measured["own"]),
+    )
+
+
+def _used(measured: Mapping[str, int]) -> Used:
+    return Used(measured["used_bytes"], measured["inodes_used"])
+
+
+def _read(active: ActivePod) -> Active | None:
+    try:
+        return Active(decode_pod(active.pod), active.containers)
+    except ObjectError:
+        return None

@@ -1,0 +1,30 @@
+"""Removes all containers of pods that have ended, when the disk is full: then not even the last one stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from actors.pod_workers.containers import files
+from actors.pod_workers.executor.pod_worker import PodWorker
+from actors.pod_workers.executor.services import Services
+from actors.pod_workers.pod.table import Phase
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import ContainerState
+
+
+async def remove_containers(services: Services, workers: Iterable[PodWorker]) -> int:
+    """How many were removed. One that cannot be is logged, and stays."""
+    removed = 0
+    for state in [worker.state for worker in workers]:
+        pod, runtime = state.wanted.pod, state.runtime
+        if state.phase is not Phase.ENDED or pod is None or runtime is None:
+            continue
+        for ran in [one for one in runtime.containers if one.state is ContainerState.EXITED]:
+            try:
+                await services.client.remove_container(ran.id)
+            except CriError as error:
+                services.actor.log.warning("dead container %s stays for now: %s", ran.id, error)
+                continue
+            files.remove_log(services.agent.container_logs_dir, services.agent.pod_logs_dir, pod, ran)
+            removed += 1
+    return removed

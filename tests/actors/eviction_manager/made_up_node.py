@@ -1,0 +1,104 @@
+"""A made-up node for the eviction manager: memory, disks and cgroups that a test fills, and pods that end when told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from actors.eviction_manager.actor import EvictionManager
+from actors.image_manager.messages import (
+    GetImageFilesystem,
+    ImageFilesystem,
+    RemoveUnusedImages,
+    UnusedImagesRemoved,
+)
+from actors.pod_workers.messages import DeadContainersRemoved, KillPod, RemoveDeadContainers
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.stats import ContainerStats
+from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
+from supervision.harness import Harness
+from supervision.virtual_clock import VirtualClock
+
+DISKS = "actors.eviction_manager.signals:read_disks"
+MEASURE = "actors.shared.stats.disk:measure_pods"
+CONTAINER_ID = "c0ffee" * 4
+
+
+class MadeUpNode:
+    """1000 kB of memory, of which `left` is there; `disks` as `read_disks` answers."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.clock = root, VirtualClock()
+        self.pods: dict[str, tuple[bytes, dict[str, str]]] = {}
+        """JSON and running containers of each active pod, by UID."""
+        self.live: dict[str, LivePod] = {}
+        self.disks: dict[str, list[int]] = {}
+        self.measured: dict[str, Any] = {}
+        self.listed = True
+        base = root / "sys/fs/cgroup/memory"
+        base.mkdir(parents=True)
+        (root / "proc/self").mkdir(parents=True)
+        (root / "proc/self/mountinfo").write_text("30 1 0:9 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n")
+        self.leave(1000)
+
+    async def list_container_stats(self) -> list[ContainerStats]:
+        """As the runtime answers."""
+        return []
+
+    def leave(self, kib: int) -> None:
+        """So much memory is left."""
+        (self.root / "proc/meminfo").write_text(f"MemTotal: 1000 kB\nMemFree: {kib} kB\n")
+
+    def add(self, uid: str, *, memory_kib: int = 0, **spec: Any) -> None:
+        """A pod that runs. `spec`: of the pod."""
+        containers = spec.pop("containers", [{"name": "main", "image": "i"}])
+        made = {
+            "metadata": {"name": f"pod-{uid}", "namespace": "n", "uid": uid},
+            "spec": {"containers": containers, **spec},
+        }
+        self.pods[uid] = (msgspec.json.encode(made), {"main": CONTAINER_ID})
+        self.live[uid] = LivePod(
+            uid=uid, full_name=f"pod-{uid}_n", static=False, priority=0, grace_seconds=30, finished=False,
+            status_written=True,
+        )  # fmt: skip
+        self.use(uid, memory_kib)
+
+    def use(self, uid: str, memory_kib: int) -> None:
+        """So much memory the pod and its container use."""
+        cgroup = self.root / f"sys/fs/cgroup/memory/kubepods/besteffort/pod{uid}"
+        for directory in (cgroup, cgroup / CONTAINER_ID):
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "memory.usage_in_bytes").write_text(str(memory_kib << 10))
+            (directory / "memory.stat").write_text("total_inactive_file 0\n")
+
+    def stop(self, uid: str, *, written: bool = True) -> None:
+        """Its worker has ended it."""
+        self.pods.pop(uid, None)
+        self.live[uid] = msgspec.structs.replace(self.live[uid], finished=True, status_written=written)
+
+    def start(self, incarnation: int = 1, *, standalone: bool = False, **config: Any) -> Harness[EvictionManager]:
+        settings = KubeletConfiguration(**{"evictionHard": {"memory.available": "100Ki"}, **config})
+        context = Agent(
+            root_dir=str(self.root / "kubelet"), run_dir=str(self.root / "run"), workers=1, config=settings,
+            standalone=standalone, node_name="node",
+        )  # fmt: skip
+        harness = Harness(
+            EvictionManager, name="eviction_manager", context=context, incarnation=incarnation, clock=self.clock,
+            arguments={"host": str(self.root), "clock": lambda: self.clock.now, "runtime": self},
+        )  # fmt: skip
+        harness.disposables[DISKS] = lambda disks: self.disks
+        harness.disposables[MEASURE] = lambda pods: {uid: self.measured[uid] for uid, *_ in pods}
+        harness.answer(GetImageFilesystem, ImageFilesystem("/images"))
+        harness.answer(GetActivePods, lambda _: ActivePods([ActivePod(uid, *one) for uid, one in self.pods.items()]))
+        harness.answer(GetLivePods, lambda _: LivePods(list(self.live.values()), complete=self.listed))
+        harness.answer(RemoveDeadContainers, DeadContainersRemoved(0))
+        harness.answer(RemoveUnusedImages, UnusedImagesRemoved())
+        return harness
+
+
+def killed(harness: Harness[EvictionManager]) -> list[str]:
+    """UIDs of the pods that were ordered to end, each once."""
+    return list(dict.fromkeys(order.uid for order in harness.sent(KillPod)))

@@ -1,0 +1,199 @@
+"""The eviction manager on a made-up node: who is evicted, once, and what is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, RecordEvent
+from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
+from actors.image_manager.messages import RemoveUnusedImages
+from actors.pod_workers.messages import KillPod, RemoveDeadContainers
+from supervision.actor import DisposableError
+from supervision.protocol import Hello
+
+from .made_up_node import DISKS, MadeUpNode, killed
+
+MESSAGE = (
+    "The node was low on resource: memory. Threshold quantity: 100Ki, available: 50Ki. "
+    "Container main was using 700Ki, request is 0, has larger consumption of memory. "
+)
+DISK: dict[str, Any] = {"evictionHard": {"nodefs.available": "100"}}
+
+
+async def test_the_pod_that_uses_most_memory_is_evicted_with_the_references_words(node: MadeUpNode) -> None:
+    node.add("small", memory_kib=20)
+    node.add("big", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.settle()
+        assert manager.sent(KillPod) == [KillPod("big", "Evicted", MESSAGE, 1, disruption=MESSAGE)]
+        assert manager.sent(NodePressure, to=HEARTBEAT_CLIENT) == [NodePressure(memory=True)]
+        assert manager.sent(NodeEvictions, to=CONTAINER_MANAGER)[-1] == NodeEvictions(["MemoryPressure"], ["big"])
+        node_event, pod_event = manager.sent(RecordEvent, to=EVENT_CLIENT)
+        assert (node_event.kind, node_event.reason, node_event.message) == (
+            "Node", "EvictionThresholdMet", "Attempting to reclaim memory",
+        )  # fmt: skip
+        assert (pod_event.uid, pod_event.type, pod_event.reason, pod_event.message) == (
+            "big", "Warning", "Evicted", MESSAGE,
+        )  # fmt: skip
+        assert pod_event.annotations == {
+            "starved_resource": "memory",
+            "offending_containers": "main",
+            "offending_containers_usage": "700Ki",
+        }
+
+
+async def test_one_pod_is_evicted_a_round_and_the_next_round_comes_once_it_has_ended(node: MadeUpNode) -> None:
+    for uid, size in (("a", 700), ("b", 600), ("c", 5)):
+        node.add(uid, memory_kib=size)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.advance(25.0)
+        assert killed(manager) == ["a"]
+        assert len(manager.sent(KillPod)) > 5  # its worker may have been restarted
+        node.stop("a")
+        await manager.advance(2.0)
+        assert killed(manager) == ["a", "b"]
+        node.leave(500)
+        node.stop("b")
+        await manager.advance(60.0)
+        assert killed(manager) == ["a", "b"]
+        assert manager.sent(NodeEvictions)[-1] == NodeEvictions(["MemoryPressure"], [])
+
+
+async def test_a_pod_that_does_not_end_holds_the_next_one_up_for_half_a_minute(node: MadeUpNode) -> None:
+    node.add("stuck", memory_kib=700)
+    node.add("next", memory_kib=600)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.advance(29.0)
+        assert killed(manager) == ["stuck"]
+        await manager.advance(3.0)
+        assert killed(manager) == ["stuck", "next"]
+
+
+async def test_memory_that_falls_below_its_threshold_between_two_rounds_is_acted_on_at_once(node: MadeUpNode) -> None:
+    node.add("eater", memory_kib=700)
+    node.leave(150)
+    async with node.start() as manager:
+        await manager.advance(1.0)
+        assert killed(manager) == []
+        node.leave(90)
+        await manager.advance(0.3)
+        assert killed(manager) == ["eater"]
+
+
+async def test_a_soft_threshold_waits_for_its_grace_period_and_gives_the_pod_its_own(node: MadeUpNode) -> None:
+    node.add("eater", memory_kib=700, terminationGracePeriodSeconds=20)
+    node.leave(50)
+    soft: dict[str, Any] = {
+        "evictionHard": {},
+        "evictionSoft": {"memory.available": "100Ki"},
+        "evictionSoftGracePeriod": {"memory.available": "30s"},
+        "evictionMaxPodGracePeriod": 60,
+    }
+    async with node.start(**soft) as manager:
+        await manager.advance(25.0)
+        assert manager.sent(NodePressure)[-1] == NodePressure(memory=True)
+        assert killed(manager) == []
+        await manager.advance(6.0)
+        assert [(order.uid, order.grace_seconds) for order in manager.sent(KillPod)[:1]] == [("eater", 20)]
+
+
+@pytest.mark.parametrize("signal", ["nodefs.available", "nodefs.inodesFree"])
+async def test_the_node_is_cleaned_up_before_a_pod_is_evicted(node: MadeUpNode, signal: str) -> None:
+    node.add("writer")
+    node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
+    async with node.start(evictionHard={signal: "100"}) as manager:
+
+        def freed(_: RemoveUnusedImages) -> None:
+            node.disks = {"nodefs": [1, 500, 1000, 500, 1000]}
+
+        manager.answer(RemoveUnusedImages, freed)
+        await manager.advance(11.0)
+        assert [type(question) for _, question in manager.asks if isinstance(question, RemoveDeadContainers)]
+        assert killed(manager) == []
+
+
+async def test_a_pod_is_evicted_from_a_full_disk_once_nothing_else_is_left(node: MadeUpNode) -> None:
+    node.add("idle")
+    node.add("writer")
+    size = {"used_bytes": 5, "inodes_used": 1}
+    node.measured = {
+        "idle": {"volumes": {}, "logs": {"main": size}, "own": size},
+        "writer": {"volumes": {}, "logs": {"main": {"used_bytes": 2048, "inodes_used": 1}}, "own": size},
+    }
+    node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
+    async with node.start(**DISK) as manager:
+        await manager.advance(1.0)
+        assert killed(manager) == ["writer"]
+        assert "Container main was using 2Ki, request is 0" in manager.sent(KillPod)[0].message
+        assert manager.sent(NodePressure)[-1] == NodePressure(disk=True)
+
+
+async def test_a_disk_that_hangs_holds_up_no_eviction_for_memory(node: MadeUpNode) -> None:
+    node.add("eater", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        manager.disposables[DISKS] = DisposableError("OSError", "a disk that hangs")
+        await manager.advance(11.0)
+        assert killed(manager) == ["eater"]
+
+
+async def test_who_is_over_a_limit_of_its_storage_is_evicted_without_any_threshold(node: MadeUpNode) -> None:
+    node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
+    node.add("free", volumes=[{"name": "cache", "emptyDir": {}}])
+    size = {"used_bytes": 2048, "inodes_used": 1}
+    none = {"used_bytes": 0, "inodes_used": 0}
+    node.measured = {"over": {"volumes": {"cache": size}, "logs": {}, "own": none}}
+    async with node.start(evictionHard={}) as manager:
+        await manager.advance(70.0)
+        message = 'Usage of EmptyDir volume "cache" exceeds the limit "1Ki". '
+        assert manager.sent(KillPod)[0] == KillPod("over", "Evicted", message, 1)
+        assert killed(manager) == ["over"]
+
+
+async def test_limits_of_storage_are_not_held_where_they_are_switched_off(node: MadeUpNode) -> None:
+    node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
+    async with node.start(evictionHard={}, localStorageCapacityIsolation=False) as manager:
+        await manager.advance(130.0)
+        assert killed(manager) == []
+
+
+async def test_nobody_is_evicted_while_the_pods_are_not_known_and_critical_ones_never(node: MadeUpNode) -> None:
+    node.add("critical", memory_kib=900, priority=2_000_000_000)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.advance(30.0)
+        assert killed(manager) == []
+        assert len(manager.sent(RecordEvent)) > 1  # it is tried each round
+
+
+async def test_a_look_that_fails_changes_no_condition(node: MadeUpNode) -> None:
+    node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
+    async with node.start(**DISK) as manager:
+        await manager.settle()
+        manager.disposables[DISKS] = DisposableError("OSError", "a disk that hangs")
+        await manager.advance(30.0)
+        assert manager.sent(NodePressure) == [NodePressure(disk=True)]
+
+
+async def test_those_who_were_restarted_are_told_again(node: MadeUpNode) -> None:
+    async with node.start() as manager:
+        await manager.settle()
+        manager.clear()
+        await manager.deliver(Hello(HEARTBEAT_CLIENT, 2))
+        await manager.deliver(Hello(CONTAINER_MANAGER, 2))
+        assert manager.sent(NodePressure, to=HEARTBEAT_CLIENT) == [NodePressure()]
+        assert manager.sent(NodeEvictions, to=CONTAINER_MANAGER) == [NodeEvictions([])]
+
+
+async def test_standing_alone_the_node_is_cleaned_up_and_no_server_is_told(node: MadeUpNode) -> None:
+    node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
+    async with node.start(standalone=True, **DISK) as manager:
+        await manager.advance(1.0)
+        assert any(isinstance(question, RemoveUnusedImages) for _, question in manager.asks)
+        assert not manager.sent(NodePressure)
+        assert not manager.sent(RecordEvent)

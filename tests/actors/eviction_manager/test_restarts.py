@@ -1,0 +1,152 @@
+"""An eviction manager that dies evicts the same pod, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from actors.api_clients.messages import HEARTBEAT_CLIENT, NodePressure, RecordEvent
+from actors.container_manager.messages import NodeEvictions
+from actors.pod_workers.messages import KillPod
+from supervision.actor import Actor
+from supervision.message import Message
+from supervision.protocol import Hello
+from supervision.state_file import StateFile
+
+from .made_up_node import MadeUpNode, killed
+
+
+class Died(BaseException):
+    """The process is gone."""
+
+
+def events(messages: Sequence[Message]) -> list[RecordEvent]:
+    return [one for one in messages if isinstance(one, RecordEvent) and one.reason == "Evicted"]
+
+
+@pytest.mark.parametrize("step", range(10))
+async def test_killed_at_any_step_of_an_eviction_it_evicts_the_same_pod_once(
+    node: MadeUpNode, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """Dies at the step-th thing that is seen from outside: a write to the file, or a message."""
+    node.add("first", memory_kib=700)
+    node.add("second", memory_kib=690)
+    node.leave(50)
+    left, seen = [step], list[Message]()
+
+    def dies() -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Died
+
+    tell, save = Actor.tell, StateFile.save
+
+    def tell_or_die(self: Actor, name: object, message: Message, **options: object) -> None:
+        if isinstance(message, (KillPod, RecordEvent, NodeEvictions)):
+            dies()
+            seen.append(message)
+        tell(self, name, message, **options)  # type: ignore[arg-type]
+
+    def save_or_die(self: StateFile[object], value: object) -> None:
+        dies()
+        save(self, value)
+
+    monkeypatch.setattr(Actor, "tell", tell_or_die)
+    monkeypatch.setattr(StateFile, "save", save_or_die)
+    dead = node.start()
+    try:
+        async with dead:
+            await dead.settle()
+    except Died:
+        pass
+    left[0] = 10**9
+    # what ranks first has changed meanwhile: still the pod that was chosen is the one
+    chosen = [one.uid for one in seen if isinstance(one, KillPod)]
+    kept = Path(node.root / "run/evictions")
+    if kept.exists() and b"first" in kept.read_bytes():
+        node.use("second", 900)
+    async with node.start(incarnation=2) as manager:
+        await manager.advance(12.0)
+        assert {*chosen, *killed(manager)} == {"first"}
+        node.leave(500)
+        node.stop("first")
+        await manager.advance(30.0)
+        assert killed(manager) == ["first"]
+    assert {one.uid for one in events(seen)} == {"first"}
+    assert len(events(seen)) <= 2  # told, and died before it was noted: the event's count, not another event
+
+
+async def test_what_it_ends_is_told_before_anything_else_is_observed(node: MadeUpNode) -> None:
+    node.add("victim", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.settle()
+    node.leave(900)
+    async with node.start(incarnation=2) as manager:
+        assert manager.sent(NodeEvictions)[0] == NodeEvictions(["MemoryPressure"], ["victim"])
+        assert killed(manager) == ["victim"]
+        await manager.deliver(Hello(HEARTBEAT_CLIENT, 2))
+        assert manager.sent(NodePressure)[0] == NodePressure(memory=True)
+        assert events(manager.sent(RecordEvent)) == []
+
+
+async def test_a_pod_is_ended_until_the_api_server_knows_and_kept_from_starting_anew(node: MadeUpNode) -> None:
+    node.add("victim", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.settle()
+        node.leave(900)
+        node.stop("victim", written=False)
+        await manager.advance(5.0)
+        orders = len(manager.sent(KillPod))
+        await manager.advance(60.0)
+        assert len(manager.sent(KillPod)) == orders  # nothing of it is left
+        assert manager.sent(NodeEvictions)[-1].ending == ["victim"]
+        node.stop("victim")
+        await manager.advance(2.0)
+        assert manager.sent(NodeEvictions)[-1].ending == []
+
+
+async def test_a_pod_that_nobody_has_any_more_is_forgotten_once_everybody_has_listed_his(node: MadeUpNode) -> None:
+    node.add("victim", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.settle()
+        node.live.clear()
+        node.pods.clear()
+        node.listed = False
+        await manager.advance(5.0)
+        assert manager.sent(NodeEvictions)[-1].ending == ["victim"]
+        node.listed = True
+        await manager.advance(2.0)
+        assert manager.sent(NodeEvictions)[-1].ending == []
+
+
+async def test_conditions_do_not_flap_when_it_is_restarted_but_begin_anew_with_other_thresholds(
+    node: MadeUpNode,
+) -> None:
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.settle()
+    node.leave(900)
+    async with node.start(incarnation=2) as manager:
+        await manager.advance(60.0)
+        assert manager.sent(NodePressure) == []  # nothing has changed
+        assert manager.sent(NodeEvictions)[-1].conditions == ["MemoryPressure"]
+    async with node.start(incarnation=3, evictionHard={"memory.available": "90Ki"}) as manager:
+        await manager.settle()
+        assert manager.sent(NodeEvictions)[-1].conditions == []
+
+
+async def test_a_damaged_file_is_set_aside(node: MadeUpNode) -> None:
+    run = node.root / "run"
+    run.mkdir()
+    (run / "evictions").write_text("rubbish")
+    node.add("victim", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.settle()
+        assert killed(manager) == ["victim"]
+    assert (run / "evictions.damaged").exists()

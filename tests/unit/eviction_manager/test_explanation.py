@@ -1,0 +1,92 @@
+"""What people read of an eviction, word by word."""
+
+import pytest
+
+from actors.eviction_manager.explanation import explain
+from actors.eviction_manager.thresholds import Observation
+from actors.eviction_manager.usage import ContainerUsage, PodUsage, Used
+from actors.shared.config.fields.eviction import Amount, Threshold
+
+from .pods import active, container
+
+MI = 1 << 20
+HUNDRED = Threshold("memory.available", Amount(absolute=100 * MI))
+
+
+def test_it_names_the_containers_that_use_more_memory_than_they_request():
+    pod = active(
+        container("eater", requests={"memory": "10Mi"}),
+        container("modest", requests={"memory": "50Mi"}),
+        container("free"),
+        initContainers=[container("helper")],
+    ).pod
+    usage = PodUsage(
+        memory=260 * MI,
+        containers={
+            "eater": ContainerUsage(memory=200 * MI),
+            "modest": ContainerUsage(memory=50 * MI),
+            "free": ContainerUsage(memory=1536),
+            "helper": ContainerUsage(memory=5 * MI),
+        },
+    )
+    said = explain(pod, usage, HUNDRED, Observation(92440 * 1024, 2 << 30))
+    assert said.message == (
+        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 92440Ki. "
+        "Container eater was using 200Mi, request is 10Mi, has larger consumption of memory. "
+        "Container free was using 1536, request is 0, has larger consumption of memory. "
+        "Container helper was using 5Mi, request is 0, has larger consumption of memory. "
+    )
+    assert said.annotations == {
+        "starved_resource": "memory",
+        "offending_containers": "eater,free,helper",
+        "offending_containers_usage": "200Mi,1536,5Mi",
+    }
+
+
+def test_a_pod_with_memory_of_its_own_is_named_first():
+    pod = active(container("eater"), resources={"requests": {"memory": "10Mi"}}).pod
+    usage = PodUsage(memory=30 * MI, containers={"eater": ContainerUsage(memory=29 * MI)})
+    said = explain(pod, usage, HUNDRED, None)
+    assert said.message == (
+        "The node was low on resource: memory. "
+        "Pod pod-u was using 30Mi, request is 10Mi, has larger consumption of memory. "
+        "Container eater was using 29Mi, request is 0, has larger consumption of memory. "
+    )
+    assert (said.annotations["offending_pod"], said.annotations["offending_pod_usage"]) == ("pod-u", "30Mi")
+
+
+def test_of_the_disk_layer_and_log_of_a_container_count():
+    pod = active(container("c", requests={"ephemeral-storage": "1Mi"})).pod
+    usage = PodUsage(containers={"c": ContainerUsage(rootfs=Used(2 * MI, 9), logs=Used(MI, 1))})
+    threshold = Threshold("nodefs.available", Amount(percent=10.0))
+    said = explain(pod, usage, threshold, Observation(50 * MI, 1000 * MI))
+    assert said.message == (
+        "The node was low on resource: ephemeral-storage. Threshold quantity: 100Mi, available: 50Mi. "
+        "Container c was using 3Mi, request is 1Mi, has larger consumption of ephemeral-storage. "
+    )
+
+
+@pytest.mark.parametrize(
+    ("signal", "amount", "capacity", "expected"),
+    [
+        ("nodefs.inodesFree", Amount(absolute=5000), 9, "inodes. Threshold quantity: 5k, available: 4321. "),
+        ("imagefs.inodesFree", Amount(percent=5.0), 10240, "inodes. Threshold quantity: 512, available: 4321. "),
+        ("pid.available", Amount(absolute=100), 9, "pids. Threshold quantity: 100, available: 4321. "),
+        (
+            "allocatableMemory.available",
+            Amount(absolute=10**9),
+            9,
+            "memory. Threshold quantity: 1G, available: 4321. ",
+        ),
+    ],
+)
+def test_quantities_are_written_as_the_api_writes_them(signal, amount, capacity, expected):
+    said = explain(active().pod, PodUsage(memory=5), Threshold(signal, amount), Observation(4321, capacity))
+    assert said.message == f"The node was low on resource: {expected}"
+
+
+def test_inodes_and_process_ids_are_requested_by_nobody_and_no_container_is_named():
+    usage = PodUsage(processes=9000, containers={"main": ContainerUsage(rootfs=Used(1, 9000))})
+    said = explain(active().pod, usage, Threshold("pid.available", Amount(absolute=1)), None)
+    assert said.annotations == {"starved_resource": "pids"}
+    assert said.message == "The node was low on resource: pids. "

@@ -1,0 +1,121 @@
+"""Which pod is evicted, and how."""
+
+import pytest
+from msgspec.structs import replace
+
+from actors.eviction_manager.resources import Layout
+from actors.eviction_manager.usage import ContainerUsage, PodUsage, Used
+from actors.eviction_manager.usage_reader import disk_usage
+from actors.eviction_manager.victims import evictable, of_threshold, over_limits, victim
+from actors.shared.config.fields.eviction import Amount, Threshold
+
+from .pods import active, container
+
+MI = 1 << 20
+
+
+def test_critical_pods_and_those_that_end_already_are_passed_over():
+    pods = [
+        active(uid="static", annotations={"kubernetes.io/config.source": "file"}),
+        active(uid="mirror", annotations={"kubernetes.io/config.mirror": "x"}),
+        active(uid="critical", priority=2000000000),
+        active(uid="ending"),
+        active(uid="plain", priority=1999999999),
+    ]
+    assert [one.uid for one in evictable(pods, {"ending"})] == ["plain"]
+
+
+def test_memory_goes_by_what_is_requested():
+    pods = [active(container(requests={"memory": "100Mi"}), uid="a"), active(uid="b")]
+    usages = {"a": PodUsage(memory=90 * MI), "b": PodUsage(memory=MI)}
+    assert chosen(pods, usages, "memory.available", Layout.SINGLE) == "b"
+    assert chosen(pods, {**usages, "a": PodUsage(memory=102 * MI)}, "memory.available", Layout.SINGLE) == "a"
+    assert victim([], {}, "memory.available", Layout.SINGLE) is None
+
+
+def chosen(pods, usages, signal, layout):
+    found = victim(pods, usages, signal, layout)
+    return found.uid if found is not None else None
+
+
+def disks(rootfs=0, logs=0, volume=0):
+    parts = ContainerUsage(rootfs=Used(rootfs, rootfs), logs=Used(logs, logs))
+    return PodUsage(containers={"main": parts}, volumes={"v": Used(volume, volume)})
+
+
+EMPTY_DIR = [{"name": "v", "emptyDir": {}}]
+
+
+@pytest.mark.parametrize(
+    ("signal", "layout", "expected"),
+    [
+        ("nodefs.available", Layout.SINGLE, "layers"),
+        ("imagefs.inodesFree", Layout.SINGLE, "layers"),
+        ("nodefs.available", Layout.DEDICATED, "volumes"),
+        ("nodefs.inodesFree", Layout.DEDICATED, "volumes"),
+        ("imagefs.available", Layout.DEDICATED, "layers"),
+        ("containerfs.available", Layout.DEDICATED, "layers"),
+        ("nodefs.available", Layout.SPLIT, "layers"),
+        ("containerfs.inodesFree", Layout.SPLIT, "layers"),
+    ],
+)
+def test_only_what_is_on_the_full_disk_counts(signal, layout, expected):
+    pods = [active(uid="layers"), active(uid="volumes", volumes=EMPTY_DIR), active(uid="logs")]
+    usages = {"layers": disks(rootfs=900), "volumes": disks(volume=500), "logs": disks(logs=100)}
+    assert chosen(pods, usages, signal, layout) == expected
+
+
+def test_volumes_that_are_kept_elsewhere_do_not_count():
+    memory = [{"name": "v", "emptyDir": {"medium": "Memory"}}]
+    pods = [active(uid="memory", volumes=memory), active(uid="disk", volumes=EMPTY_DIR)]
+    usages = {"memory": disks(volume=900), "disk": disks(volume=5)}
+    assert chosen(pods, usages, "nodefs.available", Layout.SINGLE) == "disk"
+
+
+SOFT = Threshold("memory.available", Amount(absolute=1), grace_seconds=30.0)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "most", "own", "grace"),
+    [
+        (replace(SOFT, grace_seconds=0.0), 60, 30, 1),
+        (SOFT, 60, 30, 30),
+        (SOFT, 20, 30, 20),
+        (SOFT, 20, None, 20),
+        (SOFT, 0, 30, 1),
+        (SOFT, -5, 30, 1),
+        (SOFT, 60, 0, 1),
+    ],
+)
+def test_a_pod_has_a_second_for_a_hard_threshold_and_what_is_configured_for_a_soft_one(threshold, most, own, grace):
+    found = of_threshold(active(terminationGracePeriodSeconds=own), None, threshold, None, most)
+    assert found.grace_seconds == grace
+    assert (found.signal, found.disruption) == ("memory.available", "The node was low on resource: memory. ")
+
+
+def test_who_is_over_a_limit_is_evicted_at_once_and_no_controller_is_told_of_a_disruption():
+    pods = [
+        active(uid="over", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "1"}}]),
+        active(uid="within", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "100"}}]),
+        active(uid="unmeasured", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "1"}}]),
+    ]
+    (found,) = over_limits(pods, {"over": disks(volume=50), "within": disks(volume=50)}, Layout.SINGLE)
+    assert (found.uid, found.grace_seconds, found.signal) == ("over", 1, "emptydirfs.limit")
+    assert (found.disruption, found.annotations) == ("", {})
+
+
+def test_what_was_measured_of_a_pod_is_joined_with_the_layers_of_its_containers():
+    def size(bytes_, inodes):
+        return {"used_bytes": bytes_, "inodes_used": inodes}
+
+    measured = {"volumes": {"v": size(5, 6)}, "logs": {"main": size(1, 2), "gone": size(7, 8)}, "own": size(3, 4)}
+    pod = replace(active(), containers={"main": "id1", "silent": "id2"})
+    assert disk_usage(pod, measured, {"id1": Used(10, 20), "id2": Used(30, 40)}) == PodUsage(
+        containers={
+            "main": ContainerUsage(rootfs=Used(10, 20), logs=Used(1, 2)),
+            "gone": ContainerUsage(logs=Used(7, 8)),
+            "silent": ContainerUsage(rootfs=Used(30, 40)),
+        },
+        volumes={"v": Used(5, 6)},
+        own=Used(3, 4),
+    )
