@@ -38,7 +38,7 @@ from supervision.actor import Actor, AskError
 
 from . import images
 from .container_parts import ContainerParts
-from .hooks import HookFailed, PodIp, run_hook
+from .hooks import HookFailed, PodIp, failure_text, run_hook
 from .permit import Permit
 from .shard_metrics import ShardMetrics
 
@@ -174,7 +174,7 @@ class ContainerStarter:
         except OSError as error:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
-    async def post_start(self, container: Container, container_id: str, pod_ip: PodIp) -> str:
+    async def post_start(self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp) -> str:
         """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
         meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
@@ -183,7 +183,7 @@ class ContainerStarter:
         try:
             await run_hook(self._client, hook, container_id, pod_ip, container.ports)
         except HookFailed as error:
-            return str(error)
+            return failure_text(hook, container, pod, error)
         return ""
 
     def _target(self, container: Container, runtime: PodRuntime) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -11,16 +12,34 @@ from actors.shared.cri.errors import CriError, Unavailable
 from actors.shared.http_get.dial import HTTP_FOR_HTTPS
 from actors.shared.http_get.exchange import ExchangeError
 from actors.shared.http_get.redirects import get_following
-from actors.shared.kube.container import ContainerPort, HTTPGetAction, LifecycleHandler
+from actors.shared.kube.container import Container, ContainerPort, HTTPGetAction, LifecycleHandler
+from actors.shared.kube.pod import Pod
 from actors.shared.kube.host_port import joined
 
 PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""
 USER_AGENT: Final = "kube-lifecycle/1.36"
+MAX_OUTPUT: Final = 256
+"""Bytes of the output of a hook that are shown."""
 
 
 class HookFailed(Exception):
-    """The hook failed; the text is for an event."""
+    """The hook failed; `output` is what its command has written, it may hold secrets."""
+
+    def __init__(self, why: str, output: str = "") -> None:
+        super().__init__(why)
+        self.output = output
+
+
+def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, failure: HookFailed) -> str:
+    """Why a container does not run, in the kubelet's words. For the pod's status: an event has none of it."""
+    meta = pod.metadata
+    whose = f'for Container "{container.name}" in Pod "{meta.name}_{meta.namespace}({meta.uid})" failed'
+    if handler.exec is not None:
+        command, output = " ".join(handler.exec.command), json.dumps(failure.output, ensure_ascii=False)
+        return f"Exec lifecycle hook ([{command}]) {whose} - error: {failure}, message: {output}"
+    kind, what = ("HTTP", handler.httpGet.path) if handler.httpGet is not None else ("Sleep", "")
+    return f"{kind} lifecycle hook ({what}) {whose} - error: {failure}"
 
 
 async def run_hook(
@@ -38,12 +57,18 @@ async def run_hook(
         except CriError as error:
             raise HookFailed(str(error)) from None
         if result.exit_code:
-            output = (result.stdout + result.stderr)[-256:].decode(errors="replace")
-            raise HookFailed(f"command {handler.exec.command} exited with {result.exit_code}: {output}")
+            command, stderr = " ".join(handler.exec.command), _text(result.stderr)
+            output = _text(result.stdout + result.stderr)
+            raise HookFailed(f"command '{command}' exited with {result.exit_code}: {stderr}", output)
     elif handler.httpGet is not None:
         await _http_get(handler.httpGet, handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports))
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
+
+
+def _text(output: bytes) -> str:
+    """The end of what a hook has written."""
+    return output[-MAX_OUTPUT:].decode(errors="replace")
 
 
 def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:

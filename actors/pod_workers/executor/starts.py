@@ -33,7 +33,7 @@ from actors.shared.kube.pods import find_container
 
 from .execution import Execution
 from .permit import Permit
-from .termination import announce_hook, terminate
+from .termination import announce_hook, announce_termination, terminate
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
 """Reasons of a failed start that may have left something in the runtime."""
@@ -151,7 +151,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
         return
     permit.release()
     run.report(PostStartBegun(container_id))
-    complaint = await run.unless_leaving(run.services.starter.post_start(container, container_id, run.pod_ip))
+    complaint = await run.unless_leaving(run.services.starter.post_start(run.pod, container, container_id, run.pod_ip))
     if not complaint:
         run.report(PostStartEnded(container_id))
         return
@@ -161,6 +161,7 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
     ran = next((one for one in alive(runtime) if one.id == container_id), None)
     try:
         if ran is not None:
+            announce_termination(run, ran, "FailedPostStartHook")
             await terminate(run, [plan(ran, run.pod)])
     finally:
         run.report(PostStartReported(container.name, complaint))

@@ -264,6 +264,19 @@ async def test_neither_command_nor_output_of_a_hook_stands_in_an_event(tmp_path,
         assert set(texts) == {f"{kind[0].upper()}{kind[1:]}Hook failed"}
 
 
+async def test_a_container_whose_post_start_hook_fails_says_so_in_its_status_and_is_killed_with_that_reason(tmp_path):
+    script = "echo out; echo err >&2; exit 3"
+    hook = {"postStart": {"exec": {"command": ["sh", "-c", script]}}}
+    async with Driven(tmp_path) as node:
+        await node.want(pod(containers=[container("a", lifecycle=hook)]))
+        await node.until(lambda: ("Killing", "FailedPostStartHook") in node.told())
+        await node.until(lambda: node.waiting() == "PostStartHookError")
+        assert node.observed().waiting["a"].message == (
+            f'Exec lifecycle hook ([sh -c {script}]) for Container "a" in Pod "p_default(u)" failed'
+            f" - error: command 'sh -c {script}' exited with 3: err\n, message: \"out\\nerr\\n\""
+        )
+
+
 async def test_the_active_deadline_counts_while_volumes_hang(tmp_path):
     async with Driven(tmp_path) as node:
         node.answer(MountVolumes, lambda asked: VolumesFailed(asked.uid, "busy", ["v"]))
