@@ -13,8 +13,8 @@ from actors.shared.http_get.dial import HTTP_FOR_HTTPS
 from actors.shared.http_get.exchange import ExchangeError
 from actors.shared.http_get.redirects import get_following
 from actors.shared.kube.container import Container, ContainerPort, HTTPGetAction, LifecycleHandler
-from actors.shared.kube.pod import Pod
 from actors.shared.kube.host_port import joined
+from actors.shared.kube.pod import Pod
 
 PodIp = Callable[[], Awaitable[str]]
 """Returns the address for a hook without a host."""

@@ -83,8 +83,8 @@ class ServiceTokens:
         asked = self._clock()
         answer = await self._call(request(wanted))
         if not answer.ok:
-            what = f'serviceaccounts "{wanted.account}"'
-            raise ContentError(f"failed to fetch token: {what}: {answer.reason or answer.status}: {answer.message}")
+            why = answer.message or f'serviceaccounts "{wanted.account}": {answer.reason or answer.status}'
+            raise ContentError(f"failed to fetch token: {why}")
         try:
             status = msgspec.json.decode(answer.body, type=_Answer).status
             ends = datetime.datetime.fromisoformat(status.expirationTimestamp.replace("Z", "+00:00")).timestamp()

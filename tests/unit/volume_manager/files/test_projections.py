@@ -214,7 +214,7 @@ async def test_while_the_server_is_away_the_old_token_is_good_as_long_as_it_is_g
     server.now += 900
     assert await server.tokens.get(WANTED) == "token 1"
     server.now += 101
-    with pytest.raises(ContentError, match="Unreachable: away"):
+    with pytest.raises(ContentError, match="failed to fetch token: away"):
         await server.tokens.get(WANTED)
 
 
