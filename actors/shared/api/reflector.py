@@ -96,7 +96,7 @@ class Reflector:
         self._client, self._path, self._query, self._store = client, path, dict(query), store
         self._policy, self._rng = policy, rng or random.Random()  # noqa: S311 - jitter, not a secret
         self._version = ""
-        self._backoff = Backoff()
+        self._backoff, self._unreachable = Backoff(), False
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
@@ -108,9 +108,9 @@ class Reflector:
         clock = asyncio.get_running_loop().time
         while True:
             self._wake.clear()
-            began = clock()
+            began, listed = clock(), not self._version
             try:
-                if not self._version:
+                if listed:
                     await self._list()
                 await self._watch()
                 if clock() - began >= SHORT_SECONDS:
@@ -118,8 +118,9 @@ class Reflector:
                     continue
                 error: ApiError | None = None
             except Gone as gone:
-                # list again; at once if the watch worked before
                 self._version, error = "", gone
+                if not listed:  # the version is an old one and the server answers: list at once
+                    continue
             except ApiError as other:
                 self._store.failed(other)
                 error = other
@@ -129,6 +130,10 @@ class Reflector:
             await self._pause(clock() - began, error)
 
     async def _pause(self, well_for: float, error: ApiError | None) -> None:
+        answers = error is None or error.status > 0
+        if answers and self._unreachable:  # the server is back: this is a first failure, however long it was away
+            self._backoff = Backoff()
+        self._unreachable = not answers
         self._backoff = self._backoff.failed(self._policy, well_for)
         first = self._backoff.failures == 1 and well_for >= self._policy.reset_after
         # after a long success the first retry is immediate: the server restarted, or the connection broke

@@ -111,6 +111,27 @@ async def test_a_version_that_is_gone_is_listed_anew() -> None:
     assert told == [[], "-a", ["c"]]
 
 
+LONG = BackoffPolicy(first=0.001, maximum=60.0, factor=100.0, jitter=0.0, free=0)
+"""The third failure in a row waits for longer than a test does."""
+REFUSED = ApiError(403, "Forbidden", "")
+
+
+async def test_after_an_outage_a_version_that_is_gone_is_listed_at_once() -> None:
+    asked, told = await story(listing(5), [LOST], LOST, [GONE], listing(8, thing("c", 7)), policy=LONG)
+    assert asked == ["list", "watch 5", "watch 5", "watch 5", "list", "watch 8"]
+    assert told[-1] == ["c"]
+
+
+async def test_a_server_that_says_gone_right_after_its_list_is_asked_later_and_later() -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(story(listing(5), [GONE], listing(6), [GONE], listing(7), [GONE], policy=LONG), 1)
+
+
+async def test_a_refusal_after_an_outage_waits_as_a_first_failure_does() -> None:
+    asked, _ = await story(listing(5), [LOST], LOST, REFUSED, REFUSED, policy=LONG)
+    assert asked == ["list", *["watch 5"] * 5]
+
+
 async def test_a_lost_connection_keeps_the_version() -> None:
     asked, told = await story(listing(5), [LOST], LOST, [Event("MODIFIED", thing("a", 7))])
     assert asked == ["list", "watch 5", "watch 5", "watch 5", "watch 7"]
