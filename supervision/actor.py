@@ -33,6 +33,7 @@ from .listeners import Make
 from .message import Message, Question, reply_of
 from .metrics import Metrics
 from .protocol import Done, Exited, GetMetrics, Hello, MetricsSnapshot, SetLogging, SetLogLevel
+from .work import Hand, Work
 
 __all__ = [
     "Actor",
@@ -106,7 +107,10 @@ class Port(Protocol):
     async def ask(self, name: str, message: Message, timeout: float) -> Message: ...
     def after(self, seconds: float, call: Callable[[], Any]) -> Timer: ...
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer: ...
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]: ...
+    def start_task(
+        self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None
+    ) -> asyncio.Task[Any]: ...
+    def work_for(self, work: Work) -> None: ...
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any: ...
     def listen(self, label: str, make: Make) -> list[socket.socket]: ...
 
@@ -217,11 +221,19 @@ class Actor(ThespianActor):
         finally:
             timer.cancel()
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[Any]:
+    def start_task(
+        self, coroutine: Coroutine[Any, Any, Any], name: str = "", *, hand: Hand | None = None
+    ) -> asyncio.Task[Any]:
         """Run a coroutine beside the handlers. If it raises, the process ends as it does for a handler.
 
-        `name`: its kind, by which it is counted, and its subject, such as `pod UID`."""
-        return self.port.start_task(coroutine, name)
+        `name`: its kind, by which it is counted, and its subject, such as `pod UID`. `hand`: whose input it works for,
+        for the quarantine."""
+        return self.port.start_task(coroutine, name, hand)
+
+    def work_for(self, label: str, *, allowance_seconds: float = 0.0) -> None:
+        """Set what the running task works for; one step of it may hold the actor for `allowance_seconds`, where the
+        policy's busy_seconds allow less."""
+        self.port.work_for(Work(label, allowance_seconds=allowance_seconds))
 
     async def disposable(self, function: str, arguments: dict[str, Any], *, deadline: float) -> Any:
         """Run `module:function(**arguments)` in a process of its own, for system calls that may hang.

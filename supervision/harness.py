@@ -29,12 +29,33 @@ from .actor import Actor, Address, AskError, AskTimeout, DisposableError, Timer
 from .class_names import class_name
 from .listeners import Make
 from .message import Message, registered, type_name
+from .steps import Steps
 from .timers import Timers
 from .virtual_clock import VirtualClock
+from .work import Hand, Work
 
 T = TypeVar("T", bound=Message)
 A = TypeVar("A", bound=Actor)
 Answer = Message | BaseException | Callable[[Any], Any]
+
+
+class _InHand:
+    """The steps of a task that works for somebody's input. Once one has failed the process would have ended, and what
+    is in hand stays so."""
+
+    def __init__(self, harness: Harness[Any], hand: Hand) -> None:
+        self._harness, self._hand = harness, hand
+
+    def begins(self) -> None:
+        if not self._harness.ended:
+            self._hand.take()
+
+    def ends(self) -> None:
+        if not self._harness.ended:
+            self._hand.put_down()
+
+    def fails(self, error: BaseException) -> None:
+        self._harness.ended = True
 
 
 class HarnessPort:
@@ -58,10 +79,14 @@ class HarnessPort:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self._timers.every(seconds, call, jitter, immediately)
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        task = asyncio.get_running_loop().create_task(coroutine, name=name or None)
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None) -> asyncio.Task[Any]:
+        steps = coroutine if hand is None else Steps(coroutine, _InHand(self._harness, hand))
+        task = asyncio.get_running_loop().create_task(steps, name=name or None)
         self._harness._track(task)
         return task
+
+    def work_for(self, work: Work) -> None:
+        pass
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         return make()
@@ -119,6 +144,8 @@ class Harness(Generic[A]):
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failures: list[BaseException] = []
+        self.ended = False
+        """A task with somebody's input in hand has failed."""
         self._changed = asyncio.Event()
         self.port = HarnessPort(self, name, context, incarnation)
         self.actor = actor_class(**(arguments or {}))

@@ -31,6 +31,7 @@ from .running import Runner
 from .time_scale import scaled
 from .uplink import Uplink
 from .wire import Frame, encode
+from .work import Hand, Work
 
 DEAD_LETTERS = "dead~letters"
 """The alias of Thespian's dead-letter handler."""
@@ -171,8 +172,11 @@ class ActorPort:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self.runner.timers.every(seconds, call, jitter, immediately)
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        return self.runner.task(coroutine, name or getattr(coroutine, "__qualname__", "task"))
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None) -> asyncio.Task[Any]:
+        return self.runner.task(coroutine, name or getattr(coroutine, "__qualname__", "task"), hand)
+
+    def work_for(self, work: Work) -> None:
+        self.runner.work_for(work)
 
     # -- calls of Thespian's Actor --------------------------------------------------------------------------------
     def wakeupAfter(self, period: timedelta, payload: Any = None) -> None:

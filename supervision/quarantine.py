@@ -7,9 +7,11 @@ the same key within `window_seconds` the key is in quarantine: the input is at f
     journal = Journal(directory)                    # in on_start: counts what the last incarnation died on
     if journal.is_quarantined(key): ...                  # report it, leave it alone
     with journal.hand(key): decide(...)             # the code that may crash: a few microseconds of overhead
+    actor.start_task(work(), hand=journal.hand_of(lambda: key))     # the same for each step of a task
 
-Do not await inside the block: other work done meanwhile would be blamed too. A kill from outside counts as well,
-because it cannot be told apart; three by chance on one key within the window are unlikely.
+Do not await inside the block: other work done meanwhile would be blamed too. A task has its key in hand during its
+steps only, and those of the tasks that it begins. A kill from outside counts as well, because it cannot be told apart;
+three by chance on one key within the window are unlikely.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -64,6 +66,21 @@ class Crashes(msgspec.Struct, frozen=True):
         return tuple(time for time in self.times.get(key, ()) if abs(now - time) <= policy.window_seconds)
 
 
+class TaskHand:
+    """Has the key of a task in hand during its steps (`work.Hand`)."""
+
+    def __init__(self, key: Callable[[], str], take: Callable[[str], None], put_down: Callable[[], None]) -> None:
+        self._key, self._take, self._put_down = key, take, put_down
+
+    def take(self) -> None:
+        with suppress(OSError):  # a full disk is no reason to end: then nobody is charged
+            self._take(self._key())
+
+    def put_down(self) -> None:
+        with suppress(OSError):
+            self._put_down()
+
+
 class Journal:
     """One actor's, in a directory of its own: `in_hand`, written in place, and `crashes`, replaced by rename."""
 
@@ -92,17 +109,13 @@ class Journal:
     @contextmanager
     def hand(self, key: str) -> Iterator[None]:
         """The key is in hand; it stays so when the block is left by an exception, which is to end the process."""
-        name = _fitting(key)
-        data = name.encode()
-        os.pwrite(self._fd, _HEAD.pack(len(data), zlib.crc32(data)) + data, 0)
+        self._take(key)
         yield
         self._put_down()
 
-    def blame(self, key: str) -> None:
-        """The actor is about to end because of this key, though by now another may be in hand. Raises OSError."""
-        self._crashes = self._crashes.add(_fitting(key), self._clock(), self._policy)
-        self._file.save(self._crashes)
-        self._put_down()
+    def hand_of(self, key: Callable[[], str]) -> TaskHand:
+        """For the steps of a task; `key` is asked at the beginning of each."""
+        return TaskHand(key, self._take, self._put_down)
 
     def is_quarantined(self, key: str) -> bool:
         return self.crashes_on(key) >= self._policy.crashes
@@ -113,6 +126,10 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._fd)
+
+    def _take(self, key: str) -> None:
+        data = _fitting(key).encode()
+        os.pwrite(self._fd, _HEAD.pack(len(data), zlib.crc32(data)) + data, 0)
 
     def _put_down(self) -> None:
         os.pwrite(self._fd, _EMPTY, 0)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from typing import Any, NoReturn, Protocol
 
 from .channel import Flusher
 from .status_page import StatusEntry, padded
+from .steps import Steps
 from .timers import Timers
+from .work import CURRENT, Hand, Work
 
 SLOW_SECONDS = 0.05
 """The limit for a handler or a step of a coroutine; a longer one is logged."""
@@ -26,7 +29,10 @@ class End(Protocol):
 
 
 class Runner:
-    """Runs the code of one actor. `label` is shown on the status page: a message type, or a function's name."""
+    """Runs the code of one actor, and shows on the status page what is in hand.
+
+    A task that a library or a task of ours creates on the loop is shown as the work of its creator.
+    """
 
     def __init__(
         self,
@@ -38,10 +44,13 @@ class Runner:
         """`slow` is called with the label and the seconds of each step longer than SLOW_SECONDS."""
         self._loop = loop = asyncio.get_running_loop()
         self._slow, self._began = slow, 0.0
+        self._in_hand: Work | None = None
         self.flusher, self._status_entry, self._end = flusher, status_entry, end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._padded: dict[str, bytes] = {}
         self.timers = Timers(loop.call_later, self.call)
+        self._attended, self._unattended = _Shown(self), _EndsProcess(self)
+        loop.set_task_factory(self._make_task)
 
     def __len__(self) -> int:
         """The number of running coroutines."""
@@ -49,38 +58,65 @@ class Runner:
 
     def call(self, call: Callable[[], Any], label: str) -> asyncio.Task[Any] | None:
         """Call the function; run a returned coroutine as a task."""
-        self.begin(label)
+        work = Work(label)
+        token = CURRENT.set(work)
+        self.begin(work)
         try:
             result = call()
         except BaseException as error:  # noqa: BLE001 - let it crash
             self.failed(label, error)
-        self.end(label)
+        self.end()
+        CURRENT.reset(token)
         if result is None or not inspect.isawaitable(result):
             return None
         return self.task(result if inspect.iscoroutine(result) else _await(result), label)
 
-    def task(self, coroutine: Coroutine[Any, Any, Any], label: str) -> asyncio.Task[Any]:
-        """Run a coroutine as a task."""
-        task = self._loop.create_task(_Steps(coroutine, label, self), name=label)
+    def task(self, coroutine: Coroutine[Any, Any, Any], label: str, hand: Hand | None = None) -> asyncio.Task[Any]:
+        """Run a coroutine as a task; its failure ends the process. `hand`: see `Work`."""
+        context = copy_context()
+        context.run(CURRENT.set, Work(label, hand))
+        task = self._loop.create_task(Steps(coroutine, self._unattended), name=label, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def begin(self, label: str) -> None:
-        """Show the label on the status page."""
+    def _make_task(self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+        steps = coroutine if isinstance(coroutine, Steps) else Steps(coroutine, self._attended)
+        return asyncio.Task(steps, loop=loop, **options)
+
+    def work_for(self, work: Work) -> None:
+        """What the task that runs works for from now on."""
+        CURRENT.set(work)
+        if self._in_hand is not None:
+            self.end()
+        self.begin(work)
+
+    def begin(self, work: Work) -> None:
+        """Show what is in hand."""
+        self._in_hand = work
+        label = work.label
         shown = self._padded.get(label)
         if shown is None:
             if len(self._padded) >= _MOST_LABELS:
                 self._padded.clear()
             shown = self._padded[label] = padded(label)
+        if work.hand is not None:
+            work.hand.take()
         self._began = time.monotonic()
-        self._status_entry.begin(shown, self._began)
+        self._status_entry.begin(shown, self._began, work.allowance_seconds)
 
-    def end(self, label: str) -> None:
+    def end(self) -> None:
+        """Nothing is in hand."""
+        work = self._in_hand
+        if work is None:
+            return
+        self._in_hand = None
         self._status_entry.end()
+        if work.hand is not None:
+            work.hand.put_down()
         took = time.monotonic() - self._began
         if took > SLOW_SECONDS:
-            self._slow(label, took)
+            self._slow(work.label, took)
 
     def failed(self, label: str, error: BaseException) -> NoReturn:
         """End the process because of the exception; SystemExit ends it on purpose."""
@@ -94,34 +130,30 @@ def kind_of(label: str) -> str:
     return label.partition(" ")[0].rpartition(".")[2]
 
 
-class _Steps(Coroutine[Any, Any, Any]):
-    """A coroutine: each of its steps is shown on the status page, and its failure ends the process."""
+class _Shown:
+    """The steps of a task that somebody waits for: what it works for at that moment is shown as in hand."""
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], label: str, runner: Runner) -> None:
-        self._coroutine, self._label, self._runner = coroutine, label, runner
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
 
-    def send(self, value: Any) -> Any:
-        return self._step(self._coroutine.send, value)
+    def begins(self) -> None:
+        work = CURRENT.get()
+        if work is not None:
+            self._runner.begin(work)
 
-    def throw(self, *error: Any) -> Any:
-        return self._step(self._coroutine.throw, *error)
+    def ends(self) -> None:
+        self._runner.end()
 
-    def close(self) -> None:
-        self._coroutine.close()
+    def fails(self, error: BaseException) -> None:
+        self._runner.end()
 
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._coroutine.__await__()
 
-    def _step(self, step: Callable[..., Any], *values: Any) -> Any:
-        self._runner.begin(self._label)
-        try:
-            return step(*values)
-        except (StopIteration, asyncio.CancelledError):
-            raise
-        except BaseException as error:  # noqa: BLE001 - let it crash
-            self._runner.failed(self._label, error)
-        finally:
-            self._runner.end(self._label)
+class _EndsProcess(_Shown):
+    """The same for a task that nobody waits for."""
+
+    def fails(self, error: BaseException) -> None:
+        work = CURRENT.get()
+        self._runner.failed("" if work is None else work.label, error)
 
 
 async def _await(awaitable: Any) -> Any:

@@ -12,8 +12,8 @@ import msgspec
 
 ENTRY_BYTES = 256
 _NAME_AT, _NAME_BYTES = 128, 128
-_BEAT, _BUSY = range(2)
-_HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(2, 8)
+_BEAT, _BUSY, _ALLOWANCE = range(3)
+_HANDLED, _DROPPED, _DEAD, _MAILBOX, _TASKS, _OUTGOING = range(3, 9)
 STATES = ("down", "starting", "running", "stopping")
 
 
@@ -63,16 +63,18 @@ class StatusEntry:
     def __init__(self, memory: mmap.mmap, index: int) -> None:
         self.index = index
         view = memoryview(memory)[index * ENTRY_BYTES : (index + 1) * ENTRY_BYTES]
-        self._times = view[:16].cast("d")
-        self._counts = view[:64].cast("Q")
+        self._times = view[:24].cast("d")
+        self._counts = view[:72].cast("Q")
         self._name = view[_NAME_AT : _NAME_AT + _NAME_BYTES]
 
     def beat(self, now: float) -> None:
         self._times[_BEAT] = now
 
-    def begin(self, name: bytes, now: float) -> None:
-        """A handler begins; `name` is the message type, as `padded` returns it."""
+    def begin(self, name: bytes, now: float, allowance_seconds: float = 0.0) -> None:
+        """A handler begins; `name` is the message type, made by `padded`. It may hold the actor for so long, where its
+        policy allows less."""
         self._name[:] = name
+        self._times[_ALLOWANCE] = allowance_seconds
         self._times[_BUSY] = now
 
     def end(self) -> None:
@@ -92,6 +94,11 @@ class StatusEntry:
     def busy_since(self) -> float:
         """When the current handler began; 0: none runs."""
         return self._times[_BUSY]
+
+    @property
+    def allowance_seconds(self) -> float:
+        """So long the handler in hand, or the last one, may take, where the policy allows less."""
+        return self._times[_ALLOWANCE]
 
     def read(self) -> Reading:
         name = bytes(self._name).rstrip(b"\0").decode(errors="replace")

@@ -106,7 +106,6 @@ class Shard(Actor):
             agent=agent,
             client=client,
             starter=ContainerStarter(self, client, agent, PODS_AT_ONCE),
-            journal=self._quarantine.journal,
             tracer=tracer,
             clock=self._clock,
             rng=self._rng,
@@ -196,15 +195,12 @@ class Shard(Actor):
             worker = self.pods[uid] = PodWorker(self.services, uid, runtime)
             if runtime is not None:
                 self.services.starter.metrics.orphan()
-            self.start_task(self._run(worker), f"pod {uid}")
+            hand = self._quarantine.journal.hand_of(lambda: worker.key)
+            self.start_task(self._run(worker), f"pod {uid}", hand=hand)
         return worker
 
     async def _run(self, worker: PodWorker) -> None:
-        try:
-            await worker.run()
-        except Exception:
-            self.services.journal.blame(worker.key)
-            raise
+        await worker.run()
         state = worker.state
         self.pods.pop(state.uid, None)
         if state.wanted.again:

@@ -7,9 +7,11 @@ no log file where it says `no log`.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from supervision import logs
 from supervision.actor import Actor, Address, on
@@ -17,6 +19,7 @@ from supervision.application import Application
 from supervision.incidents import Incidents
 from supervision.message import Message
 from supervision.policy import load
+from supervision.quarantine import Journal
 from supervision.spec import ChildSpec
 
 HERE = "tests.support.supervised"
@@ -31,6 +34,17 @@ class Work(Message, frozen=True):
 
 class Worked(Message, frozen=True):
     text: str
+
+
+class Toil(Message, frozen=True):
+    """Work in a task, for the input of that key; answered at once, with whether it was begun."""
+
+    key: str
+    how: Literal["hang", "die", "do"]
+
+
+class Begun(Message, frozen=True):
+    begun: bool
 
 
 class Leave(Message, frozen=True):
@@ -48,6 +62,7 @@ class Worker(Actor):
 
     async def on_start(self) -> None:
         await asyncio.sleep(self._start_seconds)
+        self._journal = Journal(Path(self.context) / "quarantine" / self.name)
         self.note("start")
         self.log.info("working as incarnation %d", self.incarnation)
 
@@ -60,6 +75,24 @@ class Worker(Actor):
     def on_work(self, message: Work, sender: Address) -> Worked:
         self.log.debug("work: %s", message.text)
         return Worked(message.text)
+
+    @on(Toil)
+    def on_toil(self, message: Toil, sender: Address) -> Begun:
+        if self._journal.is_quarantined(message.key):
+            return Begun(False)
+        self.start_task(self._toil(message), "toil", hand=self._journal.hand_of(lambda: message.key))
+        return Begun(True)
+
+    async def _toil(self, message: Toil) -> None:
+        await asyncio.sleep(0.01)  # no message is in hand any more
+        await asyncio.ensure_future(self._part(message))
+
+    async def _part(self, message: Toil) -> None:
+        if message.how == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while message.how == "hang":
+            pass
+        self.note(f"did-{message.key}")
 
     @on(Leave)
     def on_leave(self, message: Leave, sender: Address) -> None:

@@ -81,6 +81,8 @@ class PodWorker:
         self._services = services
         self._synced = b""
         """The pod at the last synchronization."""
+        self._keyed = (b"", quarantine_key(uid, b""))
+        """The data and its key, which is computed once."""
         self._seen_at: float | None = time.monotonic()
         """None after its first synchronization."""
         wanted = Wanted(removed=runtime is not None)
@@ -95,7 +97,10 @@ class PodWorker:
     @property
     def key(self) -> str:
         """The quarantine key of the current pod."""
-        return quarantine_key(self.state.uid, self.state.wanted.source or self.state.wanted.data)
+        data = self.state.wanted.source or self.state.wanted.data
+        if data is not self._keyed[0]:
+            self._keyed = (data, quarantine_key(self.state.uid, data))
+        return self._keyed[1]
 
     # -- inputs ---------------------------------------------------------------------------------------------------
     def want(self, pod: Pod, data: bytes) -> None:
@@ -185,7 +190,7 @@ class PodWorker:
     async def _live(self) -> None:
         """Do everything possible, in this phase and the following ones."""
         while (phase := self.state.phase) is not Phase.FINISHED:
-            step = self._decide()
+            step = next_step(self.state, self._services.facts())
             if step.state.phase is phase:
                 with self._span(phase):
                     await self._stay(phase, step)
@@ -200,17 +205,12 @@ class PodWorker:
             await self._take(step)
             if self.state.phase is not phase or not step.effects:
                 return
-            step = self._decide()
+            step = next_step(self.state, self._services.facts())
 
     async def _take(self, step: Step) -> None:
         self._run.proceed(step.state)
         for effect in step.effects:
             await PERFORMS[type(effect)](self._run, effect)
-
-    def _decide(self) -> Step:
-        """Decide under the quarantine's journal: if the decision crashes the shard, the pod is blamed."""
-        with self._services.journal.hand(self.key):
-            return next_step(self.state, self._services.facts())
 
     def _span(self, phase: Phase) -> Any:
         if phase not in SPANS:

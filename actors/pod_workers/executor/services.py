@@ -14,7 +14,6 @@ from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.tracing.tracer import Tracer
 from supervision.actor import Actor
-from supervision.quarantine import Journal
 
 from .container_starter import ContainerStarter
 
@@ -26,8 +25,6 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     agent: Agent
     client: CriClient
     starter: ContainerStarter
-    journal: Journal
-    """The quarantine's journal of decisions."""
     tracer: Tracer
     clock: Callable[[], float]
     """Seconds since 1970."""

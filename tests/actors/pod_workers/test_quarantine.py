@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from actors.pod_config.messages import PodQuarantined
+from actors.pod_workers.executor import pod_worker
 from actors.pod_workers.messages import KnownPods
-from actors.pod_workers.phases import pod_actions
+from actors.pod_workers.phases import effects, pod_actions
 from actors.pod_workers.quarantine import POLICY
 from actors.status_manager.messages import STATUS_MANAGER
 from supervision.protocol import Hello
@@ -58,6 +59,20 @@ async def test_after_three_deaths_a_pod_is_left_alone_and_the_others_run(tmp_pat
         node.harness.clear()
         await node.harness.deliver(Hello(STATUS_MANAGER, 2))
         assert node.observed("bad").reason == "CrashLoop", "said again to who has forgotten"
+
+
+async def test_a_pod_whose_work_fails_is_left_alone_as_one_that_cannot_be_decided_on(tmp_path, monkeypatch):
+    def admit(run, effect):
+        if run.state.uid == "bad":
+            raise Poison
+        return admitted(run, effect)
+
+    admitted = pod_worker.PERFORMS[effects.Admit]
+    monkeypatch.setitem(pod_worker.PERFORMS, effects.Admit, admit)
+    async with await poisoned(tmp_path) as node:
+        await node.sources(BAD, GOOD)
+        await node.until(lambda: node.running("g"))
+        assert node.observed("bad").reason == "CrashLoop"
 
 
 async def test_a_pod_in_quarantine_stays_in_the_inventory(tmp_path, poison):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.quarantine import Crashes, Journal, QuarantinePolicy
+from supervision.quarantine import Crashes, Journal, QuarantinePolicy, TaskHand
 
 POLICY = QuarantinePolicy(crashes=3, window_seconds=100, most_keys=4)
 
@@ -132,12 +132,19 @@ def test_it_is_bounded_and_a_key_is_quarantined_exactly_after_three_in_the_windo
         assert len(small.times) <= 4
 
 
-def test_a_key_can_be_blamed_after_another_was_taken_in_hand(tmp_path):
-    journal = Journal(tmp_path, POLICY, Clock())
-    with pytest.raises(ZeroDivisionError), journal.hand("other"):
-        _ = 1 / 0
-    journal.blame("pod-1")
-    journal.close()
-    journal = Journal(tmp_path, POLICY, Clock())
-    assert (journal.died_on, journal.crashes_on("pod-1"), journal.crashes_on("other")) == ("", 1, 0)
-    journal.close()
+def test_a_task_has_its_key_in_hand_as_it_is_at_the_beginning_of_each_step(tmp_path):
+    journal, keys = Journal(tmp_path), ["pod-1/a", "pod-1/b"]
+    hand = journal.hand_of(lambda: keys.pop(0))
+    hand.take()
+    hand.put_down()
+    hand.take()
+    assert Journal(tmp_path).died_on == "pod-1/b"
+
+
+def test_a_step_goes_on_when_the_disk_does_not_take_its_key(tmp_path):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    hand = TaskHand(lambda: "pod-1", full, full)
+    hand.take()
+    hand.put_down()

@@ -1,12 +1,15 @@
 """How the labels of what runs are shown and counted."""
 
 import asyncio
+import contextlib
+from typing import NoReturn
 
 import pytest
 
 from supervision.channel import Flusher
 from supervision.running import Runner, kind_of
 from supervision.status_page import StatusPage
+from supervision.work import Work
 
 
 @pytest.mark.parametrize(
@@ -23,11 +26,142 @@ def test_what_held_the_actor_is_counted_by_kind_not_by_pod(label: str, kind: str
     assert kind_of(label) == kind
 
 
+class Ended(Exception):
+    """In place of the end of the process."""
+
+
+class End:
+    """Notes what the process would have ended with."""
+
+    def __init__(self) -> None:
+        self.crashed: list[str] = []
+
+    def crash(self, message: str, error: BaseException) -> NoReturn:
+        self.crashed.append(message)
+        raise Ended
+
+    def exit(self, status: int) -> NoReturn:
+        raise Ended
+
+
+class NotedHand:
+    """Notes what is in hand."""
+
+    def __init__(self) -> None:
+        self.taken, self.holds = 0, False
+
+    def take(self) -> None:
+        self.taken, self.holds = self.taken + 1, True
+
+    def put_down(self) -> None:
+        self.holds = False
+
+
+class Running:
+    """A runner in the test's own loop."""
+
+    def __init__(self) -> None:
+        self.entry, self.end = StatusPage(1).take(), End()
+        self.slow: list[str] = []
+        self.runner = Runner(
+            Flusher(asyncio.get_running_loop()), self.entry, self.end, lambda label, seconds: self.slow.append(label)
+        )
+
+    @property
+    def in_hand(self) -> str:
+        reading = self.entry.read()
+        return reading.message if reading.busy_since else ""
+
+
 async def test_labels_of_a_hundred_thousand_pods_are_not_kept() -> None:
-    status_page = StatusPage(1)
-    status_entry = status_page.take()
-    runner = Runner(Flusher(asyncio.get_running_loop()), status_entry, end=None)  # type: ignore[arg-type]
+    running = Running()
     for number in range(100_000):
-        runner.begin(f"status of {number}")
-    assert status_entry.read().message == "status of 99999"
-    assert len(runner._padded) < 1000
+        running.runner.begin(Work(f"status of {number}"))
+    assert running.entry.read().message == "status of 99999"
+    assert len(running.runner._padded) < 1000
+
+
+async def test_a_task_is_in_hand_during_its_steps_and_not_while_it_waits() -> None:
+    running, seen, hand = Running(), list[tuple[str, bool]](), NotedHand()
+    go_on = asyncio.Event()
+
+    async def work() -> None:
+        seen.append((running.in_hand, hand.holds))
+        await go_on.wait()
+        seen.append((running.in_hand, hand.holds))
+
+    task = running.runner.task(work(), "pod x", hand)
+    await asyncio.sleep(0)
+    assert (running.in_hand, hand.holds) == ("", False)
+    go_on.set()
+    await task
+    assert seen == [("pod x", True)] * 2
+    assert (running.in_hand, hand.holds) == ("", False)
+
+
+async def test_what_a_task_begins_is_its_work_too() -> None:
+    running, hand = Running(), NotedHand()
+
+    async def part() -> tuple[str, bool]:
+        return running.in_hand, hand.holds
+
+    async def work() -> list[tuple[str, bool]]:
+        return [await asyncio.ensure_future(part()), await asyncio.ensure_future(asyncio.wait_for(part(), 10))]
+
+    assert await running.runner.task(work(), "pod x", hand) == [("pod x", True)] * 2
+
+
+async def test_what_the_actor_itself_begins_out_of_a_task_is_not_the_tasks_work() -> None:
+    running, hand = Running(), NotedHand()
+
+    async def other() -> bool:
+        return hand.holds
+
+    async def work() -> asyncio.Task[bool]:
+        return running.runner.task(other(), "another", None)
+
+    assert not await (await running.runner.task(work(), "pod x", hand))
+    in_a_call = running.runner.call(lambda: asyncio.ensure_future(other()), "a.Message")
+    assert in_a_call is not None
+    assert not await in_a_call
+
+
+async def test_a_failure_that_somebody_waits_for_ends_nothing_and_is_put_down() -> None:
+    running, hand = Running(), NotedHand()
+
+    async def fails() -> None:
+        raise ZeroDivisionError
+
+    async def work() -> bool:
+        with contextlib.suppress(ZeroDivisionError):
+            await asyncio.ensure_future(fails())
+        return True
+
+    assert await running.runner.task(work(), "pod x", hand)
+    assert (running.end.crashed, hand.holds) == ([], False)
+
+
+async def test_a_failure_that_ends_the_process_stays_in_hand() -> None:
+    running, hand = Running(), NotedHand()
+
+    async def fails() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(Ended):
+        await running.runner.task(fails(), "pod x", hand)
+    assert (running.end.crashed, hand.holds) == (["pod x"], True)
+
+
+async def test_a_librarys_own_tasks_are_nobodys_work_until_they_say_what_they_are_for() -> None:
+    running = Running()
+
+    async def request() -> str:
+        before = running.in_hand
+        running.runner.work_for(Work("request GET /pods", allowance_seconds=5.0))
+        assert (running.in_hand, running.entry.allowance_seconds) == ("request GET /pods", 5.0)
+        await asyncio.sleep(0)
+        assert running.in_hand == "request GET /pods"
+        return before
+
+    assert await asyncio.create_task(request()) == ""
+    assert running.in_hand == ""

@@ -1,0 +1,49 @@
+"""A coroutine of which each step is announced: before it runs, after it, and when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Protocol
+
+
+class Observer(Protocol):
+    """Who is told."""
+
+    def begins(self) -> None: ...
+    def ends(self) -> None: ...
+    def fails(self, error: BaseException) -> None:
+        """Instead of `ends`, where the step raised. What it returns from is raised on."""
+
+
+class Steps(Coroutine[Any, Any, Any]):
+    """Runs as the coroutine that it is given."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], observer: Observer) -> None:
+        self._coroutine, self._observer = coroutine, observer
+
+    def send(self, value: Any) -> Any:
+        return self._step(self._coroutine.send, value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._step(self._coroutine.throw, *error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    def _step(self, step: Callable[..., Any], *values: Any) -> Any:
+        observer = self._observer
+        observer.begins()
+        try:
+            result = step(*values)
+        except (StopIteration, asyncio.CancelledError):
+            observer.ends()
+            raise
+        except BaseException as error:
+            observer.fails(error)
+            raise
+        observer.ends()
+        return result

@@ -1,0 +1,28 @@
+"""What a task works for: what is shown while one of its steps runs, and passes on to the tasks that it begins."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import NamedTuple, Protocol
+
+
+class Hand(Protocol):
+    """Keeps on record what is in hand, so that the next incarnation knows what this one died on (`quarantine.py`)."""
+
+    def take(self) -> None: ...
+    def put_down(self) -> None: ...
+
+
+class Work(NamedTuple):
+    """Of one task, or of one call."""
+
+    label: str
+    """What is shown as in hand: a message type, a function's name, a kind and what it is of: `pod UID`."""
+    hand: Hand | None = None
+    """Told at the beginning and the end of each step."""
+    allowance_seconds: float = 0.0
+    """One step may hold the loop for so long, where the policy's busy_seconds allow less."""
+
+
+CURRENT: ContextVar[Work | None] = ContextVar("CURRENT", default=None)
+"""None: nobody knows what the task is for, as of a library's own tasks."""

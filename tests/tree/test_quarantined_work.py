@@ -1,0 +1,30 @@
+"""Work that ends its actor again and again is known to the quarantine, though no message is in hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from supervision.quarantine import QuarantinePolicy
+from tests.support.supervised import Begun, Toil
+from tests.support.supervised_agent import agent
+
+pytestmark = pytest.mark.tree
+
+
+@pytest.mark.parametrize(("how", "cause"), [("hang", "hang"), ("die", "signal")])
+def test_work_that_hangs_or_kills_its_actor_is_set_aside_and_the_actors_other_work_goes_on(
+    tmp_path: Path, how: Literal["hang", "die"], cause: str
+) -> None:
+    with agent(tmp_path, {"a": {"heartbeat_seconds": 2, "busy_seconds": 0.5, "max_restarts": 20}}) as found:
+        for incarnation in range(1, QuarantinePolicy().crashes + 1):
+            found.fork_server.wait_running("a", incarnation=incarnation)
+            assert found.fork_server.ask(Toil("bad", how), Begun, "a") == Begun(True)
+        found.fork_server.wait_running("a", incarnation=QuarantinePolicy().crashes + 1)
+        assert found.fork_server.ask(Toil("bad", how), Begun, "a") == Begun(False)
+        assert found.fork_server.ask(Toil("good", "do"), Begun, "a") == Begun(True)
+        found.fork_server.wait(lambda: ("did-good", "a") in found.notes(), "other work is done")
+        assert found.causes() == [("a", cause)] * QuarantinePolicy().crashes
+        assert {incident.message for incident in found.incidents()} == {"toil"}
