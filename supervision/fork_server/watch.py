@@ -32,7 +32,7 @@ def tick_seconds(policies: Iterable[Policy]) -> float:
     found = list(policies)
     heartbeat = min((p.heartbeat_seconds for p in found if p.heartbeat_seconds > 0), default=10.0)
     busy = min((p.busy_seconds for p in found if p.busy_seconds > 0), default=10.0)
-    return max(0.05, min(1.0, heartbeat / 8, busy / 4))
+    return max(0.05, min(1.0, heartbeat / 4, busy / 4))
 
 
 def changed(child: Child, policy: Policy) -> Policy:
@@ -99,18 +99,28 @@ class Watch:
         allowed = child.policy.heartbeat_seconds
         if child.status_entry is None or child.cause is not None or not allowed or child.state == "down":
             return
+        if child.state == "starting":
+            allowed = max(allowed, child.policy.start_seconds)
         silent = now - max(child.status_entry.heartbeat, child.forked_at)
-        if silent <= allowed:
+        if silent <= allowed + self._leniency(now):
             return
+        if child.policy.busy_seconds and child.status_entry.busy_since and not is_stopped(child.pid):
+            return  # it is known what it is busy with
         self.end_hung(child, f"no heartbeat for {silent:.1f} s")
 
     def _check_busy(self, child: Child, now: float) -> None:
-        allowed = child.policy.busy_seconds
-        if not allowed or child.status_entry is None or child.cause is not None or child.state != "running":
+        if not child.policy.busy_seconds or child.status_entry is None or child.cause is not None:
+            return
+        if child.state != "running":
             return
         since = child.status_entry.busy_since
-        if since and now - since > allowed + 2 * self._lateness.worst(now):
+        allowed = max(child.policy.busy_seconds, child.status_entry.allowance_seconds)
+        if since and now - since > allowed + self._leniency(now):
             self.end_hung(child, f"busy for {now - since:.1f} s with one step")
+
+    def _leniency(self, now: float) -> float:
+        """Seconds that are allowed on top: what the fork server itself is late, twice."""
+        return 2 * self._lateness.worst(now)
 
     def end_hung(self, child: Child, text: str) -> None:
         """Have a hung child write its stacks, then kill it."""

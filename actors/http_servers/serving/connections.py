@@ -6,6 +6,7 @@ import errno
 import socket
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextvars import Context
 from typing import Any, Final
 
 from tornado.httpserver import HTTPServer
@@ -56,7 +57,8 @@ class BoundedServer(HTTPServer):
         if sock.fileno() < 0:
             return  # it was closed
         loop = IOLoop.current()
-        loop.add_handler(sock, lambda *_: self._accept(sock), IOLoop.READ)
+        # a connection is nobody's work yet, least of all that of the task which began to listen
+        Context().run(loop.add_handler, sock, lambda *_: self._accept(sock), IOLoop.READ)
         self._handlers[sock.fileno()] = lambda: loop.remove_handler(sock)
 
     def _accept(self, sock: socket.socket) -> None:

@@ -14,6 +14,7 @@ from tornado.web import RequestHandler
 from supervision.actor import AskError
 from supervision.addresses import ActorName
 from supervision.message import Message, Question
+from supervision.time_scale import scaled
 
 from . import request_spans
 from .endpoint import Endpoint
@@ -21,6 +22,8 @@ from .refused import Refused
 from .server_state import ServerState
 
 ASK_SECONDS = 5.0
+STEP_SECONDS = 5.0
+"""A page of every pod's figures on a machine with much else to do may hold the server for so long: busy, not hung."""
 R = TypeVar("R", bound=Message)
 
 
@@ -84,6 +87,8 @@ class Handler(RequestHandler):
         """Ends with the answer; where the connection becomes a stream, with the stream."""
         labels = self.state.requests.labels(self.request.method or "", self.request.path)
         self.state.requests.begin(labels)
+        label = f"request {labels['method']} /{labels['path']}"
+        self.state.actor.work_for(label, allowance_seconds=scaled(STEP_SECONDS))
         self._spans = ExitStack()
         try:
             with self._spans:

@@ -126,6 +126,9 @@ class Silent:
     def __init__(self) -> None:
         self.metrics = Metrics()
 
+    def work_for(self, label: str, *, allowance_seconds: float) -> None:
+        pass
+
     async def ask(self, *_: Any, **__: Any) -> Any:
         from supervision.actor import AskError
 

@@ -41,6 +41,9 @@ class Asked:
     def __init__(self) -> None:
         self.metrics = Metrics()
 
+    def work_for(self, label: str, *, allowance_seconds: float) -> None:
+        pass
+
     async def ask(self, name: str, *_: Any, **__: Any) -> Any:
         if name == "config_controller":
             return Configz(b"{}")

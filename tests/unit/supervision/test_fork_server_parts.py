@@ -1,6 +1,7 @@
 """Parts of the fork server that need no processes: lock, loop, order of the stop, status page, black box."""
 
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -103,29 +104,62 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
 
 def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None:
     assert tick_seconds([Policy()]) == 1.0
-    assert tick_seconds([Policy(), Policy(heartbeat_seconds=2)]) == 0.25
+    assert tick_seconds([Policy(), Policy(heartbeat_seconds=1)]) == 0.25
     assert tick_seconds([Policy(heartbeat_seconds=0)]) == 1.0
     assert tick_seconds([Policy(), Policy(busy_seconds=1)]) == 0.25
 
 
+class _Watched:
+    """One child of the fork server, in service, watched for a while."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.table = Table(TREE, {})
+        self.killed: list[tuple[str, str]] = []
+        self.child = present(self.table.get("a"))
+        self.process = subprocess.Popen(["sleep", "60"])
+        self.child.state, self.child.pid, self.child.policy = "running", self.process.pid, policy
+        self.entry = self.child.status_entry = StatusPage(1).take()
+        self.entry.beat(time.monotonic())
+
+    def watch(self, seconds: float) -> list[tuple[str, str]]:
+        """What was killed, and for which cause."""
+        loop = Loop()
+        Watch(loop, self.table, lambda child, cause, detail: self.killed.append((child.name, cause))).retune()
+        loop.call_later(seconds, loop.stop)
+        loop.run()
+        self.process.kill()
+        self.process.wait()
+        return list(dict.fromkeys(self.killed))
+
+
 def test_an_actor_that_holds_its_loop_is_hung_before_its_heartbeat_is_missed() -> None:
-    sleeper = subprocess.Popen(["sleep", "60"])
-    table, page, killed = Table(TREE, {}), StatusPage(2), []
-    children = [table.get(name) for name in ("a", "d")]
-    for child in children:
-        assert child is not None
-        child.state, child.pid, child.status_entry = "running", sleeper.pid, page.take()
-        child.policy = Policy(busy_seconds=0.2 if child.name == "a" else 0.0)
-        child.status_entry.beat(time.monotonic())
-        child.status_entry.begin(padded("m.T"), time.monotonic() - 0.3)
-    loop = Loop()
-    watch = Watch(loop, table, lambda child, cause, detail: killed.append((child.name, cause)))
-    watch.retune()
-    loop.call_later(0.5, loop.stop)
-    loop.run()
-    sleeper.kill()
-    sleeper.wait()
-    assert killed == [("a", "hang")]
+    hung = _Watched(Policy(busy_seconds=0.2))
+    hung.entry.begin(padded("m.T"), time.monotonic() - 0.3)
+    assert hung.watch(0.5) == [("a", "hang")]
+    only_silence_counts = _Watched(Policy(busy_seconds=0.0))
+    only_silence_counts.entry.begin(padded("m.T"), time.monotonic() - 0.3)
+    assert only_silence_counts.watch(0.5) == []
+
+
+def test_an_actor_with_a_long_step_in_hand_is_busy_and_not_hung() -> None:
+    silent = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
+    assert silent.watch(0.8) == [("a", "hang")], "nobody knows what it does"
+    busy = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
+    busy.entry.begin(padded("request GET /metrics"), time.monotonic(), 60.0)
+    assert busy.watch(0.8) == []
+
+
+def test_an_actor_that_is_stopped_by_a_signal_is_hung_whatever_it_has_in_hand() -> None:
+    stopped = _Watched(Policy(heartbeat_seconds=0.2, busy_seconds=0.2))
+    stopped.entry.begin(padded("request GET /metrics"), time.monotonic(), 60.0)
+    stopped.process.send_signal(signal.SIGSTOP)
+    assert stopped.watch(0.8) == [("a", "hang")]
+
+
+def test_an_actor_that_starts_has_its_time_to_start_before_silence_counts() -> None:
+    starting = _Watched(Policy(heartbeat_seconds=0.2, start_seconds=60))
+    starting.child.state = "starting"
+    assert starting.watch(0.8) == []
 
 
 def test_what_is_allowed_grows_with_what_the_fork_server_itself_was_late() -> None:
