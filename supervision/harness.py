@@ -43,19 +43,19 @@ class _InHand:
     """The steps of a task that works for somebody's input. Once one has failed the process would have ended, and what
     is in hand stays so."""
 
-    def __init__(self, harness: Harness[Any], hand: Hand) -> None:
-        self._harness, self._hand = harness, hand
+    def __init__(self, port: HarnessPort, hand: Hand) -> None:
+        self._port, self._hand = port, hand
 
     def begins(self) -> None:
-        if not self._harness.ended:
+        if not self._port.ended:
             self._hand.take()
 
     def ends(self) -> None:
-        if not self._harness.ended:
+        if not self._port.ended:
             self._hand.put_down()
 
     def fails(self, error: BaseException) -> None:
-        self._harness.ended = True
+        self._port.ended = True
 
 
 class HarnessPort:
@@ -66,6 +66,8 @@ class HarnessPort:
         self.address: ActorAddress = Address(name)
         self.globalName = name
         self._timers = Timers(harness.clock.call_later, self.run)
+        self.ended = False
+        """A task with somebody's input in hand has failed."""
 
     def actor_send(self, target: ActorAddress, message: Any, deadline: float = 10.0) -> None:
         self._harness._sent(target, message)
@@ -80,7 +82,7 @@ class HarnessPort:
         return self._timers.every(seconds, call, jitter, immediately)
 
     def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: Hand | None = None) -> asyncio.Task[Any]:
-        steps = coroutine if hand is None else Steps(coroutine, _InHand(self._harness, hand))
+        steps = coroutine if hand is None else Steps(coroutine, _InHand(self, hand))
         task = asyncio.get_running_loop().create_task(steps, name=name or None)
         self._harness._track(task)
         return task
@@ -144,8 +146,6 @@ class Harness(Generic[A]):
         self._ids = itertools.count(1)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._failures: list[BaseException] = []
-        self.ended = False
-        """A task with somebody's input in hand has failed."""
         self._changed = asyncio.Event()
         self.port = HarnessPort(self, name, context, incarnation)
         self.actor = actor_class(**(arguments or {}))
