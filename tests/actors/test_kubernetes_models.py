@@ -14,10 +14,10 @@ from actors.cert_manager import signing_request
 from actors.volume_manager.csi import csi_node
 from actors.volume_manager.csi.model import Driver
 from tests.support.api_joined import joined, pod, seen
+from tests.support.api_neighbour import ApiNeighbour
 from tests.support.apiserver import ApiServer
 from tests.support.heartbeat import Heartbeat
 from tests.support.kubernetes_oracle import plain, read
-from tests.support.pods_of_api import ApiPodStore
 
 
 async def test_the_node_and_its_lease_are_read_whole(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_csi_node_is_read_whole() -> None:
 
 
 async def test_the_status_of_a_pod_is_read_whole(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     made = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)

@@ -13,14 +13,14 @@ from actors.status_manager.messages import PodObserved
 from actors.status_manager.times import Clocks
 from supervision.harness import Harness
 from supervision.virtual_clock import VirtualClock
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
 S = 1_000_000_000
 BORN = 1_700_000_000 * S
 BOUND = "2023-11-14T22:13:00Z"
 
 
-def joined(tmp_path: Path, store: ApiPodStore, incarnation: int = 1, *, later: int = 0) -> Harness:
+def joined(tmp_path: Path, store: ApiNeighbour, incarnation: int = 1, *, later: int = 0) -> Harness:
     """`later`: seconds after BORN at which this one begins."""
     clock = VirtualClock()
     wall_ns = lambda: BORN + round((later + clock() - 1000) * S)  # noqa: E731

@@ -47,9 +47,9 @@ from supervision.listeners import Make
 from supervision.message import Message
 from supervision.protocol import Hello
 from supervision.timers import Timers
+from tests.support.api_neighbour import ApiNeighbour
 from tests.support.fake_cri import FakeRuntime
 from tests.support.managed_host import ASK, Host
-from tests.support.pods_of_api import ApiPodStore
 from tests.support.virtual_loop import VirtualLoop
 
 ACTORS = (
@@ -116,7 +116,7 @@ class Assembly:
     def __init__(self, home: Path, loop: VirtualLoop, **config: Any) -> None:
         self.home, self.loop = home, loop
         self.fake = FakeRuntime(clock_ns=loop.wall_ns)
-        self.store = ApiPodStore()
+        self.store = ApiNeighbour()
         self.events: list[RecordEvent] = []
         self.objects: dict[tuple[str, str], dict[str, Any]] = {}
         """By kind and name."""

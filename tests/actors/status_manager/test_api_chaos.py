@@ -7,6 +7,7 @@ import json
 import random
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,14 +17,15 @@ from actors.status_manager.messages import PodObserved
 from supervision.actor import AskError
 from supervision.harness import Harness
 from tests.support.api_joined import begun, joined, pod, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
-FAULTS: tuple[ApiAnswer | AskError, ...] = (
-    ApiAnswer(status=0, reason="Unreachable"),
-    ApiAnswer(status=429, reason="TooManyRequests", retry_after=1.0),
-    ApiAnswer(status=500, reason="InternalError"),
-    ApiAnswer(status=409, reason="Conflict"),
-    ApiAnswer(status=504, reason="Timeout"),
+FAULTS: tuple[dict[str, Any] | AskError, ...] = (
+    {"kind": "drop"},
+    {"kind": "lost"},
+    {"kind": "status", "code": 429, "retry_after": 1},
+    {"kind": "status", "code": 500},
+    {"kind": "status", "code": 409},
+    {"kind": "status", "code": 504},
     AskError("kube_client is being replaced"),
 )
 RANKS = {"Pending": 0, "Running": 1, "Succeeded": 2, "Failed": 2}
@@ -35,25 +37,23 @@ class World:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.folder, self.store = folder, ApiPodStore()
-        self.store.faults = self.fault
+        self.folder, self.store = folder, ApiNeighbour()
         self.failing = 0.3
         self.pods = [self.store.put(pod(uid=f"u{n}", name=f"p{n}", restartPolicy="Never")) for n in range(6)]
         self.source = [json.loads(json.dumps(each)) for each in self.pods]
         self.at = 1.0
         self.reached = [0] * len(self.pods)
 
-    def fault(self, call: ApiCall) -> ApiAnswer | None:
-        if self.chance.random() >= self.failing:
-            return None
-        found = self.chance.choice(FAULTS)
-        if isinstance(found, AskError):
-            if self.chance.random() < 0.5:  # it was done, and nobody learned of it
-                self.store.faults = lambda _: None
-                self.store.answer(call)
-                self.store.faults = self.fault
-            raise found
-        return found
+    def answer(self, call: ApiCall) -> ApiAnswer:
+        if self.chance.random() < self.failing:
+            found = self.chance.choice(FAULTS)
+            if isinstance(found, AskError):
+                raise found
+            self.store.fault(**found, times=1)
+        try:
+            return self.store.answer(call)
+        finally:
+            self.store.faults.clear()
 
     def observation(self, number: int) -> PodObserved:
         stage, source = LIFE[self.reached[number]], self.source[number]
@@ -86,8 +86,8 @@ class World:
                 others = [c for c in found["status"]["conditions"] if c["type"] != "example.com/mine"]
                 found["status"]["conditions"] = [*others, {"type": "example.com/mine", "status": "True"}]
             else:
-                found["metadata"]["deletionTimestamp"] = "2023-11-14T22:20:00Z"
-            self.store.touch(found)
+                found["metadata"].update(deletionTimestamp="2023-11-14T22:20:00Z", deletionGracePeriodSeconds=30)
+            self.store.put(found)
 
     async def watch(self, harness: Harness, number: int) -> None:
         if self.store.has(f"p{number}"):
@@ -109,6 +109,7 @@ async def test_whatever_fails_in_the_end_the_server_has_what_is_true(tmp_path, s
     world = World(tmp_path, seed)
     for incarnation in range(1, 4):
         async with joined(tmp_path, world.store, incarnation) as harness:
+            harness.answer(ApiCall, world.answer)
             await world.begin(harness)
             for _ in range(40):
                 await world.step(harness)

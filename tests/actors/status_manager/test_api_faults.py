@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.api_clients.messages import ApiAnswer, ApiCall, RecordEvent
@@ -16,53 +17,58 @@ from actors.status_manager.messages import GetPodStatus, ProbeResult
 from supervision.actor import AskError
 from supervision.harness import Harness
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
 
 # -- faults -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "answer",
-    [
-        ApiAnswer(status=0, reason="Unreachable"),
-        ApiAnswer(status=429, reason="TooManyRequests", retry_after=2.0),
-        ApiAnswer(status=500, reason="InternalError"),
-        ApiAnswer(status=503, reason="ServiceUnavailable"),
-        ApiAnswer(status=409, reason="Conflict"),
-        ApiAnswer(status=403, reason="Forbidden"),
-        ApiAnswer(status=401, reason="Unauthorized"),
-        AskError("kube_client is not there"),
-    ],
-)
-async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path: Path, answer: ApiAnswer | AskError):
-    store = ApiPodStore()
+async def test_a_write_waits_for_a_kube_client_that_is_being_replaced(tmp_path: Path) -> None:
+    store = ApiNeighbour()
     bound = store.put(pod())
-    left = [3]
-
-    def fault(call: ApiCall) -> ApiAnswer | None:
-        left[0] -= 1
-        if left[0] < 0:
-            return None
-        if isinstance(answer, AskError):
-            raise answer
-        return answer
-
-    store.faults = fault
     async with joined(tmp_path, store) as harness:
+        harness.answer(ApiCall, AskError("kube_client is not there"))
         await store.sync(harness)
         await harness.deliver(seen(bound))
         await harness.settle()
         assert store.find("p")["status"]["phase"] == "Pending"
+        store.serve(harness)
+        await harness.advance(10.0)
+        assert store.find("p")["status"]["phase"] == "Running"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "drop"},
+        {"kind": "lost"},
+        {"kind": "status", "code": 429, "retry_after": 2},
+        {"kind": "status", "code": 500},
+        {"kind": "status", "code": 503},
+        {"kind": "status", "code": 409},
+        {"kind": "status", "code": 403},
+        {"kind": "status", "code": 401},
+    ],
+)
+async def test_a_write_that_fails_is_tried_again_and_then_done(tmp_path: Path, fault: dict[str, Any]):
+    store = ApiNeighbour()
+    bound = store.put(pod())
+    store.fault(**fault, times=3)
+    async with joined(tmp_path, store) as harness:
+        await store.sync(harness)
+        await harness.deliver(seen(bound))
+        await harness.settle()
+        done = fault["kind"] == "lost"
+        assert store.find("p")["status"]["phase"] == ("Running" if done else "Pending")
         await harness.advance(10.0)
         assert store.find("p")["status"]["phase"] == "Running"
 
 
 async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_everything_at_once(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(50)]
     flying, most = [0], [0]
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
-        store.faults = lambda call: ApiAnswer(status=0, reason="Unreachable")
+        store.fault("drop")
         for each in pods:
             await harness.deliver(seen(each))
         await harness.advance(7200)
@@ -79,7 +85,7 @@ async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_eve
             finally:
                 flying[0] -= 1
 
-        store.faults = lambda call: None
+        store.faults.clear()
         harness.answer(ApiCall, slowly)
         await store.sync(harness)
         await harness.settle()
@@ -89,19 +95,19 @@ async def test_a_server_that_is_away_for_hours_is_tried_rarely_and_then_gets_eve
 
 
 async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     pods = [store.put(pod(uid=f"u{number}", name=f"p{number}")) for number in range(8)]
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         for each in pods[:7]:
             await harness.deliver(seen(each))
         await harness.settle()
-        store.faults = lambda call: ApiAnswer(status=503, reason="ServiceUnavailable")
+        store.fault("status", code=503)
         for each in pods[:7]:
             await harness.deliver(seen(each, run=True, at=2.0, sandbox_ready=False))
         await harness.deliver(seen(pods[7]))
         await harness.settle()
-        store.faults = lambda call: None
+        store.faults.clear()
         store.calls.clear()
         await harness.advance(5.0)
         order = [call.path.split("/")[6] for call in store.calls]
@@ -109,17 +115,17 @@ async def test_what_users_wait_for_is_written_before_repeats(tmp_path):
         assert len(order) == 8
 
 
-async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path, monkeypatch):
-    store = ApiPodStore()
+async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_path):
+    store = ApiNeighbour()
     bound = store.put(pod())
-    whole = store._patch
 
-    def normalising(found: dict[str, Any], patch: dict[str, Any]) -> ApiAnswer:
+    def normalising(call: ApiCall) -> ApiAnswer:
+        patch = json.loads(call.body)
         patch["status"].pop("hostIPs", None)
-        return whole(found, patch)
+        return store.answer(msgspec.structs.replace(call, body=json.dumps(patch).encode()))
 
-    monkeypatch.setattr(store, "_patch", normalising)
     async with joined(tmp_path, store) as harness:
+        harness.answer(ApiCall, normalising)
         await store.sync(harness)
         await harness.deliver(seen(bound))
         await harness.advance(5 * UPKEEP_SECONDS)
@@ -131,7 +137,7 @@ async def test_what_the_server_writes_another_way_is_not_written_for_ever(tmp_pa
 
 
 async def test_a_watch_that_lags_takes_nothing_back(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     stale = json.dumps(bound).encode()
     async with joined(tmp_path, store) as harness:
@@ -144,7 +150,7 @@ async def test_a_watch_that_lags_takes_nothing_back(tmp_path):
 
 
 async def test_a_pod_that_cannot_be_read_harms_nobody(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await harness.deliver(SourcePod("api", "x", b'{"metadata": 7}'))
@@ -160,7 +166,7 @@ PROBED: dict[str, Any] = {"containers": [{"name": "a", "image": "i", "readinessP
 
 @pytest.mark.parametrize("first", ["worker", "server"])
 async def test_a_restart_changes_nothing_at_the_server(tmp_path, first):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod(**PROBED))
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -185,7 +191,7 @@ async def test_a_restart_changes_nothing_at_the_server(tmp_path, first):
 
 
 async def test_a_pod_that_was_over_before_a_restart_stays_as_it_was(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = pod(restartPolicy="Never")
     bound["status"].update(phase="Failed", reason="OutOfcpu", message="no", startTime=BOUND)
     store.put(bound)
@@ -204,7 +210,7 @@ async def test_a_pod_that_was_over_before_a_restart_stays_as_it_was(tmp_path):
 
 
 async def test_a_status_that_came_about_while_it_was_away_is_written_then(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod(restartPolicy="Never"))
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -218,7 +224,7 @@ async def test_a_status_that_came_about_while_it_was_away_is_written_then(tmp_pa
 
 
 async def test_a_status_is_found_by_name_and_uid(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -228,10 +234,9 @@ async def test_a_status_is_found_by_name_and_uid(tmp_path):
 
 
 async def test_the_time_from_change_to_write_is_measured(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
-    left = [1]
-    store.faults = lambda call: ApiAnswer(status=500) if left and left.pop() else None
+    store.fault("status", code=500, times=1)
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))
@@ -244,14 +249,14 @@ async def test_the_time_from_change_to_write_is_measured(tmp_path):
 
 # -- stuck --------------------------------------------------------------------------------------------------------
 async def test_a_pod_that_stays_terminating_has_an_event_that_names_what_it_waits_for(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
 
         def told() -> list[tuple[str, str]]:
             return [(each.type, each.reason) for each in harness.sent(RecordEvent, "api_clients/event_client")]
 
-        store.touch(deleted(store.find("p")))
+        store.put(deleted(store.find("p")))
         await store.sync(harness)
         await harness.deliver(seen(bound, worker_phase="terminating", termination_step="containers"))
         await harness.advance(55.0)
@@ -284,10 +289,10 @@ def stuck(harness: Harness) -> dict[str, float]:
 
 
 async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_on_the_node(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
-        store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
+        store.put(deleted(store.find("p"), finalizers=["example.com/wait"]))
         await store.sync(harness)
         await harness.deliver(seen(bound, code=0, worker_phase="terminated", finished=True))
         await harness.advance(200.0)
@@ -296,8 +301,8 @@ async def test_a_pod_that_others_hold_by_a_finalizer_is_counted_and_not_blamed_o
 
 
 async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_gone(tmp_path):
-    store = ApiPodStore()
-    store.faults = lambda call: ApiAnswer(status=403, reason="Forbidden")
+    store = ApiNeighbour()
+    store.fault("status", code=403)
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         for number in range(20):
@@ -305,7 +310,7 @@ async def test_nothing_is_remembered_of_pods_whose_writes_failed_and_that_are_go
             await store.watch(harness, f"p{number}")
             await harness.deliver(seen(bound))
             await harness.settle()
-            del store.pods["n", f"p{number}"]
+            store.remove(f"p{number}")
             await harness.deliver(SourcePod("api", f"u{number}"))
             await harness.deliver(seen(bound, worker_phase="terminated", finished=True, gone=True))
             await harness.settle()

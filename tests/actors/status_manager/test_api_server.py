@@ -17,8 +17,8 @@ from actors.shared.config.agent import Agent
 from actors.status_manager.messages import PodObserved
 from supervision.harness import Harness
 from tests.support.api_joined import joined, seen
+from tests.support.api_neighbour import ApiNeighbour
 from tests.support.apiserver import ApiServer
-from tests.support.pods_of_api import ApiPodStore
 from tests.support.present import present
 
 NODE = {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
@@ -75,7 +75,7 @@ async def paired(tmp_path: Path) -> AsyncIterator[Pair]:
             root_dir=str(tmp_path), standalone=False, node_name="node-1", kubeconfig=server.node_kubeconfig("node-1")
         )
         client = Harness(KubeClient, name="api_clients/kube_client", context=context)
-        manager = joined(tmp_path, ApiPodStore())
+        manager = joined(tmp_path, ApiNeighbour())
         await stack.enter_async_context(client)
         await stack.enter_async_context(manager)
         yield Pair(server, manager, client)

@@ -9,13 +9,14 @@ from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods
 from tests.support.api_joined import BOUND, begun, conditions, deleted, joined, pod, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
+from tests.support.present import present
 
 GATE: dict[str, Any] = {"readinessGates": [{"conditionType": "example.com/gate"}]}
 
 
 async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -35,7 +36,7 @@ async def test_a_pod_that_runs_is_running_at_the_api_after_one_write(tmp_path):
 
 
 async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -44,8 +45,7 @@ async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
         addresses = [
             {"type": kind, "address": ip} for kind, ip in (("ExternalIP", "fd00::1"), ("InternalIP", "10.0.0.2"))
         ]
-        assert store.node is not None
-        store.node["status"] = {"addresses": addresses}
+        store.node = {**present(store.node), "status": {"addresses": addresses}}
         await harness.advance(UPKEEP_SECONDS)
         await harness.settle()
         found = store.find("p")["status"]
@@ -53,7 +53,7 @@ async def test_a_pods_host_is_where_its_node_object_says(tmp_path):
 
 
 async def test_the_same_is_never_written_twice(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -66,7 +66,7 @@ async def test_the_same_is_never_written_twice(tmp_path):
 
 
 async def test_nothing_is_written_before_the_server_has_listed_its_pods(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await harness.deliver(seen(bound))
@@ -78,7 +78,7 @@ async def test_nothing_is_written_before_the_server_has_listed_its_pods(tmp_path
 
 
 async def test_a_pod_that_its_worker_tells_of_first_is_written_once_the_watch_has_it(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         bound = store.put(pod())
@@ -91,7 +91,7 @@ async def test_a_pod_that_its_worker_tells_of_first_is_written_once_the_watch_ha
 
 
 async def test_a_pod_that_starts_at_once_costs_one_write(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -107,7 +107,7 @@ async def test_a_pod_that_starts_at_once_costs_one_write(tmp_path):
 
 
 async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod(**GATE))
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -117,7 +117,7 @@ async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(
         found = store.find("p")
         found["status"]["conditions"].append({"type": "example.com/gate", "status": "True"})
         found["status"]["resourceClaimStatuses"] = [{"name": "claim"}]
-        store.touch(found)
+        store.put(found)
         await store.watch(harness, "p")
         await harness.settle()
         found = store.find("p")
@@ -130,13 +130,13 @@ async def test_conditions_of_others_stay_and_readiness_gates_count_as_they_come(
 
 
 async def test_a_write_on_an_outdated_version_reads_the_pod_and_is_repeated(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         found = store.find("p")
         found["status"]["startTime"] = "2023-11-14T00:00:00Z"
-        store.touch(found)
+        store.put(found)
         await harness.deliver(seen(bound))
         await harness.settle()
         assert [call.method for call in store.calls] == ["PATCH", "GET", "PATCH"]
@@ -146,7 +146,7 @@ async def test_a_write_on_an_outdated_version_reads_the_pod_and_is_repeated(tmp_
 
 
 async def test_another_pod_of_the_same_name_is_left_alone(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -158,18 +158,18 @@ async def test_another_pod_of_the_same_name_is_left_alone(tmp_path):
 
 
 async def test_a_pod_that_is_gone_at_the_server_is_not_asked_for_again(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
-        store.pods.clear()
+        store.remove("p")
         await harness.deliver(seen(bound))
         await harness.advance(3 * UPKEEP_SECONDS)
         assert len(store.calls) == 1
 
 
 async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -177,7 +177,7 @@ async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):
         await harness.settle()
         found = store.find("p")
         found["status"].update(phase="Failed", reason="NodeLost", message="away")
-        store.touch(found)
+        store.put(found)
         await store.watch(harness, "p")
         await harness.deliver(seen(bound, at=3.0))
         await harness.deliver(seen(bound, code=0, at=4.0, worker_phase="terminated", finished=True))
@@ -189,12 +189,12 @@ async def test_a_phase_that_somebody_else_made_final_stays(tmp_path):
 
 # -- the end ------------------------------------------------------------------------------------------------------
 async def test_a_pod_is_deleted_only_when_nothing_of_it_is_left(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(bound))
-        store.touch(deleted(store.find("p")))
+        store.put(deleted(store.find("p")))
         await store.watch(harness, "p")
         await harness.deliver(seen(bound, worker_phase="terminating", termination_step="containers", at=2.0))
         await harness.settle()
@@ -214,7 +214,7 @@ async def test_a_pod_is_deleted_only_when_nothing_of_it_is_left(tmp_path):
 
 
 async def test_a_pod_that_has_ended_by_itself_stays_at_the_server(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod(restartPolicy="Never"))
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -225,7 +225,7 @@ async def test_a_pod_that_has_ended_by_itself_stays_at_the_server(tmp_path):
 
 
 async def test_a_container_that_never_ran_ends_as_unknown_and_the_pod_fails(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -237,7 +237,7 @@ async def test_a_container_that_never_ran_ends_as_unknown_and_the_pod_fails(tmp_
 
 
 async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -251,7 +251,7 @@ async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_p
         assert (status["phase"], status["reason"], status["message"]) == ("Failed", *why.values())
         assert "containerStatuses" not in status
         assert conditions(store.find("p"))["PodScheduled"] == "True"
-        store.touch(deleted(store.find("p")))
+        store.put(deleted(store.find("p")))
         await store.watch(harness, "p")
         await harness.deliver(seen(bound, worker_phase="terminated", run=False, finished=True, at=2.0))
         await harness.settle()
@@ -259,10 +259,10 @@ async def test_a_pod_that_was_refused_says_why_and_goes_when_it_is_deleted(tmp_p
 
 
 async def test_finalizers_are_waited_for_without_haste(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
-        store.touch(deleted(store.find("p"), finalizers=["example.com/wait"]))
+        store.put(deleted(store.find("p"), finalizers=["example.com/wait"]))
         await store.sync(harness)
         await harness.deliver(seen(bound, code=0, worker_phase="terminated", finished=True))
         await harness.advance(1.0)
@@ -272,7 +272,7 @@ async def test_finalizers_are_waited_for_without_haste(tmp_path):
 
 
 async def test_an_evicted_pod_is_marked_as_disrupted_with_its_end(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     why: dict[str, Any] = {"reason": "Evicted", "message": "m", "disruption": "The node was low on resource: memory."}
     async with joined(tmp_path, store) as harness:

@@ -12,7 +12,7 @@ from actors.status_manager.messages import GetLivePods, GetPods
 from supervision.harness import Harness
 from tests.actors.status_manager.test_mirrors import WORKER, mirror, mirrored, static
 from tests.support.api_joined import begun, joined, pod, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
 GONE: dict[str, Any] = {"code": 143, "worker_phase": "terminated", "removed": True, "finished": True, "at": 3.0}
 
@@ -25,7 +25,7 @@ async def told_of(harness: Harness) -> tuple[list[str], list[str]]:
 
 
 async def test_a_static_pod_that_was_edited_meanwhile_has_its_own_mirror(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(begun(static("h1")))
@@ -39,7 +39,7 @@ async def test_a_static_pod_that_was_edited_meanwhile_has_its_own_mirror(tmp_pat
 
 
 async def test_the_mirror_of_a_static_pod_whose_end_was_never_reported_is_deleted(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
         await harness.deliver(KnownPods(WORKER, 1, ["h1"]))
@@ -53,7 +53,7 @@ async def test_the_mirror_of_a_static_pod_whose_end_was_never_reported_is_delete
 
 
 async def test_no_pod_is_live_whose_end_was_never_reported(tmp_path: Path) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(begun(pod()))
         await harness.deliver(KnownPods(WORKER, 1, ["u"]))
         assert await told_of(harness) == (["u"], ["u"])
@@ -62,14 +62,14 @@ async def test_no_pod_is_live_whose_end_was_never_reported(tmp_path: Path) -> No
 
 
 async def test_a_pod_that_was_reported_before_any_list_is_forgotten_too(tmp_path: Path) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(begun(pod()))
         await harness.deliver(KnownPods(WORKER, 1, []))
         assert await told_of(harness) == ([], [])
 
 
 async def test_the_pods_of_other_workers_stay(tmp_path: Path) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(seen(pod()))
         others = {f"pod_workers/worker/{index}" for index in range(4)} - {worker_of("u", 4)}
         for other in others:
@@ -80,7 +80,7 @@ async def test_the_pods_of_other_workers_stay(tmp_path: Path) -> None:
 
 
 async def test_a_pod_that_only_the_api_server_has_is_left_alone(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -94,7 +94,7 @@ async def test_a_pod_that_only_the_api_server_has_is_left_alone(tmp_path: Path) 
 
 
 async def test_a_forgotten_pod_that_is_reported_again_is_back_with_its_status(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -113,7 +113,7 @@ async def test_a_forgotten_pod_that_is_reported_again_is_back_with_its_status(tm
 
 
 async def test_a_forgotten_static_pod_that_is_reported_again_has_a_mirror_again(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
         await harness.deliver(KnownPods(WORKER, 1, []))

@@ -11,7 +11,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.status_manager.messages import GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
 from tests.support.api_joined import BORN, S, joined, pod, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
 
 async def live(harness: Harness) -> LivePods:
@@ -21,7 +21,7 @@ async def live(harness: Harness) -> LivePods:
 
 
 async def test_a_status_counts_as_written_once_the_api_server_has_the_last_one(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod(priority=7, terminationGracePeriodSeconds=9))
     async with joined(tmp_path, store) as harness:
         await harness.deliver(seen(bound))
@@ -51,7 +51,7 @@ async def test_a_status_counts_as_written_once_the_api_server_has_the_last_one(t
 
 
 async def test_the_list_is_complete_once_every_worker_has_listed_its_pods(tmp_path: Path) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         assert not (await live(harness)).complete
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, []))
         assert (await live(harness)).complete
@@ -71,19 +71,19 @@ async def test_the_list_is_complete_once_every_worker_has_listed_its_pods(tmp_pa
 async def test_the_system_priority_classes_are_known_without_an_api_server(
     tmp_path: Path, spec: dict[str, Any], priority: int
 ) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(seen(pod(**spec)))
         assert [one.priority for one in (await live(harness)).pods] == [priority]
 
 
 async def test_a_pod_that_was_rejected_has_nothing_left_to_end(tmp_path: Path) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(seen(pod(), run=False, worker_phase="rejected", reason="OutOfcpu"))
         assert [one.finished for one in (await live(harness)).pods] == [True]
 
 
 async def test_a_pod_that_only_its_worker_knows_is_there_too(tmp_path: Path) -> None:
-    async with joined(tmp_path, ApiPodStore()) as harness:
+    async with joined(tmp_path, ApiNeighbour()) as harness:
         await harness.deliver(KnownPods("pod_workers/worker/0", 1, ["u"]))
         (found,) = (await live(harness)).pods
         assert (found.uid, found.reported, found.finished, found.status_written) == ("u", False, False, False)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from actors.api_clients.messages import ApiAnswer
 from actors.pod_config.messages import SourcePod
 from actors.pod_workers.messages import KnownPods
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from actors.status_manager.messages import GetPods, GetPodStatus
 from supervision.harness import Harness
 from tests.support.api_joined import begun, joined, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
 WORKER = "pod_workers/worker/0"
 
@@ -28,11 +27,11 @@ def static(hash_: str = "h1", **spec: Any) -> dict[str, Any]:
     return {"metadata": meta, "spec": {"containers": [{"name": "a", "image": "i"}], "nodeName": "node-1", **spec}}
 
 
-def mirror(store: ApiPodStore) -> dict[str, Any]:
+def mirror(store: ApiNeighbour) -> dict[str, Any]:
     return store.find("web-node-1")
 
 
-async def mirrored(store: ApiPodStore, harness: Harness) -> dict[str, Any]:
+async def mirrored(store: ApiNeighbour, harness: Harness) -> dict[str, Any]:
     await store.sync(harness)
     await harness.deliver(seen(static()))
     await harness.settle()
@@ -40,7 +39,7 @@ async def mirrored(store: ApiPodStore, harness: Harness) -> dict[str, Any]:
 
 
 async def test_a_static_pod_has_a_mirror_with_its_status(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         found = await mirrored(store, harness)
         made = store.sent("POST")[0]
@@ -54,13 +53,13 @@ async def test_a_static_pod_has_a_mirror_with_its_status(tmp_path):
         ]
         assert set(made) == {"apiVersion", "kind", "metadata", "spec"}
         assert set(made["metadata"]) == {"name", "namespace", "labels", "annotations", "ownerReferences"}
-        assert found["spec"] == static()["spec"]
+        assert made["spec"] == static()["spec"]
         assert found["status"]["phase"] == "Running"
         assert store.sent("PATCH")[0]["metadata"]["uid"] == found["metadata"]["uid"] != "h1"
 
 
 async def test_it_is_not_made_while_the_node_is_missing_and_soon_after(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     node, store.node = store.node, None
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
@@ -76,10 +75,10 @@ async def test_it_is_not_made_while_the_node_is_missing_and_soon_after(tmp_path)
 
 
 async def test_a_deleted_mirror_is_created_again_and_the_pod_goes_on(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         uid = (await mirrored(store, harness))["metadata"]["uid"]
-        store.pods.clear()
+        store.remove("web-node-1")
         await harness.deliver(SourcePod("api", uid))
         await harness.settle()
         assert mirror(store)["metadata"]["uid"] != uid
@@ -87,12 +86,12 @@ async def test_a_deleted_mirror_is_created_again_and_the_pod_goes_on(tmp_path):
 
 
 async def test_a_mirror_that_is_being_deleted_is_deleted_and_created_again(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         found = await mirrored(store, harness)
         uid = found["metadata"]["uid"]
-        found["metadata"]["deletionTimestamp"] = "2023-11-14T22:20:00Z"
-        store.touch(found)
+        found["metadata"].update(deletionTimestamp="2023-11-14T22:20:00Z", deletionGracePeriodSeconds=30)
+        store.put(found)
         await store.watch(harness, "web-node-1")
         await harness.settle()
         assert store.gone == [uid]
@@ -101,7 +100,7 @@ async def test_a_mirror_that_is_being_deleted_is_deleted_and_created_again(tmp_p
 
 
 async def test_an_edited_static_pod_has_another_mirror_once_the_old_one_has_ended(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         old = (await mirrored(store, harness))["metadata"]["uid"]
         await harness.deliver(begun(static("h2")))
@@ -119,7 +118,7 @@ async def test_an_edited_static_pod_has_another_mirror_once_the_old_one_has_ende
 
 
 async def test_the_mirror_of_a_removed_static_pod_goes_when_the_pod_has(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await mirrored(store, harness)
         await harness.deliver(seen(static(), worker_phase="terminating", removed=True, at=2.0))
@@ -133,7 +132,7 @@ async def test_the_mirror_of_a_removed_static_pod_goes_when_the_pod_has(tmp_path
 
 
 async def test_a_mirror_of_nothing_goes_once_every_worker_has_spoken(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     left = static()
     left["metadata"]["annotations"]["kubernetes.io/config.mirror"] = "h1"
     left["metadata"]["uid"] = "left"
@@ -148,7 +147,7 @@ async def test_a_mirror_of_nothing_goes_once_every_worker_has_spoken(tmp_path):
 
 
 async def test_a_mirror_of_before_a_restart_is_kept(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await mirrored(store, harness)
     before = json.dumps(mirror(store))
@@ -164,11 +163,12 @@ async def test_a_mirror_of_before_a_restart_is_kept(tmp_path):
 
 
 async def test_a_static_pod_that_was_over_and_runs_again_has_a_new_mirror(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await mirrored(store, harness)
-        mirror(store)["status"]["phase"] = "Failed"
-        store.touch(mirror(store))
+        over = mirror(store)
+        over["status"]["phase"] = "Failed"
+        store.put(over)
     async with joined(tmp_path, store, 2) as harness:
         await store.sync(harness)
         await harness.deliver(begun(static()))
@@ -178,7 +178,7 @@ async def test_a_static_pod_that_was_over_and_runs_again_has_a_new_mirror(tmp_pa
 
 
 async def test_a_mirror_that_is_there_already_is_taken(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         other = static()
@@ -192,7 +192,7 @@ async def test_a_mirror_that_is_there_already_is_taken(tmp_path):
 
 
 async def test_another_pod_that_has_the_name_is_left_alone(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     other = static()
     other["metadata"].update(uid="there", annotations={})
     async with joined(tmp_path, store) as harness:
@@ -205,8 +205,8 @@ async def test_another_pod_that_has_the_name_is_left_alone(tmp_path):
 
 
 async def test_refused_mirrors_are_tried_less_and_less(tmp_path):
-    store = ApiPodStore()
-    store.faults = lambda call: ApiAnswer(status=403, reason="Forbidden", message="PodSecurity")
+    store = ApiNeighbour()
+    store.fault("status", code=403)
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         await harness.deliver(seen(static()))
@@ -215,7 +215,7 @@ async def test_refused_mirrors_are_tried_less_and_less(tmp_path):
 
 
 async def test_kubectl_finds_the_static_pod_by_the_name_and_uid_of_its_mirror(tmp_path):
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         uid = (await mirrored(store, harness))["metadata"]["uid"]
         assert (await harness.deliver(GetPodStatus("", "n", "web-node-1"))).uid == "h1"

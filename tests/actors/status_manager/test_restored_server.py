@@ -12,30 +12,30 @@ from actors.pod_config.messages import SourcePod
 from actors.status_manager.api_sync import UPKEEP_SECONDS
 from supervision.harness import Harness
 from tests.support.api_joined import deleted, joined, pod, seen
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.api_neighbour import ApiNeighbour
 
 ENOUGH = 30
 
 
-async def restored(store: ApiPodStore, harness: Harness) -> None:
+async def restored(store: ApiNeighbour, harness: Harness) -> None:
     """A pod that runs was seen at a high version, which the server has forgotten since."""
     bound = store.put(pod())
     await store.sync(harness)
     await harness.deliver(seen(bound))
     await harness.settle()
     store.version = 100_000
-    store.touch(store.find("p"))
+    store.put(store.find("p"))
     await store.watch(harness, "p")
     await harness.settle()
     store.version = 200
-    store.touch(store.find("p"))
+    store.put(store.find("p"))
     store.calls.clear()
     # a write that is repeated at once and for ever would hang the test
-    store.faults = lambda call: ApiAnswer(status=503) if len(store.calls) > ENOUGH else None
+    harness.answer(ApiCall, lambda call: store.answer(call) if len(store.calls) < ENOUGH else ApiAnswer(status=503))
 
 
 async def test_a_status_is_written_once_after_the_list_with_lower_versions(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await restored(store, harness)
         await store.sync(harness)
@@ -46,11 +46,11 @@ async def test_a_status_is_written_once_after_the_list_with_lower_versions(tmp_p
 
 
 async def test_what_others_change_after_that_list_is_seen(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await restored(store, harness)
         await store.sync(harness)
-        store.touch(deleted(store.find("p")))
+        store.put(deleted(store.find("p")))
         await store.watch(harness, "p")
         await harness.deliver(seen(pod(), code=0, at=9.0, worker_phase="terminated", finished=True))
         await harness.advance(3 * UPKEEP_SECONDS)
@@ -58,7 +58,7 @@ async def test_what_others_change_after_that_list_is_seen(tmp_path: Path) -> Non
 
 
 async def test_before_that_list_comes_a_status_is_not_written_again_and_again(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         await restored(store, harness)
         await harness.deliver(seen(pod(), code=1, at=9.0))
@@ -69,17 +69,17 @@ async def test_before_that_list_comes_a_status_is_not_written_again_and_again(tm
 
 @pytest.mark.parametrize("method", ["PATCH", "GET"])
 async def test_an_answer_takes_nothing_back_that_the_watch_has_shown_since(tmp_path: Path, method: str) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     bound = store.put(pod())
     async with joined(tmp_path, store) as harness:
         await store.sync(harness)
         if method == "GET":
-            store.touch(store.find("p"))  # so that the write is refused, and the pod is read
+            store.put(store.find("p"))  # so that the write is refused, and the pod is read
 
         async def deleted_meanwhile(call: ApiCall) -> ApiAnswer:
             answer = store.answer(call)
             if call.method == method and "deletionTimestamp" not in store.find("p")["metadata"]:
-                changed = store.touch(deleted(store.find("p")))
+                changed = store.put(deleted(store.find("p")))
                 await harness.deliver(SourcePod("api", "u", json.dumps(changed).encode()))
             return answer
 
@@ -90,11 +90,11 @@ async def test_an_answer_takes_nothing_back_that_the_watch_has_shown_since(tmp_p
 
 
 async def test_a_list_that_lags_behind_an_answer_costs_no_endless_writes(tmp_path: Path) -> None:
-    store = ApiPodStore()
+    store = ApiNeighbour()
     async with joined(tmp_path, store) as harness:
         bound = store.put(pod())
         await store.sync(harness)
-        late = ApiPodStore()
+        late = ApiNeighbour()
         late.put(json.loads(json.dumps(bound)))
         await harness.deliver(seen(bound))
         await harness.settle()

@@ -28,7 +28,7 @@ GRACE = "subsystems 8.5, 62; API, terminationGracePeriodSeconds"
 
 def withdraw(on: Situation) -> None:
     """Deleted with grace 0: the server forgets it at once."""
-    del on.store.pods["n", "p"]
+    on.store.remove("p")
     on.node.tell_pod("u")
 
 

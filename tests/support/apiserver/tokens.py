@@ -21,11 +21,9 @@ SHORTEST, LONGEST = 600, 1 << 32
 
 
 class Tokens:
-    def __init__(self, store: Store, folder: Path) -> None:
-        path = folder / "sa.key"
-        if not path.exists():
-            path.write_bytes(uuid.uuid4().bytes + uuid.uuid4().bytes)
-        self._store, self._key = store, path.read_bytes()
+    def __init__(self, store: Store, folder: Path | None = None) -> None:
+        """`folder`: where the key is kept, if it is."""
+        self._store, self._key = store, _new_key() if folder is None else _kept_key(folder / "sa.key")
         self.shortest = SHORTEST
         """Tests may let tokens live for less than the real server does."""
 
@@ -98,6 +96,16 @@ class Tokens:
     def _lives(self, plural: str, namespace: str, reference: Obj) -> bool:
         found = self._store.get((plural, namespace, reference["name"]))
         return found is not None and bool(found["metadata"]["uid"] == reference["uid"])
+
+
+def _new_key() -> bytes:
+    return uuid.uuid4().bytes + uuid.uuid4().bytes
+
+
+def _kept_key(path: Path) -> bytes:
+    if not path.exists():
+        path.write_bytes(_new_key())
+    return path.read_bytes()
 
 
 def _text(data: bytes) -> str:

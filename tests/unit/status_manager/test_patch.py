@@ -13,7 +13,7 @@ from actors.shared.kube import codec
 from actors.shared.kube.pod import PodStatus
 from actors.status_manager.api_pods import ApiPods, read
 from actors.status_manager.patch import OWNED_CONDITIONS, body, is_transition, status_patch
-from tests.support.pods_of_api import ApiPodStore
+from tests.support.apiserver.patches import STRATEGIC, patched
 from tests.support.present import present
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
@@ -155,13 +155,10 @@ statuses = st.fixed_dictionaries({
 
 @given(statuses, statuses)
 def test_after_one_write_there_is_nothing_more_to_write_and_nothing_of_others_is_lost(ours, theirs):
-    store = ApiPodStore()
-    store.put({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "status": theirs})
+    whole = {"metadata": {"name": "p", "namespace": "n", "uid": "u", "resourceVersion": "1"}, "status": theirs}
     before, mine = status(**theirs), status(**ours)
-    pod = read(json.dumps(store.find("p")).encode())
-    answer = store._patch(store.find("p"), json.loads(body(pod, status_patch(mine, before), exact=True)))
-    after = read(answer.body).status
-    assert answer.ok
+    patch = body(read(msgspec.json.encode(whole)), status_patch(mine, before), exact=True)
+    after = read(msgspec.json.encode(patched("Pod", STRATEGIC, whole, patch))).status
     assert status_patch(mine, after) == {}
     assert [c for c in after.conditions if c.type == "example.com/a"] == [
         c for c in before.conditions if c.type == "example.com/a"
