@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from supervision.cli.command import Where
     from supervision.spec import ChildSpec
 
+_INSPECTION = ("pods", "describe", "events")
+"""Commands of `actors.agent.inspection`."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; the exit code."""
@@ -38,7 +41,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         from actors.shared.config.commands import run
 
         return run(words[1:], more={**MORE, "check": _check})
-    arguments = _parser(words).parse_args(words)
+    if words[:1] == ["--version"]:
+        from actors.shared.config.version import OWN_VERSION, git_version
+
+        sys.stdout.write(f"troupelet {OWN_VERSION}, a node agent for Kubernetes {git_version()}\n")
+        return 0
+    parser, commands = _parser(words)
+    if not words:
+        parser.print_help()
+        return 0
+    if words[0] not in commands and not words[0].startswith("-"):
+        from supervision.suggestions import did_you_mean
+
+        hint = did_you_mean(words[0], commands) or ": `supervise` lists the commands"
+        sys.stderr.write(f"supervise: there is no command {words[0]}{hint}\n")
+        return 2
+    arguments = parser.parse_args(words)
     return int(arguments.execute(arguments))
 
 
@@ -60,18 +78,20 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     return check(words, as_json, out, validate)
 
 
-def _parser(words: list[str]) -> argparse.ArgumentParser:
+def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser and the names of all commands; of those that are costly to load only the one in `words` is whole."""
     from supervision.cli.register import CommandSettings, register
 
     parser = argparse.ArgumentParser(
         prog="supervise", description="Troupelet: a Kubernetes node agent as a supervised tree of actors."
     )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     subcommands.add_parser("start", help="run the node agent (takes the kubelet's flags)", add_help=False)
     subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
-    settings = CommandSettings(where=_where, tree_of=_tree, policy_file=_policy_file())
+    settings = CommandSettings(_where, _tree, _root_dir(), _policy_file())
     register(subcommands, settings)
-    if not words or words[0] in ("pods", "describe", "events", "-h", "--help"):
+    if not words or words[0] in (*_INSPECTION, "-h", "--help"):
         from actors.agent.inspection.commands import register as register_inspection
 
         register_inspection(subcommands, settings)
@@ -81,7 +101,7 @@ def _parser(words: list[str]) -> argparse.ArgumentParser:
 
         demo = register_demo(subcommands)
         demo.set_defaults(execute=demo.get_default("run"))
-    return parser
+    return parser, [*subcommands.choices, *_INSPECTION, "demo"]
 
 
 def _where(arguments: argparse.Namespace) -> Where:
@@ -90,7 +110,8 @@ def _where(arguments: argparse.Namespace) -> Where:
 
     run_dir = arguments.run_dir or run_dir_of(arguments.root_dir)
     state_dir = Path(state_dir_of(arguments.root_dir))
-    return Where(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock")
+    of_root = None if arguments.run_dir else Path(run_dir_of(arguments.root_dir, uid=0))
+    return Where(Path(run_dir), state_dir / "incidents.jsonl", state_dir / "lock", of_root)
 
 
 def _tree() -> tuple[ChildSpec, tuple[str, ...]]:
@@ -98,6 +119,12 @@ def _tree() -> tuple[ChildSpec, tuple[str, ...]]:
     from actors.tree import OPTIONAL, tree
 
     return tree(Agent()), OPTIONAL
+
+
+def _root_dir() -> str:
+    from actors.shared.config.paths import default_root_dir
+
+    return default_root_dir()
 
 
 def _policy_file() -> str:

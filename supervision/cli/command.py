@@ -36,6 +36,8 @@ class Where(NamedTuple):
     """The incident file, for when the agent does not run."""
     lock: Path | None = None
     """The agent's lock file; None: in run_dir."""
+    of_root: Path | None = None
+    """The run directory that root\'s agent would have; None: not known."""
 
 
 class CommandError(Exception):
@@ -68,7 +70,9 @@ class Context:
         except AskError:
             raise self.not_running() from None
         except (PeerRefused, PermissionError):
-            raise CommandError(REFUSED, f"the agent on {run_dir} runs as another user: try again as root") from None
+            raise CommandError(
+                REFUSED, f"permission denied: the agent on {run_dir} runs as another user; try `sudo supervise ...`"
+            ) from None
         try:
             return client.ask(question, reply, name=name, timeout=timeout)
         except AskError as error:
@@ -87,6 +91,10 @@ class Context:
 
     def not_running(self) -> CommandError:
         arguments = self.arguments
+        of_root = self.where.of_root
+        if of_root not in (None, self.where.run_dir) and os.path.isdir(str(of_root)):
+            text = f"permission denied: the agent on {of_root} is root's; try `sudo supervise ...`"
+            return CommandError(REFUSED, text)
         where = f"--run-dir {arguments.run_dir}" if arguments.run_dir else f"--root-dir {arguments.root_dir}"
         text = f"no agent is running on {self.where.run_dir}: start one with `supervise start {where}`"
         return CommandError(NOT_RUNNING, text)

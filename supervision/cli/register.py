@@ -30,6 +30,8 @@ class CommandSettings:
     where: Callable[[argparse.Namespace], Where] = default_where
     tree_of: TreeOf | None = None
     """None: there is no `policy check`."""
+    root_dir: str = DEFAULT_ROOT_DIR
+    """Used when --root-dir is not given."""
     policy_file: str = "etc/supervision.yaml"
     """The file to check by default."""
 
@@ -83,7 +85,7 @@ def command_parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--root-dir", default=DEFAULT_ROOT_DIR, metavar="DIR", help="that of the agent (default: %(default)s)"
+        "--root-dir", default=settings.root_dir, metavar="DIR", help="that of the agent (default: %(default)s)"
     )
     parser.add_argument(
         "--run-dir", default="", metavar="DIR", help="the directory of its sockets, if not below --root-dir"

@@ -28,7 +28,7 @@ def tree_of() -> tuple[ChildSpec, Collection[str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="supervise")
-    register(parser.add_subparsers(required=True), CommandSettings(where, tree_of, "policy.yaml"))
+    register(parser.add_subparsers(required=True), CommandSettings(where, tree_of, policy_file="policy.yaml"))
     arguments = parser.parse_args()
     code: int = arguments.execute(arguments)
     return code

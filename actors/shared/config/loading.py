@@ -104,7 +104,7 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     for flag in (*OTHER_FLAGS, *OWN_FLAGS):
         value: Any = given.get(flag.name)
         if value is None:
-            value = READERS[flag.kind](flag.default, None)
+            value = READERS[flag.kind](os.environ.get(flag.environment) or flag.default, None)
         if flag.kind == "duration":
             value = Duration.parse(value)
         if flag.name in _PATHS and value and not value.startswith("/"):

@@ -8,6 +8,12 @@ import sys
 from typing import Final
 
 DEFAULT_ROOT_DIR: Final = "/var/lib/kubelet"
+ROOT_DIR_VARIABLE: Final = "TROUPELET_ROOT_DIR"
+
+
+def default_root_dir() -> str:
+    """Of every command that is not told --root-dir, `start` included."""
+    return os.environ.get(ROOT_DIR_VARIABLE) or DEFAULT_ROOT_DIR
 
 
 def state_dir_of(root_dir: str) -> str:
@@ -21,12 +27,14 @@ def default_policy_file() -> str:
     return beside if os.path.exists(beside) else f"{sys.prefix}/share/troupelet/etc/supervision.yaml"
 
 
-def run_dir_of(root_dir: str) -> str:
-    """The directory of the sockets of the agent with this root directory: unique, and short enough.
+def run_dir_of(root_dir: str, uid: int | None = None) -> str:
+    """The directory of the sockets of the agent with this root directory: unique, and short enough. `uid`: of the user
+    who runs it, the own one when None.
 
     A Unix socket's path has at most 107 bytes, so the root directory is only a hash in it.
     """
-    base = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/troupelet-{os.geteuid()}"  # noqa: S108
+    uid = os.geteuid() if uid is None else uid
+    base = "/run" if uid == 0 else os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/troupelet-{uid}"  # noqa: S108
     real = os.path.abspath(root_dir)
     if real == DEFAULT_ROOT_DIR:
         return f"{base}/troupelet"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
+from actors.shared.config.paths import DEFAULT_ROOT_DIR, ROOT_DIR_VARIABLE
+
 Kind = Literal[
     "bool", "int32", "int64", "uint32", "string", "duration", "ip", "quantity", "list", "map", "less_map", "gates",
     "headers", "taints", "reserved_memory", "vmodule", "version",
@@ -30,6 +32,8 @@ class Flag(NamedTuple):
     missing: str = ""
     """For a flag that is accepted but has no effect: the missing feature."""
     secret: bool = False
+    environment: str = ""
+    """Environment variable that takes the place of the default."""
 
 
 FIELD_FLAGS: Final[tuple[Flag, ...]] = (
@@ -170,7 +174,14 @@ OTHER_FLAGS: Final[tuple[Flag, ...]] = (
     Flag("hostname-override", "string", text="Node name to use instead of the host name.", group=NODE),
     Flag("node-ip", "string", text="Address of the node, or two separated by a comma for dual stack.", group=NODE),
     Flag("node-labels", "map", text="Labels the node is registered with.", group=NODE),
-    Flag("root-dir", "string", default="/var/lib/kubelet", text="Directory of pods, plug-ins and state.", group=NODE),
+    Flag(
+        "root-dir",
+        "string",
+        default=DEFAULT_ROOT_DIR,
+        text=f"Directory of pods, plug-ins and state (also by ${ROOT_DIR_VARIABLE}).",
+        group=NODE,
+        environment=ROOT_DIR_VARIABLE,
+    ),
     Flag("cert-dir", "string", default="/var/lib/kubelet/pki", text="Directory of certificates.", group=NODE),
     Flag("lock-file", "string", text="Lock file, so that only one agent runs.", group=NODE),
     Flag("exit-on-lock-contention", "bool", default="false", text="End when another opens --lock-file.", group=NODE),

@@ -1,0 +1,72 @@
+"""What somebody sees who has never typed `supervise` before."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actors.shared.config.loading import load
+from supervision.cli.command import REFUSED, CommandError, Context, Where
+
+ROOT = Path(__file__).parents[4]
+
+
+def supervise(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "actors.agent.command", *words]
+    surroundings = {**os.environ, **environment}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=30, cwd=ROOT, check=False, env=surroundings, errors="strict"
+    )
+
+
+def test_without_words_the_commands_are_listed() -> None:
+    done = supervise()
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in ("start", "status", "pods", "describe", "events", "config", "demo"):
+        assert f"\n    {command} " in done.stdout
+
+
+def test_a_command_that_is_misspelt_gets_a_hint() -> None:
+    done = supervise("sttus")
+    assert (done.returncode, done.stderr) == (2, "supervise: there is no command sttus, did you mean status?\n")
+    assert "did you mean describe?" in supervise("descrbe").stderr
+    assert "`supervise` lists the commands" in supervise("qqqqqq").stderr
+
+
+def test_the_version_is_shown() -> None:
+    done = supervise("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("troupelet ")
+    assert "v1.36" in done.stdout
+
+
+def test_the_root_directory_may_come_from_the_environment(tmp_path: Path) -> None:
+    done = supervise("status", TROUPELET_ROOT_DIR=str(tmp_path))
+    assert done.returncode == 3
+    assert f"`supervise start --root-dir {tmp_path}`" in done.stdout + done.stderr
+
+
+def test_start_reads_it_too_and_a_flag_is_stronger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TROUPELET_ROOT_DIR", str(tmp_path))
+    runtime = "--container-runtime-endpoint=unix:///run/none.sock"
+    assert load([runtime], recover=False).root_dir == str(tmp_path)
+    assert load([runtime, "--root-dir=/other"], recover=False).root_dir == "/other"
+
+
+def test_another_user_is_told_to_use_sudo(tmp_path: Path) -> None:
+    arguments = argparse.Namespace(root_dir="/var/lib/kubelet", run_dir="", output="text", timeout=1.0)
+    where = Where(tmp_path / "mine", tmp_path / "incidents", tmp_path / "lock", of_root=tmp_path)
+    with pytest.raises(CommandError, match="is root's; try `sudo supervise") as caught:
+        Context(arguments, lambda _: where).tree()
+    assert caught.value.code == REFUSED
+
+
+def test_a_terminal_without_unicode_gets_no_traceback(tmp_path: Path) -> None:
+    done = supervise("--help", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
