@@ -24,6 +24,7 @@ from actors.tree import REFRESH, preload, tree
 from actors.tree import prepare as prepared
 from supervision import logs
 from supervision.application import Application
+from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
 from supervision.incidents import Incidents
 from supervision.spec import ChildSpec, Policy
@@ -60,6 +61,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
             log.warning("%s", warning)
         for warning in start_checks.enter_cgroup(agent):
             log.warning("%s", warning)
+        _refuse_a_second(agent)
         application = _application(agent, _container_runtime(agent), found)
         if loading is not None:
             application = _with_access(application, agent, loading)
@@ -108,6 +110,17 @@ def _refuse(problems: list[str]) -> int:
         sys.stderr.write(f"error: {problem}\n")
     sys.stderr.write(f"troupelet does not start: {len(problems)} error{'s' if len(problems) > 1 else ''}\n")
     return EXIT_REFUSED
+
+
+def _refuse_a_second(agent: Agent) -> None:
+    """Before anything of an agent that runs on these directories is touched; the fork server takes the locks later."""
+    for flag, directory in (("--root-dir", agent.state_dir), ("--run-dir", agent.run_dir)):
+        try:
+            holder = holder_of(Path(directory))
+        except OSError:
+            continue  # the fork server says what is wrong with it
+        if holder:
+            raise _Refused(f"{flag}: an agent with pid {holder} already runs on {directory}")
 
 
 def _configure_logs(agent: Agent) -> None:

@@ -58,4 +58,5 @@ POD_RESOURCES: Final = Declaration(
     name=POD_RESOURCES_SERVER,
     actor="actors.http_servers.pod_resources_server:PodResourcesServer",
     exists=lambda agent: agent.config.enableServer,
+    keeps_sockets=True,
 )

@@ -7,13 +7,14 @@ socket in the directory of the actors (`pod_resources/relay.py`).
 from __future__ import annotations
 
 import os
+import socket
 from typing import TYPE_CHECKING, Final, cast
 
 from actors.shared.config.agent import Agent
 from actors.shared.token_bucket import TokenBucket
 from supervision.actor import Actor
 
-from .pod_resources.relay import Relay, listen
+from .pod_resources.relay import Relay, is_socket, listen
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -45,10 +46,19 @@ class PodResourcesServer(Actor):
         directory = self._agent.pod_resources_dir
         try:
             os.makedirs(directory, mode=DIRECTORY_MODE, exist_ok=True)
-            await self._relay.open(listen(f"{directory}/{SOCKET}"))
+            await self._relay.open(self._socket(f"{directory}/{SOCKET}"))
         except OSError as error:
             self.log.error("pod resources cannot be served, tried again in %.0f s: %s", RETRY_SECONDS, error)
             self.after(RETRY_SECONDS, self._listen)
+
+    def _socket(self, path: str) -> socket.socket:
+        """The last incarnation's, while it is at the path; else a new one. Raises OSError."""
+        label = f"unix:{path}"
+        sockets = self.listen(label, lambda: [listen(path)])
+        if not is_socket(path):  # a kept one that somebody has removed: nobody finds it
+            sockets[0].close()
+            sockets = self.listen(label, lambda: [listen(path)])
+        return sockets[0]
 
     async def _serve(self) -> str:
         """Start the gRPC server; the path of its socket."""

@@ -34,11 +34,11 @@ _EXIT_NOT_EXECUTED: Final = 127
 class Janitor:
     """The fork server's side."""
 
-    def __init__(self, remove: Sequence[Path], lock: int) -> None:
+    def __init__(self, remove: Sequence[Path], locks: Sequence[int]) -> None:
         """Start it. `remove`: the paths to remove once the fork server is gone. Raises OSError, also if there is no
         shell."""
         os.stat(_SHELL)
-        self._lock, self._arguments = lock, [str(os.getpid()), *(str(path.absolute()) for path in remove)]
+        self._locks, self._arguments = locks, [str(os.getpid()), *(str(path.absolute()) for path in remove)]
         self.fd, self.pid = -1, 0
         self.start()
 
@@ -52,7 +52,7 @@ class Janitor:
             os.close(writer)
             raise
         if pid == 0:
-            _become(reader, self._lock, self._arguments)
+            _become(reader, self._locks, self._arguments)
         os.close(reader)
         self.fd, self.pid = writer, pid
 
@@ -68,13 +68,14 @@ class Janitor:
         self.fd, self.pid = -1, 0
 
 
-def _become(reader: int, lock: int, arguments: list[str]) -> NoReturn:
-    """In the child: execute the shell, with the pipe to the fork server as its input. The open lock file keeps the
-    lock."""
+def _become(reader: int, locks: Sequence[int], arguments: list[str]) -> NoReturn:
+    """In the child: execute the shell, with the pipe to the fork server as its input. The open lock files keep
+    the locks."""
     try:
         os.setsid()
         os.dup2(reader, 0)
-        os.set_inheritable(lock, True)
+        for lock in locks:
+            os.set_inheritable(lock, True)
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         os.execve(_SHELL, ["janitor", "-c", _SCRIPT, "janitor", *arguments], environment)  # noqa: S606 - nothing is pasted into the script
     finally:

@@ -14,6 +14,22 @@ class AlreadyRunning(Exception):
     """Another agent holds the directory."""
 
 
+def holder_of(directory: Path) -> int:
+    """The pid of the agent that holds the directory's lock; 0 if nobody does, or its holder is gone. Raises OSError."""
+    try:
+        fd = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return 0
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = _pid_in(directory / "lock")
+        return holder if _exists(holder) else 0
+    finally:
+        os.close(fd)
+    return 0
+
+
 class Lock:
     """The held lock. Releasing it removes the file."""
 
@@ -22,7 +38,7 @@ class Lock:
         self.path = directory / "lock"
         end = time.monotonic() + _PATIENCE_SECONDS
         while not self._try():
-            holder = self._holder()
+            holder = _pid_in(self.path)
             # the janitor of a killed fork server holds the lock for a moment
             if _exists(holder) or time.monotonic() > end:
                 raise AlreadyRunning(f"an agent with pid {holder} already runs on {directory}")
@@ -49,16 +65,17 @@ class Lock:
         except FileNotFoundError:
             return False
 
-    def _holder(self) -> int:
-        try:
-            return int(self.path.read_text() or 0)
-        except (OSError, ValueError):
-            return 0
-
     def release(self) -> None:
         if self._is_current(self.fd):  # after the directory was removed, the file may belong to another agent
             self.path.unlink(missing_ok=True)
         os.close(self.fd)
+
+
+def _pid_in(path: Path) -> int:
+    try:
+        return int(path.read_text() or 0)
+    except (OSError, ValueError):
+        return 0
 
 
 def _exists(pid: int) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..names import Names
 from ..protocol import FORK_SERVER
 from .janitor import Janitor
-from .lock import Lock
+from .lock import AlreadyRunning, Lock
 from .loop import Loop
 
 log = logging.getLogger(FORK_SERVER)
@@ -22,14 +22,20 @@ class RunDirectory:
     """Held by one fork server at a time."""
 
     def __init__(self, path: Path, lock_dir: Path | None = None) -> None:
-        """Takes the lock, then removes the files of an earlier agent. Raises AlreadyRunning, PeerRefused, OSError.
+        """Takes the locks, then removes the files of an earlier agent. Raises AlreadyRunning, PeerRefused, OSError.
 
-        `lock_dir`: holds the lock; None: `path`. It is created with mode 0700 if missing.
+        `lock_dir`: holds a second lock, which stays when somebody removes `path`. Both are created with mode 0700 if
+        missing.
         """
-        (lock_dir or path).mkdir(mode=0o700, parents=True, exist_ok=True)
-        # the lock comes first: the janitor of a killed agent holds it while it removes files
-        self._lock = Lock(lock_dir or path)
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._locks: list[Lock] = []
+        try:
+            # the locks come first: the janitor of a killed agent holds them while it removes files
+            for directory in dict.fromkeys((lock_dir or path, path)):
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._locks.append(Lock(directory))
+        except (AlreadyRunning, OSError):
+            self._release()
+            raise
         os.chmod(path, 0o700)
         self.names = Names(path / "names")
         self.names.clear()
@@ -37,7 +43,9 @@ class RunDirectory:
 
     def start_janitor(self) -> None:
         """Start the janitor: from now on the files are removed however the fork server ends. Raises OSError."""
-        self._janitor = Janitor([self.names.path, self._lock.path], self._lock.fd)
+        self._janitor = Janitor(
+            [self.names.path, *(lock.path for lock in self._locks)], [lock.fd for lock in self._locks]
+        )
 
     def reaped(self, pid: int, loop: Loop) -> bool:
         """Returns whether that process was the janitor; if so, a new one starts."""
@@ -64,11 +72,15 @@ class RunDirectory:
 
     def fds(self) -> list[int]:
         """The descriptors that every child closes."""
-        return [self._lock.fd, *([self._janitor.fd] if self._janitor is not None else [])]
+        return [*(lock.fd for lock in self._locks), *([self._janitor.fd] if self._janitor is not None else [])]
 
     def remove(self) -> None:
-        """Remove the sockets, end the janitor, release the lock."""
+        """Remove the sockets, end the janitor, release the locks."""
         if self._janitor is not None:
             self._janitor.dismiss()
         self.names.remove()
-        self._lock.release()
+        self._release()
+
+    def _release(self) -> None:
+        for lock in self._locks:
+            lock.release()

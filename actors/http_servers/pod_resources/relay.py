@@ -19,6 +19,14 @@ CHUNK_BYTES: Final = 64 * 1024
 MAX_CLIENTS: Final = 64
 
 
+def is_socket(path: str) -> bool:
+    """Whether a socket is at the path; a link to one is none."""
+    try:
+        return stat.S_ISSOCK(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
 def listen(path: str, mode: int = 0o660) -> socket.socket:
     """A bound socket at the path, in place of one that an ended process left.
 

@@ -17,6 +17,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from actors.http_servers.pod_resources.relay import listen
 from actors.http_servers.pod_resources_server import RETRY_SECONDS, PodResourcesServer
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -25,6 +26,7 @@ from proto import podresources_pb2 as api
 from proto import podresources_pb2_grpc as stubs
 from supervision.actor import AskError
 from supervision.harness import Harness
+from supervision.listeners import Make
 
 
 def pods(*names: str, phase: str = "Running") -> Pods:
@@ -127,6 +129,26 @@ async def test_the_socket_is_for_root_alone_and_replaces_one_that_was_left(tmp_p
         assert stat.S_IMODE(mode) == 0o660
         assert stat.S_IMODE(node.path.parent.stat().st_mode) == 0o750
         assert (await client.List(api.ListPodResourcesRequest())).pod_resources
+
+
+@pytest.mark.parametrize("removed", [False, True])
+async def test_the_last_incarnations_socket_is_used_unless_it_was_removed(tmp_path, monkeypatch, removed):
+    node = Node(tmp_path)
+    node.path.parent.mkdir(mode=0o750)
+    kept = [listen(str(node.path))]
+    kept[0].listen()
+    inode = node.path.stat().st_ino
+    if removed:
+        node.path.unlink()
+
+    def inherited(label: str, make: Make) -> list[socket.socket]:
+        assert label == f"unix:{node.path}"
+        return [kept.pop()] if kept else make()
+
+    monkeypatch.setattr(node.harness.port, "listen", inherited)
+    async with node.serve() as client:
+        assert (await client.List(api.ListPodResourcesRequest())).pod_resources
+        assert removed or node.path.stat().st_ino == inode
 
 
 async def test_a_link_in_its_place_is_left_alone_until_somebody_removes_it(tmp_path):

@@ -14,9 +14,10 @@ import pytest
 from supervision.blackbox import BlackBox
 from supervision.fork_server.connection import Connection
 from supervision.fork_server.control import Control
-from supervision.fork_server.lock import AlreadyRunning, Lock
+from supervision.fork_server.lock import AlreadyRunning, Lock, holder_of
 from supervision.fork_server.loop import Loop
 from supervision.fork_server.programs import accepts
+from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
 from supervision.fork_server.table import Child, Table
 from supervision.fork_server.watch import Lateness, Watch, tick_seconds
@@ -43,6 +44,24 @@ def test_the_lock_names_its_holder_and_goes_with_it(tmp_path: Path) -> None:
     lock.release()
     assert list(tmp_path.iterdir()) == []
     Lock(tmp_path).release()
+
+
+def test_one_run_directory_has_one_agent_whatever_other_lock_it_holds(tmp_path: Path) -> None:
+    first = RunDirectory(tmp_path / "run", tmp_path / "state-1")
+    with pytest.raises(AlreadyRunning, match=str(tmp_path / "run")):
+        RunDirectory(tmp_path / "run", tmp_path / "state-2")
+    assert first.names.is_there(), "the second has removed nothing"
+    assert list((tmp_path / "state-2").iterdir()) == [], "the lock that it had taken is released"
+    first.remove()
+    RunDirectory(tmp_path / "run", tmp_path / "state-2").remove()
+
+
+def test_who_holds_a_lock_is_told_without_taking_it(tmp_path: Path) -> None:
+    assert holder_of(tmp_path) == 0
+    lock = Lock(tmp_path)
+    assert holder_of(tmp_path) == os.getpid()
+    lock.release()
+    assert (holder_of(tmp_path), list(tmp_path.iterdir())) == (0, [])
 
 
 def test_timers_run_in_order_of_their_time_and_not_when_cancelled() -> None:
