@@ -10,15 +10,15 @@ class Complaints:
 
     def __init__(self, log: logging.Logger | logging.LoggerAdapter[logging.Logger]) -> None:
         self._log = log
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
     def say(self, key: str, text: str) -> None:
-        if key not in self._said:
-            self._said.add(key)
+        if key not in self._logged:
+            self._logged.add(key)
             self._log.warning("%s", text)
 
     def well(self, key: str) -> bool:
         """Forget the warning. Returns whether there was one."""
-        was = key in self._said
-        self._said.discard(key)
+        was = key in self._logged
+        self._logged.discard(key)
         return was

@@ -269,8 +269,8 @@ class Harness(Generic[A]):
             if condition():
                 return
             if loop.time() > end:
-                told = [(name, type(m).__name__) for name, m in self.outbox]
-                raise AssertionError(f"no {what} within {timeout} s; told: {told}; {self._unanswered()}")
+                sent_types = [(name, type(m).__name__) for name, m in self.outbox]
+                raise AssertionError(f"no {what} within {timeout} s; told: {sent_types}; {self._unanswered()}")
             try:
                 await asyncio.wait_for(self._changed.wait(), 0.01)
             except TimeoutError:

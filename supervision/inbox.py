@@ -67,7 +67,7 @@ class Inbox:
         self._channels: dict[Channel, Sender] = {}
         self._senders: dict[int, Sender] = {}
         """By pid."""
-        self._in_hand: tuple[Channel, int] | None = None
+        self._current: tuple[Channel, int] | None = None
         self._is_open = self._draining = self._scheduled = False
         self.handled = 0
 
@@ -93,8 +93,8 @@ class Inbox:
     def flush_acknowledgements(self) -> None:
         """The process is about to end: acknowledge the handled messages, the current one included, so that they are not
         sent again."""
-        if self._in_hand is not None:
-            self._in_hand[0].handled(self._in_hand[1])
+        if self._current is not None:
+            self._current[0].handled(self._current[1])
         for channel in self._channels:
             channel.acknowledge()
             channel.flush()
@@ -170,9 +170,9 @@ class Inbox:
             channel.acknowledge()  # the messages before it were handled
             channel.refuse(error)
             return
-        self._in_hand = channel, frame.size
+        self._current = channel, frame.size
         self._owner.dispatch(message, Asker(frame.sender, frame.ask, channel) if frame.ask else Address(frame.sender))
-        self._in_hand = None
+        self._current = None
         if channel.handled(frame.size):
             channel.acknowledge()
         else:

@@ -17,19 +17,21 @@ Make = Callable[[], list[socket.socket]]
 class Listeners:
     """The actor's side."""
 
-    def __init__(self, kept: Mapping[str, Sequence[int]] | None = None, handover: socket.socket | None = None) -> None:
+    def __init__(
+        self, kept: Mapping[str, Sequence[int]] | None = None, fd_channel: socket.socket | None = None
+    ) -> None:
         """`kept`: descriptors of the last incarnation's sockets by label. `handover`: to the fork server."""
-        self._kept, self._handover = dict(kept or {}), handover
+        self._kept, self._fd_channel = dict(kept or {}), fd_channel
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         """The last incarnation's sockets of that label, else those that `make` returns. Raises what `make` raises."""
         kept = self._kept.pop(label, None)
         if kept:
             return [socket.socket(fileno=fd) for fd in kept]
-        made = make()
-        if self._handover is not None:
+        sockets = make()
+        if self._fd_channel is not None:
             try:
-                socket.send_fds(self._handover, [label.encode()], [sock.fileno() for sock in made])
+                socket.send_fds(self._fd_channel, [label.encode()], [sock.fileno() for sock in sockets])
             except OSError as error:
                 log.warning("%s is not kept over a restart: %s", label, error)
-        return made
+        return sockets

@@ -20,7 +20,7 @@ class Sink:
     def __init__(self, fd: int, size: int = 0) -> None:
         self.lost = 0
         self._fd, self._size = fd, size
-        self._held: list[bytes] = []
+        self._buffer: list[bytes] = []
         self._bytes, self._since = 0, 0.0
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
@@ -31,17 +31,17 @@ class Sink:
         if len(line) > self._size:
             self._put(line)
             return
-        self._since = self._since if self._held else time.monotonic()
-        self._held.append(line)
+        self._since = self._since if self._buffer else time.monotonic()
+        self._buffer.append(line)
         self._bytes += len(line)
 
     def flush(self, older_than: float = 0.0) -> None:
         """Write the buffer if it is older than `seconds`, in portions of whole lines that no other writer can split."""
-        if not self._held or time.monotonic() - self._since < older_than:
+        if not self._buffer or time.monotonic() - self._since < older_than:
             return
-        held, portion = self._held, b""
+        buffer, portion = self._buffer, b""
         self.forget()
-        for line in held:
+        for line in buffer:
             if portion and len(portion) + len(line) > select.PIPE_BUF:
                 self._put(portion)
                 portion = b""
@@ -50,7 +50,7 @@ class Sink:
 
     def forget(self) -> None:
         """In a child: drop the buffer, which the parent writes."""
-        self._held, self._bytes = [], 0
+        self._buffer, self._bytes = [], 0
 
     def _put(self, data: bytes) -> None:
         lines = data.count(b"\n")

@@ -100,11 +100,11 @@ class Names:
     def unpublish(self, name: str, incarnation: int, alias: str) -> None:
         """Remove the alias if it refers to this incarnation."""
         try:
-            meant = os.stat(file_of(alias), dir_fd=self.fd).st_ino
+            inode = os.stat(file_of(alias), dir_fd=self.fd).st_ino
             own = os.stat(f"{file_of(name)}#{incarnation}", dir_fd=self.fd).st_ino
         except FileNotFoundError:
             return
-        if meant == own:
+        if inode == own:
             self._unlink(file_of(alias))
 
     def forget(self, name: str, incarnation: int) -> None:

@@ -48,8 +48,8 @@ class Questions:
 
     def broke(self, name: str, kept: set[int]) -> None:
         """The connection to `name` is closed; only the questions in `kept` can still be answered."""
-        for number, (asked, _) in list(self._waiting.items()):
-            if asked == name and number not in kept:
+        for number, (receiver, _) in list(self._waiting.items()):
+            if receiver == name and number not in kept:
                 self.fail(number, AskError("it died before it answered"))
 
     def fail(self, number: int, error: AskError) -> None:

@@ -58,14 +58,14 @@ def outcome_of(pod: Pod) -> Outcome:
     hopeless = [f"{which}: {why.reason}: {why.message}" for which, why in said if why and why.reason in HOPELESS]
     if hopeless:
         return Outcome(name, "failed", "; ".join(hopeless))
-    begun = [_begun(one) for one in status.containerStatuses]
-    if status.phase == "Running" and len(begun) == len(pod.spec.containers) and all(begun):
+    started = [_has_started(one) for one in status.containerStatuses]
+    if status.phase == "Running" and len(started) == len(pod.spec.containers) and all(started):
         return Outcome(name, "started")
     waiting = [f"{which}: {why.reason}" for which, why in said if why and why.reason]
     return Outcome(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not looked at yet")
 
 
-def _begun(one: ContainerStatus) -> bool:
+def _has_started(one: ContainerStatus) -> bool:
     ended = one.state.terminated
     return one.state.running is not None or (ended is not None and ended.exitCode == 0)
 

@@ -30,13 +30,13 @@ def shadowed(
     )
 
 
-def _validate(name: str, found: ModuleSpec | None, ours: Path) -> str:
+def _validate(name: str, found: ModuleSpec | None, expected: Path) -> str:
     if found is None:
-        return f"package {name} is missing: it should be {ours}"
+        return f"package {name} is missing: it should be {expected}"
     origin = Path(found.origin) if found.origin else None
-    if origin is None or origin.parent.resolve() != ours.resolve():
+    if origin is None or origin.parent.resolve() != expected.resolve():
         at = origin or ", ".join(found.submodule_search_locations or ())
-        return f"package {name} is another project's: {at} comes before {ours}"
+        return f"package {name} is another project's: {at} comes before {expected}"
     if MARK not in _text(origin):
         return f"package {name} was overwritten by another project's: {origin}"
     return ""

@@ -25,9 +25,9 @@ def warnings(agent: Agent) -> Iterator[str]:
     if not agent.managed_runtime:
         from actors.container_runtime.presence import warning
 
-        said = warning(agent.runtime_endpoint)
-        if said:
-            yield f"containerRuntimeEndpoint: {said}"
+        text = warning(agent.runtime_endpoint)
+        if text:
+            yield f"containerRuntimeEndpoint: {text}"
 
 
 def enter_cgroup(agent: Agent) -> Iterator[str]:

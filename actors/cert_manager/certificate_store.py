@@ -77,8 +77,8 @@ class Store(msgspec.Struct, frozen=True):
             names = os.listdir(self.directory)
         except OSError:
             return []
-        mine = (n for n in names if n.startswith(f"{self.prefix}-2") and n.endswith(".pem"))
-        return [os.path.join(self.directory, name) for name in sorted(mine, reverse=True)]
+        own = (n for n in names if n.startswith(f"{self.prefix}-2") and n.endswith(".pem"))
+        return [os.path.join(self.directory, name) for name in sorted(own, reverse=True)]
 
     def _point_to(self, name: str) -> None:
         link, temporary = Path(self.current_path), Path(f"{self.directory}/.{self.prefix}-current.{os.getpid()}")

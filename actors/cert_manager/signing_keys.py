@@ -57,10 +57,10 @@ def _key(path: Path, in_use: Path) -> Any:
     key = _load(path)
     if key is not None and _public(key) != _public(_load(in_use)):
         return key
-    made = ec.generate_private_key(ec.SECP256R1())
+    key = ec.generate_private_key(ec.SECP256R1())
     pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    write_private(path, made.private_bytes(pem, form, serialization.NoEncryption()))
-    return made
+    write_private(path, key.private_bytes(pem, form, serialization.NoEncryption()))
+    return key
 
 
 def _load(path: Path) -> Any:

@@ -183,11 +183,11 @@ class ConfigController(Actor):
         try:
             name = self._candidates.read()
         except ConfigErrors as error:
-            said = str(error)
-            if said != self._error:
-                self._error = said
-                self.log.error("the configuration stays as it is, the new one cannot be used: %s", said)
-                self._step(trial.Refused(said[:2000]))
+            text = str(error)
+            if text != self._error:
+                self._error = text
+                self.log.error("the configuration stays as it is, the new one cannot be used: %s", text)
+                self._step(trial.Refused(text[:2000]))
             return ""
         self._error = ""
         return name

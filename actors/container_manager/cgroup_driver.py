@@ -38,10 +38,10 @@ class CgroupDriverChoice:
             if chosen != configured:
                 self._actor.tell(CONFIG_CONTROLLER, CgroupDriverLearnt(chosen))
             return chosen
-        learnt = await self._ask()
-        if learnt:
-            self._actor.tell(CONFIG_CONTROLLER, CgroupDriverLearnt(learnt))
-        return learnt or configured
+        answer = await self._ask()
+        if answer:
+            self._actor.tell(CONFIG_CONTROLLER, CgroupDriverLearnt(answer))
+        return answer or configured
 
     async def _ask(self) -> str:
         """'' when the runtime does not tell, or does not answer."""

@@ -128,12 +128,12 @@ def parse_version(text: str) -> tuple[int, int]:
 
 def _version(containerd: str) -> tuple[int, int]:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [containerd, "--version"], capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ProgramFailed(f"{containerd} --version: {error}") from error
-    return parse_version(said.stdout)
+    return parse_version(output.stdout)
 
 
 def _has_capability(number: int) -> bool:

@@ -41,8 +41,8 @@ def running(socket: str, now: float) -> Iterator[Shim]:
     """The shims of the containerd at this socket. `now`: seconds since 1970."""
     for process in psutil.process_iter(["cmdline", "create_time"]):
         argv = process.info["cmdline"] or []
-        ours = _value(argv, "-address") == socket and _value(argv, "-namespace") == CRI_NAMESPACE
-        if argv and _SHIM in argv[0] and ours and (found := _value(argv, "-id")):
+        managed = _value(argv, "-address") == socket and _value(argv, "-namespace") == CRI_NAMESPACE
+        if argv and _SHIM in argv[0] and managed and (found := _value(argv, "-id")):
             yield Shim(process.pid, found, now - process.info["create_time"])
 
 

@@ -27,12 +27,12 @@ def choose_subnet(instance: Instance, used: Iterable[str]) -> str:
 
     Raises NoFreeNetwork.
     """
-    taken = [ipaddress.IPv4Network(network) for network in used]
+    used_networks = [ipaddress.IPv4Network(network) for network in used]
     first = int(instance.id, 16)
     for step in range(_NETWORKS):
         base = int(_SPACE.network_address) + (first + step) % _NETWORKS * 2 ** (32 - _PREFIX)
         candidate = ipaddress.IPv4Network((base, _PREFIX))
-        if not any(candidate.overlaps(network) for network in taken):
+        if not any(candidate.overlaps(network) for network in used_networks):
             return str(candidate)
     raise NoFreeNetwork(
         f"the host has routes into all of {_SPACE}: give pods a network with a CNI configuration of your own"

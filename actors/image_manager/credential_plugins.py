@@ -69,8 +69,8 @@ class Plugins:
 
     async def matching(self, image: str, account: Account) -> list[Found]:
         """For an image by its whole name without tag. A plug-in that fails gives none, and the pull goes on."""
-        asked = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
-        found = await asyncio.gather(*(self._found(provider, image, account) for provider in asked))
+        matching = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
+        found = await asyncio.gather(*(self._found(provider, image, account) for provider in matching))
         return list(dict.fromkeys(one for each in found for one in each))
 
     async def _found(self, provider: Provider, image: str, account: Account) -> list[Found]:

@@ -169,13 +169,13 @@ class ImagePulls:
 
     def _failed(self, question: EnsureImage, reference: Reference, error: CriError) -> ImageFailed:
         why = error.details if error.code == "UNKNOWN" else error.rpc_text
-        told = f'Failed to pull image "{question.image}": {why}'
+        message_text = f'Failed to pull image "{question.image}": {why}'
         if isinstance(error, Unavailable):
-            return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=told)
+            return ImageFailed(question.image, "ErrImagePull", why, retry_seconds=1.0, event=message_text)
         reason, text = _named(reference.full, why)
         now = time.monotonic()
         pause = self._backoffs.failed(question.uid, reference.full, reason, text, now, random.random)
-        return ImageFailed(question.image, reason, text, retry_seconds=pause, event=told)
+        return ImageFailed(question.image, reason, text, retry_seconds=pause, event=message_text)
 
     def retain(self, keep: Callable[[str], bool]) -> None:
         """Forget the pods that are gone: a pull may hang for good, and nobody waits for theirs."""

@@ -104,8 +104,8 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
     finally:
         await _end(process)
     if process.returncode:
-        said = complaint.decode(errors="replace").strip()[-MAX_COMPLAINT:]
-        raise PluginFailed(f"ended with {process.returncode}: {said}")
+        text = complaint.decode(errors="replace").strip()[-MAX_COMPLAINT:]
+        raise PluginFailed(f"ended with {process.returncode}: {text}")
     if len(output) > MAX_OUTPUT:
         raise PluginFailed(f"printed more than {MAX_OUTPUT >> 20} MiB")
     return output

@@ -49,7 +49,7 @@ class PullRecords:
         self._records: dict[str, Record] = {}
         self._running: Counter[str] = Counter()
         """How many pulls of an image run: with other credentials it is pulled beside the others."""
-        self._left: set[str] = set()
+        self._leftover: set[str] = set()
         """Images whose pulls ended, and nobody knows with what."""
         self._changing = asyncio.Lock()
         """Of the files: an intent is not removed while the next pull writes it again."""
@@ -62,10 +62,10 @@ class PullRecords:
         if not self._loaded.is_set():
             await self._read()
             self._loaded.set()
-        for image in sorted(self._left):
+        for image in sorted(self._leftover):
             ref = await image_ref(image)
-            if image in self._left and image not in self._running:
-                self._left.discard(image)
+            if image in self._leftover and image not in self._running:
+                self._leftover.discard(image)
                 record = self._records.get(ref) or Record(ref, lastUpdatedTime=_now()) if ref else None
                 await self._settle(image, record)
 
@@ -76,7 +76,7 @@ class PullRecords:
             self._complaints.say("load", f"the records of image pulls cannot be read: {error}")
             found = {}
         self._records = {one.imageRef: one for data in found.get(PULLED, ()) if (one := read_record(data)) is not None}
-        self._left = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
+        self._leftover = {intent.image for data in found.get(PULLING, ()) if (intent := read_intent(data)) is not None}
 
     async def verified(self, name: str, image: str, image_ref: str, find: Callable[[], Awaitable[list[Found]]]) -> bool:
         """Whether a pod may use the present image. `name`: without tag; `find`: the pod's credentials for it."""
@@ -100,7 +100,7 @@ class PullRecords:
     async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""
         self._ended(image)
-        self._left.discard(image)
+        self._leftover.discard(image)
         await self._settle(image, with_pull(self._records.get(image_ref), image_ref, name, used, _now()))
 
     async def failed(self, image: str) -> None:
@@ -111,7 +111,7 @@ class PullRecords:
     def lost(self, image: str) -> None:
         """The pull has brought an image, and the runtime does not say which: its intent stays."""
         self._ended(image)
-        self._left.add(image)
+        self._leftover.add(image)
 
     def _ended(self, image: str) -> None:
         self._running[image] -= 1
@@ -119,7 +119,7 @@ class PullRecords:
 
     def _intended(self, image: str) -> bool:
         """Whether the image, when it is there, may be one that a pull has brought."""
-        return image in self._running or image in self._left
+        return image in self._running or image in self._leftover
 
     async def _settle(self, image: str, record: Record | None) -> None:
         """A pull is over. Its intent goes with the last pull of the image, and stays on disk while the record cannot be
@@ -142,9 +142,9 @@ class PullRecords:
 
     async def forget(self, image_refs: Iterable[str]) -> None:
         """These images are gone."""
-        gone = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
-        if gone:
-            await self._change({}, [f"{PULLED}/{file_name(ref)}" for ref in gone])
+        removed = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
+        if removed:
+            await self._change({}, [f"{PULLED}/{file_name(ref)}" for ref in removed])
 
     async def _change(self, written: Mapping[str, bytes], removed: Iterable[str]) -> str:
         """'' or why it failed."""

@@ -126,8 +126,8 @@ def with_pull(record: Record | None, image_ref: str, name: str, used: Found | No
     match used.source if used is not None else None:
         case Secret() as secret if used is not None:
             others = [one for one in secrets if (one.uid, one.namespace, one.name) != msgspec.structs.astuple(secret)]
-            mine = RecordedSecret(secret.uid, secret.namespace, secret.name, credential_hash(used.credential))
-            secrets = tuple([*others, mine][-MAX_SOURCES:])
+            own = RecordedSecret(secret.uid, secret.namespace, secret.name, credential_hash(used.credential))
+            secrets = tuple([*others, own][-MAX_SOURCES:])
         case ServiceAccount() as account:
             accounts = tuple([*(one for one in accounts if one != account), account][-MAX_SOURCES:])
         case _:

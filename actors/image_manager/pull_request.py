@@ -15,22 +15,26 @@ if TYPE_CHECKING:
     from proto import cri_pb2 as cri
 
 
-def image_spec(asked: EnsureImage, image: str) -> cri.ImageSpec:
+def image_spec(question: EnsureImage, image: str) -> cri.ImageSpec:
     """`image`: with its tag or digest."""
     from proto import cri_pb2 as cri
 
-    return cri.ImageSpec(image=image, runtime_handler=asked.runtime_handler, annotations=asked.annotations)
+    return cri.ImageSpec(image=image, runtime_handler=question.runtime_handler, annotations=question.annotations)
 
 
-def sandbox(asked: EnsureImage) -> cri.PodSandboxConfig:
+def sandbox(question: EnsureImage) -> cri.PodSandboxConfig:
     """The part of the pod's sandbox config that matters for an image."""
     from actors.shared.kube.names import POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL
     from proto import cri_pb2 as cri
 
     return cri.PodSandboxConfig(
-        metadata=cri.PodSandboxMetadata(name=asked.pod_name, uid=asked.uid, namespace=asked.namespace),
-        labels={POD_NAME_LABEL: asked.pod_name, POD_NAMESPACE_LABEL: asked.namespace, POD_UID_LABEL: asked.uid},
-        annotations=asked.annotations,
+        metadata=cri.PodSandboxMetadata(name=question.pod_name, uid=question.uid, namespace=question.namespace),
+        labels={
+            POD_NAME_LABEL: question.pod_name,
+            POD_NAMESPACE_LABEL: question.namespace,
+            POD_UID_LABEL: question.uid,
+        },
+        annotations=question.annotations,
     )
 
 

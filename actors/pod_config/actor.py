@@ -178,17 +178,17 @@ class PodConfig(Actor):
         for uid in [uid for uid, (data, _) in self._quarantined.items() if self._data_of(uid) != data]:
             del self._quarantined[uid]
         was_ready, self._ready = self._ready, all(state.ready for state in self._states())
-        said = self._conflicts.pass_on(operations(before, chosen.pods), before, chosen.pods)
+        orders = self._conflicts.pass_on(operations(before, chosen.pods), before, chosen.pods)
         for uid in self._conflicts.newly_ending():
             self._wait_for_end(uid, before[uid])
         if self._ready and not was_ready:
             for worker in pod_workers(self.agent.workers):
                 self._tell_all(worker)
         else:
-            self._order(said)
+            self._order(orders)
 
-    def _order(self, said: Iterable[PodOperation]) -> None:
-        for operation in said:
+    def _order(self, orders: Iterable[PodOperation]) -> None:
+        for operation in orders:
             # before every source was read nothing is removed: another source may have it
             if operation.op == "set" or self._ready:
                 self.tell(worker_of(operation.uid, self.agent.workers), operation)
@@ -201,7 +201,7 @@ class PodConfig(Actor):
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
         """A worker's pods that may have something on the node: when an old one is off it, its successor starts."""
-        self._order(self._conflicts.told(message.worker, message.uids))
+        self._order(self._conflicts.inventory_reported(message.worker, message.uids))
 
     def _data_of(self, uid: str) -> bytes | None:
         pod = self._chosen.get(uid)
@@ -231,8 +231,8 @@ class PodConfig(Actor):
     def _tell_all(self, worker: ActorName) -> None:
         """All pods of this worker."""
         workers = self.agent.workers
-        mine = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        pods = [WantedPod(pod.uid, pod.data) for pod in mine if not self._conflicts.is_held(pod.uid)]
+        assigned = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
+        pods = [WantedPod(pod.uid, pod.data) for pod in assigned if not self._conflicts.is_held(pod.uid)]
         self.tell(worker, DesiredPods(pods, self._ready))
 
     # -- what is asked --------------------------------------------------------------------------------------------

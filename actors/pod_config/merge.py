@@ -38,9 +38,9 @@ def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) 
     for source in sources:
         names: dict[str, str] = {}
         for pod in sorted(source, key=lambda each: (each.full_name, each.place) not in incumbents):
-            taken = names.get(pod.full_name) or (pods[pod.uid].place if pod.uid in pods else "")
-            if taken:
-                errors.append(f"{pod.place}: pod {pod.full_name} is also in {taken}, which stays")
+            owner = names.get(pod.full_name) or (pods[pod.uid].place if pod.uid in pods else "")
+            if owner:
+                errors.append(f"{pod.place}: pod {pod.full_name} is also in {owner}, which stays")
                 continue
             names[pod.full_name] = pod.place
             pods[pod.uid] = pod
@@ -49,10 +49,10 @@ def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) 
 
 def operations(before: Mapping[str, Candidate], now: Mapping[str, Candidate]) -> list[PodOperation]:
     """What the pod workers get: removals first, then new and changed pods."""
-    gone = [PodOperation("remove", uid) for uid in before if uid not in now]
+    removals = [PodOperation("remove", uid) for uid in before if uid not in now]
     changed = [
         PodOperation("set", uid, pod.data)
         for uid, pod in now.items()
         if uid not in before or before[uid].data != pod.data
     ]
-    return gone + changed
+    return removals + changed

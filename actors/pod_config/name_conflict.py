@@ -20,11 +20,11 @@ class NameConflicts:
         self._present: dict[str, set[str]] = {}
         """By worker, the UIDs of pods that may have something on the node."""
         self._ending: dict[str, Candidate] = {}
-        self._held: dict[str, Candidate] = {}
+        self._waiting: dict[str, Candidate] = {}
         self._new: list[str] = []
 
     def is_held(self, uid: str) -> bool:
-        return uid in self._held
+        return uid in self._waiting
 
     def pass_on(
         self, operations: Iterable[PodOperation], before: Mapping[str, Candidate], now: Mapping[str, Candidate]
@@ -34,14 +34,14 @@ class NameConflicts:
         for operation in operations:
             uid = operation.uid
             if operation.op == "remove":
-                if self._held.pop(uid, None) is not None:
+                if self._waiting.pop(uid, None) is not None:
                     # no worker has it yet
                     continue
                 if any(uid in uids for uids in self._present.values()):
                     self._ending[uid] = before[uid]
                     self._new.append(uid)
-            elif uid in self._held or self._blocked(now[uid]):
-                self._held[uid] = now[uid]
+            elif uid in self._waiting or self._blocked(now[uid]):
+                self._waiting[uid] = now[uid]
                 continue
             else:
                 # the same pod again: its worker ends it first
@@ -49,11 +49,11 @@ class NameConflicts:
             passed.append(operation)
         return passed
 
-    def told(self, worker: str, uids: Collection[str]) -> list[PodOperation]:
+    def inventory_reported(self, worker: str, uids: Collection[str]) -> list[PodOperation]:
         """The worker's list (KnownPods): what may start now."""
-        gone = self._present.get(worker, set()) - set(uids)
+        removed = self._present.get(worker, set()) - set(uids)
         self._present[worker] = set(uids)
-        for uid in gone:
+        for uid in removed:
             self._ending.pop(uid, None)
         return self._released()
 
@@ -70,5 +70,5 @@ class NameConflicts:
         return any(other.full_name == pod.full_name and other.uid != pod.uid for other in self._ending.values())
 
     def _released(self) -> list[PodOperation]:
-        free = [uid for uid, pod in self._held.items() if not self._blocked(pod)]
-        return [PodOperation("set", uid, self._held.pop(uid).data) for uid in free]
+        free = [uid for uid, pod in self._waiting.items() if not self._blocked(pod)]
+        return [PodOperation("set", uid, self._waiting.pop(uid).data) for uid in free]

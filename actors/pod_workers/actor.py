@@ -135,7 +135,7 @@ class Shard(Actor):
             for worker in self.pods.values():
                 worker.renew_volumes()
         if name in self._inventory_consumers:
-            self._inventory.forget_told()
+            self._inventory.report_again()
             self._tell_known()
 
     def _reaffirm(self) -> None:
@@ -286,8 +286,8 @@ class Shard(Actor):
 
     def _tell_known(self) -> None:
         """Report the pod inventory once it is complete."""
-        unfinished = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
-        uids = self._inventory.news(unfinished | self._quarantine.uids)
+        active = {uid for uid, worker in self.pods.items() if worker.state.phase is not Phase.FINISHED}
+        uids = self._inventory.news(active | self._quarantine.uids)
         if uids is not None:
             for name in self._inventory_consumers:
                 self.tell(name, KnownPods(self.name, self._agent.workers, uids), deadline=30.0)

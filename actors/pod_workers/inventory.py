@@ -20,7 +20,7 @@ class PodInventory:
         """The runtime's data of pods without a source yet; decided once all sources have reported."""
         self._unread: set[str] = set()
         """Pods of the runtime of which only the UID is known yet."""
-        self._told: list[str] | None = None
+        self._reported: list[str] | None = None
 
     @property
     def complete(self) -> bool:
@@ -55,16 +55,16 @@ class PodInventory:
         kept, self._unclaimed = list(self._unclaimed.values()), {}
         return kept
 
-    def forget_told(self) -> None:
+    def report_again(self) -> None:
         """Report the inventory again at the next change check."""
-        self._told = None
+        self._reported = None
 
     def news(self, uids: Iterable[str]) -> list[str] | None:
         """The sorted inventory if it differs from the last report; None if there is nothing to report."""
         if not self.complete:
             return None
         known = sorted(self._unread.union(uids))
-        if known == self._told:
+        if known == self._reported:
             return None
-        self._told = known
+        self._reported = known
         return known

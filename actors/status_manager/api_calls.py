@@ -104,8 +104,8 @@ class ApiCalls:
         if found is not None and found.is_mirror and is_mirror_of(found, static.pod):
             self._actor.log.info("pod %s: its mirror pod is %s", static.full_name, found.uid)
             return None
-        taken = "another pod has the name of this static pod at the API server"
-        return ApiAnswer(status=CONFLICT, reason="AlreadyExists", message=taken)
+        name_conflict = "another pod has the name of this static pod at the API server"
+        return ApiAnswer(status=CONFLICT, reason="AlreadyExists", message=name_conflict)
 
     async def _node_uid(self) -> str | ApiAnswer:
         """UID of the node object, which owns a mirror pod; an answer that says why there is none."""

@@ -82,8 +82,8 @@ def changed_conditions(status: list[PodCondition], api_status: list[PodCondition
         said = msgspec.structs.replace(condition, lastTransitionTime=when, observedGeneration=seen)
         stale = [name for name in ("reason", "message") if old and getattr(old, name) and not getattr(said, name)]
         changed.append({**msgspec.to_builtins(said), **dict.fromkeys(stale)})
-    mine = {condition.type for condition in status}
-    return changed + [{"$patch": "delete", "type": kind} for kind in RESIZE if kind in known and kind not in mine]
+    owned = {condition.type for condition in status}
+    return changed + [{"$patch": "delete", "type": kind} for kind in RESIZE if kind in known and kind not in owned]
 
 
 def _same(one: PodCondition, other: PodCondition | None) -> bool:

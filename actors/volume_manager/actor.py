@@ -193,4 +193,4 @@ class VolumeManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        self._orphans.told(message.worker, message.workers, message.uids)
+        self._orphans.reported(message.worker, message.workers, message.uids)

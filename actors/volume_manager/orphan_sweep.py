@@ -31,7 +31,7 @@ class OrphanSweep:
     ) -> None:
         self._actor, self._agent, self._mounts, self._teardown = actor, agent, mounts, teardown
         self._locks, self._clock = locks, clock
-        self._known = orphans.Known()
+        self._known = orphans.KnownPodsOfWorkers()
         self._unknown_since: dict[str, float] = {}
         self._reported: set[str] = set()
         """Orphans whose failed removal is in the log."""
@@ -43,9 +43,9 @@ class OrphanSweep:
         """A worker asks for something for the pod."""
         self._known = self._known.wanted(uid)
 
-    def told(self, worker: str, workers: int, uids: list[str]) -> None:
+    def reported(self, worker: str, workers: int, uids: list[str]) -> None:
         """A worker's pods. What nobody has any more is forgotten."""
-        self._known = self._known.told(worker, workers, uids)
+        self._known = self._known.reported(worker, workers, uids)
         for uid in self._mounts.uids:
             self.forget_unknown(uid)
         self.look()

@@ -15,7 +15,7 @@ from actors.pod_workers.messages import worker_of
 GRACE_SECONDS = 10.0
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownPodsOfWorkers(msgspec.Struct, frozen=True):
     """What the workers have told so far."""
 
     workers: int = 0
@@ -24,14 +24,14 @@ class Known(msgspec.Struct, frozen=True):
     asked: frozenset[str] = frozenset()
     """Pods that something was asked for since their own worker told: it need not have told of them yet."""
 
-    def told(self, worker: str, workers: int, uids: Iterable[str]) -> Known:
+    def reported(self, worker: str, workers: int, uids: Iterable[str]) -> KnownPodsOfWorkers:
         """After one more KnownPods."""
         asked = frozenset(uid for uid in self.asked if worker_of(uid, workers) != worker)
-        return Known(workers, {**self.pods, worker: frozenset(uids)}, asked)
+        return KnownPodsOfWorkers(workers, {**self.pods, worker: frozenset(uids)}, asked)
 
-    def wanted(self, uid: str) -> Known:
+    def wanted(self, uid: str) -> KnownPodsOfWorkers:
         """After a worker asked for something for the pod."""
-        return Known(self.workers, self.pods, self.asked | {uid})
+        return KnownPodsOfWorkers(self.workers, self.pods, self.asked | {uid})
 
     @property
     def complete(self) -> bool:
@@ -46,7 +46,9 @@ class Known(msgspec.Struct, frozen=True):
         return uid in self.asked or self.has(uid)
 
 
-def look(unknown_since: dict[str, float], present: Iterable[str], known: Known, now: float) -> dict[str, float]:
+def look(
+    unknown_since: dict[str, float], present: Iterable[str], known: KnownPodsOfWorkers, now: float
+) -> dict[str, float]:
     """Since when each directory has been unknown to every worker; none while a worker has not told."""
     if not known.complete:
         return {}

@@ -137,11 +137,11 @@ class PodMounts:
         return {mounter.volume: error for mounter, error in zip(each, errors, strict=True) if error}
 
     async def _measured(self, pod: Pod, mounter: Mounter) -> str:
-        begun = self._clock()
+        started = self._clock()
         error = await mounter.set_up(pod, self._tools)
         self._actor.metrics.observe(
             "storage_operation_duration_seconds",
-            self._clock() - begun,
+            self._clock() - started,
             operation_name="volume_mount",
             volume_plugin=mounter.plugin,
             status="fail-unknown" if error else "success",

@@ -34,10 +34,10 @@ def _file(context: Context) -> Path:
     if context.arguments.file:
         return Path(context.arguments.file)
     try:
-        told = context.tree().incident_file
+        reported = context.tree().incident_file
     except CommandError:
-        told = ""
-    return Path(told) if told else context.where.incident_file
+        reported = ""
+    return Path(reported) if reported else context.where.incident_file
 
 
 def _is_of(name: str, wanted: str) -> bool:

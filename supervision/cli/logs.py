@@ -44,13 +44,13 @@ def run(context: Context) -> int:
 def of_actor(lines: Iterable[str], wanted: str) -> Iterator[str]:
     """The lines of that actor and of those below it; all lines for ''. A line without an actor belongs to the line
     before."""
-    mine = not wanted
+    selected = not wanted
     for line in lines:
         text = line.rstrip("\n")
         actor = actor_of(text)
         if actor:
-            mine = not wanted or actor == wanted or actor.startswith(f"{wanted}/")
-        if mine:
+            selected = not wanted or actor == wanted or actor.startswith(f"{wanted}/")
+        if selected:
             yield text
 
 
@@ -82,12 +82,12 @@ def _set_level(context: Context) -> int:
 
 def _follow(file: TextIO, path: Path) -> Iterator[str]:
     """Complete lines as they are appended; after a rotation from the start of the new file."""
-    begun = ""
+    partial = ""
     while True:
-        begun += file.readline()
-        if begun.endswith("\n"):
-            yield begun
-            begun = ""
+        partial += file.readline()
+        if partial.endswith("\n"):
+            yield partial
+            partial = ""
             continue
         time.sleep(_POLL_SECONDS)
         try:

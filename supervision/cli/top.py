@@ -80,7 +80,7 @@ def page(old: Sample, new: Sample) -> list[str]:
 
 
 def _row(name: str, actor: ActorState, cpu: float, messages: float) -> tuple[str, ...]:
-    in_hand = f"{actor.message.rpartition('.')[2]} {duration(actor.busy_seconds)}" if actor.message else "-"
+    current = f"{actor.message.rpartition('.')[2]} {duration(actor.busy_seconds)}" if actor.message else "-"
     return (
         name,
         str(actor.pid or "-"),
@@ -92,7 +92,7 @@ def _row(name: str, actor: ActorState, cpu: float, messages: float) -> tuple[str
         str(actor.outgoing),
         duration(actor.uptime) if actor.pid else "-",
         str(actor.restarts),
-        in_hand,
+        current,
     )
 
 

@@ -19,17 +19,17 @@ class KeptSockets:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self._kept: dict[str, dict[str, list[int]]] = {}
-        self._handovers: dict[str, socket.socket] = {}
+        self._channels: dict[str, socket.socket] = {}
 
     def open(self, name: str) -> socket.socket:
         """The actor's end of a new handover. Raises OSError."""
-        self._close_handover(name)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setblocking(False)
-        theirs.setblocking(False)
-        self._handovers[name] = ours
-        self._loop.watch(ours.fileno(), lambda: self._receive(name, ours))
-        return theirs
+        self._close_channel(name)
+        server_end, actor_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        server_end.setblocking(False)
+        actor_end.setblocking(False)
+        self._channels[name] = server_end
+        self._loop.watch(server_end.fileno(), lambda: self._receive(name, server_end))
+        return actor_end
 
     def of(self, name: str) -> dict[str, list[int]]:
         """The sockets that the actor's next incarnation inherits."""
@@ -38,21 +38,21 @@ class KeptSockets:
     def fds(self) -> list[int]:
         """The descriptors that children close, except those that `of` gives to their actor."""
         kept = [fd for labels in self._kept.values() for fds in labels.values() for fd in fds]
-        return [*kept, *(ours.fileno() for ours in self._handovers.values())]
+        return [*kept, *(server_end.fileno() for server_end in self._channels.values())]
 
     def ended(self, name: str, *, keep: bool) -> None:
         """The actor's process has ended. `keep`: its next incarnation inherits the sockets."""
-        ours = self._handovers.get(name)
-        if ours is not None:
-            self._receive(name, ours)  # descriptors that it sent just before its end may still be unread
-        self._close_handover(name)
+        server_end = self._channels.get(name)
+        if server_end is not None:
+            self._receive(name, server_end)  # descriptors that it sent just before its end may still be unread
+        self._close_channel(name)
         if not keep:
             for fds in self._kept.pop(name, {}).values():
                 _close(fds)
 
-    def _receive(self, name: str, ours: socket.socket) -> None:
+    def _receive(self, name: str, server_end: socket.socket) -> None:
         try:
-            label, fds, flags, _ = socket.recv_fds(ours, _MOST_LABEL_BYTES, _MOST_SOCKETS)
+            label, fds, flags, _ = socket.recv_fds(server_end, _MOST_LABEL_BYTES, _MOST_SOCKETS)
             for fd in fds:  # recv_fds ignores its flags, MSG_CMSG_CLOEXEC too
                 os.set_inheritable(fd, False)
         except BlockingIOError:
@@ -61,7 +61,7 @@ class KeptSockets:
             label, fds, flags = b"", [], 0
         if not label:
             _close(fds)
-            self._close_handover(name)
+            self._close_channel(name)
             return
         labels = self._kept.setdefault(name, {})
         _close(labels.pop(label.decode(errors="replace"), []))
@@ -71,11 +71,11 @@ class KeptSockets:
         else:
             _close(fds)
 
-    def _close_handover(self, name: str) -> None:
-        ours = self._handovers.pop(name, None)
-        if ours is not None:
-            self._loop.forget(ours.fileno())
-            ours.close()
+    def _close_channel(self, name: str) -> None:
+        server_end = self._channels.pop(name, None)
+        if server_end is not None:
+            self._loop.forget(server_end.fileno())
+            server_end.close()
 
 
 def _close(fds: Iterable[int]) -> None:

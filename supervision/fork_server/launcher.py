@@ -47,9 +47,9 @@ class LaunchContext:
 @dataclass
 class _Prepared:
     child: Child
-    ours: socket.socket | None = None
-    theirs: socket.socket | None = None
-    handover: socket.socket | None = None
+    server_end: socket.socket | None = None
+    child_end: socket.socket | None = None
+    fd_channel: socket.socket | None = None
     """The child's end."""
 
 
@@ -84,29 +84,31 @@ class Launcher:
         prepared = [found for child in due if (found := self._prepare(child)) is not None]
         private = self._context.private_fds()
         for each in prepared:
-            private += [sock.fileno() for sock in (each.ours, each.theirs, each.handover) if sock is not None]
+            private += [
+                sock.fileno() for sock in (each.server_end, each.child_end, each.fd_channel) if sock is not None
+            ]
         plans = [self._plan(each, private) for each in prepared]
         for each, pid in zip(prepared, fork_each(plans), strict=True):
-            for sock in (each.theirs, each.handover):
+            for sock in (each.child_end, each.fd_channel):
                 if sock is not None:
                     sock.close()
             if isinstance(pid, OSError):
-                if each.ours is not None:
-                    each.ours.close()
+                if each.server_end is not None:
+                    each.server_end.close()
                 self._failed(each.child, pid)
             else:
                 each.child.pid = pid
-                self._forked(each.child, each.ours)
+                self._forked(each.child, each.server_end)
 
     def _prepare(self, child: Child) -> _Prepared | None:
         prepared = _Prepared(child)
         try:
             child.blackbox = BlackBox(child.name)
             if not child.spec.program:
-                prepared.ours, prepared.theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+                prepared.server_end, prepared.child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
                 child.status_entry = self._context.status_page.take()
                 if child.spec.keeps_sockets:
-                    prepared.handover = self._context.sockets.open(child.name)
+                    prepared.fd_channel = self._context.sockets.open(child.name)
         except OSError as error:
             self._failed(child, error)
             return None
@@ -115,14 +117,14 @@ class Launcher:
     def _plan(self, prepared: _Prepared, private: list[int]) -> Plan:
         child, box = prepared.child, prepared.child.blackbox
         assert box is not None  # noqa: S101 - made by _prepare
-        if prepared.theirs is None:
+        if prepared.child_end is None:
             # a program inherits no descriptor: exec closes them
             return Plan(title=child.name, body=lambda: execute(child.spec, box), obeys_signals=True)
         inherited = self._context.sockets.of(child.name)
-        kept = {box.fd, prepared.theirs.fileno(), *(fd for fds in inherited.values() for fd in fds)}
-        if prepared.handover is not None:
-            kept.add(prepared.handover.fileno())
-        launch = self._launch(child, box, prepared.theirs, Listeners(inherited, prepared.handover))
+        kept = {box.fd, prepared.child_end.fileno(), *(fd for fds in inherited.values() for fd in fds)}
+        if prepared.fd_channel is not None:
+            kept.add(prepared.fd_channel.fileno())
+        launch = self._launch(child, box, prepared.child_end, Listeners(inherited, prepared.fd_channel))
         return Plan(title=child.name, body=lambda: run_actor(launch), close=[fd for fd in private if fd not in kept])
 
     def _launch(self, child: Child, box: BlackBox, uplink: socket.socket, listeners: Listeners) -> Launch:

@@ -12,7 +12,7 @@ class OrderedStop:
 
     def __init__(self, table: Table, stop: Callable[[Child, float], None], finished: Callable[[], None]) -> None:
         self._stop, self._finished = stop, finished
-        self._left = list(table)
+        self._remaining = list(table)
         self._current: Child | None = None
 
     def begin(self) -> None:
@@ -24,8 +24,8 @@ class OrderedStop:
             self._next()
 
     def _next(self) -> None:
-        while self._left:
-            child = self._left.pop()
+        while self._remaining:
+            child = self._remaining.pop()
             if child.alive:
                 self._current = child
                 self._stop(child, child.policy.shutdown_seconds)

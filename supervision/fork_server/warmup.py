@@ -75,10 +75,10 @@ def _forget_types() -> None:
 async def _life(names: Names, status_page: StatusPage) -> None:
     """The calls that every actor makes."""
     status_entry = status_page.take()
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    server_end, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         stand_in = _StandIn(names, status_entry)
-        await stand_in.uplink.open(theirs)
+        await stand_in.uplink.open(child_end)
         server = await serve(stand_in.inbox, stand_in.flusher, names.listen(NAME, 1))
         names.publish(NAME, 1)
         stand_in.uplink.send(Ready())
@@ -87,7 +87,7 @@ async def _life(names: Names, status_page: StatusPage) -> None:
             await stand_in.act()
         server.close()
     finally:
-        ours.close()
+        server_end.close()
         names.forget(NAME, 1)
         status_page.give_back(status_entry)
     await asyncio.sleep(0.0)

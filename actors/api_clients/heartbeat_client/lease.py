@@ -26,14 +26,14 @@ def micro_time(now: float) -> str:
 
 def renewed(lease: Json | None, name: str, duration: int, now: float, node_uid: str) -> Json:
     """The Lease as it should be now. The owner is set once the Node is known."""
-    made = copy.deepcopy(lease) if lease is not None else _new(name)
-    spec = made.setdefault("spec", {})
+    result = copy.deepcopy(lease) if lease is not None else _new(name)
+    spec = result.setdefault("spec", {})
     spec.update(holderIdentity=name, leaseDurationSeconds=duration, renewTime=micro_time(now))
-    if node_uid and not made["metadata"].get("ownerReferences"):
-        made["metadata"]["ownerReferences"] = [
+    if node_uid and not result["metadata"].get("ownerReferences"):
+        result["metadata"]["ownerReferences"] = [
             {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node_uid},
         ]
-    return made
+    return result
 
 
 def _new(name: str) -> Json:

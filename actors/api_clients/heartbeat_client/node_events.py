@@ -20,7 +20,7 @@ class NodeEvents:
         """`first`: the agent has just started; a part of it that was replaced does not say everything again."""
         self._name = name
         self._unschedulable = False if first else None
-        self._boot_told = False
+        self._boot_reported = False
 
     def starting(self) -> RecordEvent:
         return node_event(self._name, "Starting", "Starting kubelet.")
@@ -40,9 +40,9 @@ class NodeEvents:
     def booted(self, node: Json, boot_id: str) -> list[RecordEvent]:
         """The boot ID that the API had is another one: once in the life of this process."""
         before = ((node.get("status") or {}).get("nodeInfo") or {}).get("bootID")
-        if self._boot_told or not before or not boot_id or before == boot_id:
+        if self._boot_reported or not before or not boot_id or before == boot_id:
             return []
-        self._boot_told = True
+        self._boot_reported = True
         return [
             node_event(self._name, "Rebooted", f"Node {self._name} has been rebooted, boot id: {boot_id}", "Warning")
         ]

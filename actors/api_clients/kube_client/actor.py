@@ -215,8 +215,8 @@ class KubeClient(ApiActor):
     @on(GetServices)
     def on_get_services(self, message: GetServices, sender: Address) -> Services:
         services = self.services.objects
-        mine = [body for (namespace, _), body in services.items() if namespace == message.namespace]
-        return Services(self.services.synced.is_set(), mine, services.get(("default", "kubernetes"), b""))
+        in_namespace = [body for (namespace, _), body in services.items() if namespace == message.namespace]
+        return Services(self.services.synced.is_set(), in_namespace, services.get(("default", "kubernetes"), b""))
 
     # -- requests -----------------------------------------------------------------------------------------------------
     @on(ApiCall)

@@ -62,10 +62,16 @@ class CachedObject:
     """Its newest known state. `told` is called with each state that is new."""
 
     def __init__(
-        self, owner: Owner, ref: ObjectRef, told: Callable[[ObjectState], None], *, now: float, watched: bool = False
+        self,
+        owner: Owner,
+        ref: ObjectRef,
+        on_change: Callable[[ObjectState], None],
+        *,
+        now: float,
+        watched: bool = False,
     ) -> None:
         """`now`: seconds of the cache's clock; `watched`: by a watch of its own from now on."""
-        self._owner, self.ref, self._told = owner, ref, told
+        self._owner, self.ref, self._on_change = owner, ref, on_change
         self.users: dict[str, bool] = {}
         """By UID the pods that refer to it, and whether they mount it."""
         self.used_at = now
@@ -192,7 +198,7 @@ class CachedObject:
         if self.immutable:
             self._owner.start_task(self._stopped(), "immutable")
         if state != before:
-            self._told(state)
+            self._on_change(state)
 
     async def _stopped(self) -> None:
         """Beside the reflector, which is in the midst of telling us."""

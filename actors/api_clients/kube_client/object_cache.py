@@ -24,10 +24,10 @@ class ObjectCache:
     """`told` is called with each new state of what pods mount."""
 
     def __init__(
-        self, owner: Owner, strategy: str, told: Callable[[ObjectState], None], clock: Callable[[], float]
+        self, owner: Owner, strategy: str, on_change: Callable[[ObjectState], None], clock: Callable[[], float]
     ) -> None:
         """`strategy`: Watch, Cache or Get; `clock` counts seconds."""
-        self._owner, self._strategy, self._told, self._clock = owner, strategy, told, clock
+        self._owner, self._strategy, self._on_change, self._clock = owner, strategy, on_change, clock
         self._ttl = DEFAULT_TTL
         self._kept: dict[ObjectRef, CachedObject] = {}
         self._of_pod: dict[str, Mapping[ObjectRef, bool]] = {}
@@ -86,7 +86,7 @@ class ObjectCache:
     def _changed(self, state: ObjectState) -> None:
         kept = self._kept.get(state.ref)
         if kept is not None and kept.mounted:
-            self._told(state)
+            self._on_change(state)
 
     # -- reading ------------------------------------------------------------------------------------------------------
     async def get(self, ref: ObjectRef, wait: float) -> ObjectState:
@@ -108,7 +108,7 @@ class ObjectCache:
         for kept in self._kept.values():
             state = kept.state
             if kept.mounted and state is not None:
-                self._told(state)
+                self._on_change(state)
 
     # -- now and then -------------------------------------------------------------------------------------------------
     def wake(self) -> None:

@@ -91,13 +91,13 @@ class LineFilter:
 
     def __init__(self, query: LogQuery) -> None:
         self._query = query
-        self._left = query.limit_bytes
+        self._remaining = query.limit_bytes
         self._at_start: dict[bytes, bool] = {}
 
     @property
     def full(self) -> bool:
         """The client has its limit of bytes."""
-        return self._left is not None and self._left <= 0
+        return self._remaining is not None and self._remaining <= 0
 
     def feed(self, line: bytes) -> bytes:
         """What the client gets for one line of the file."""
@@ -109,11 +109,11 @@ class LineFilter:
                 return b""
         except ValueError:
             return b""
-        begins = self._at_start.get(found.stream, True)
+        at_line_start = self._at_start.get(found.stream, True)
         self._at_start[found.stream] = not found.partial
-        stamp = found.stamp + b" " if self._query.timestamps and begins else b""
+        stamp = found.stamp + b" " if self._query.timestamps and at_line_start else b""
         out = stamp + found.text + (b"" if found.partial else b"\n")
-        if self._left is not None:
-            out = out[: self._left]
-            self._left -= len(out)
+        if self._remaining is not None:
+            out = out[: self._remaining]
+            self._remaining -= len(out)
         return out

@@ -45,8 +45,8 @@ def find_log(pod: Pod, status: PodStatus, container: str, *, previous: bool) -> 
     if last is not None and last.containerID:
         return _place(pod, container, last.containerID, found.restartCount)
     reason = found.state.waiting.reason if found.state.waiting else ""
-    said = _PULLS.get(reason, reason) or "no reason given"
-    raise Refused(400, f'container "{container}" in pod "{name}" is waiting to start: {said}')
+    text = _PULLS.get(reason, reason) or "no reason given"
+    raise Refused(400, f'container "{container}" in pod "{name}" is waiting to start: {text}')
 
 
 def _place(pod: Pod, container: str, container_id: str, count: int) -> LogFile:

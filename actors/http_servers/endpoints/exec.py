@@ -14,8 +14,8 @@ from proto import cri_pb2 as cri
 async def answer(handler: Handler, namespace: str, pod: str, container: str, uid: str = "") -> None:
     async def url() -> str:
         found = await find_for_stream(handler, namespace, pod, uid)
-        asked = query(handler)
-        wanted, words = streams(asked), command(asked)
+        parameters = query(handler)
+        wanted, words = streams(parameters), command(parameters)
         flags = msgspec.structs.asdict(wanted)
         request = cri.ExecRequest(container_id=container_id(found, container), cmd=words, **flags)
         return await handler.state.runtime.exec_url(request)

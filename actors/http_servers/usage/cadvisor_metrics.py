@@ -81,9 +81,9 @@ def places(sample: Sample) -> list[Place]:
             container = inner.container
             image = container.image or container.image_ref
             labels = _labels(inner.measured.path, name=container.id, image=image, container=container.name, **whose)
-            begun = (container.started_ns or container.created_ns) / 1e9
+            started = (container.started_ns or container.created_ns) / 1e9
             written = inner.layer.used_bytes if inner.layer is not None else None
-            found.append(Place(labels, inner.measured, begun, written=written))
+            found.append(Place(labels, inner.measured, started, written=written))
     return found
 
 

@@ -100,7 +100,7 @@ def volume_mounts(container: Container, sources: Sources) -> list[cri.Mount]:
 
 
 def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
-    made = cri.Mount(
+    entry = cri.Mount(
         container_path=mount.mountPath if mount.mountPath.startswith("/") else f"/{mount.mountPath}",
         readonly=mount.readOnly or mount.name in sources.read_only,
         recursive_read_only=_recursive(mount, sources),
@@ -108,13 +108,13 @@ def _mount(index: int, mount: VolumeMount, sources: Sources) -> cri.Mount:
         selinux_relabel=mount.name in sources.relabelled,
     )
     if mount.name in sources.images:
-        made.image.image, made.image_sub_path, made.readonly = sources.images[mount.name], mount.subPath, True
-        return made
+        entry.image.image, entry.image_sub_path, entry.readonly = sources.images[mount.name], mount.subPath, True
+        return entry
     host_path = sources.subpaths.get(index) or sources.paths.get(mount.name)
     if host_path is None:
         raise ConfigError(f'volumeMount "{mount.name}": no such volume')
-    made.host_path = host_path
-    return made
+    entry.host_path = host_path
+    return entry
 
 
 def _recursive(mount: VolumeMount, sources: Sources) -> bool:

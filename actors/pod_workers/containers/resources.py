@@ -104,6 +104,6 @@ def _share_of_rest(pod: Pod) -> int:
 
 
 def _burstable(container: Container, share: int, node_memory: int) -> int:
-    asked = container_requests(container).get("memory", 0) + share
-    score = 1000 - 1000 * asked // max(1, node_memory)
+    requested = container_requests(container).get("memory", 0) + share
+    score = 1000 - 1000 * requested // max(1, node_memory)
     return min(999, max(3, score))

@@ -38,9 +38,9 @@ def swap_fields(pod: Pod, container: Container, behavior: str, machine: Machine)
 def allowed_swap(pod: Pod, container: Container, behavior: str, machine: Machine) -> int:
     """Bytes, on cgroup v2: the share of the node's swap equals the container's requested share of the node's memory.
     Only for Burstable pods that are not critical, and containers that request less than their limit."""
-    asked = container_requests(container).get("memory", 0)
+    requested = container_requests(container).get("memory", 0)
     if behavior != LIMITED or is_critical(pod) or qos_class(pod) != "Burstable":
         return 0
-    if not 0 < asked <= machine.memory or asked == container_limits(container).get("memory", 0):
+    if not 0 < requested <= machine.memory or requested == container_limits(container).get("memory", 0):
         return 0
-    return machine.swap * asked // machine.memory
+    return machine.swap * requested // machine.memory

@@ -56,9 +56,9 @@ async def admit(run: Execution, effect: Admit) -> None:
             volumes.cancel()
     if mounted is None:
         return
-    asked = allocation.of(run.pod)
-    if run.state.resizing.allocated is None and asked:
-        run.report(FirstAllocated(asked))
+    requested = allocation.of(run.pod)
+    if run.state.resizing.allocated is None and requested:
+        run.report(FirstAllocated(requested))
         keep_allocation(run)
     run.report(Admitted(answer.cgroup_parent, mounted.paths, mounted.groups))
 

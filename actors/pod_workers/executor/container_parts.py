@@ -62,17 +62,17 @@ class ContainerParts:
             fetch(self._actor, pod, references(container), joined=not agent.standalone),
         )
         pod_ips = own_ips if pod.spec.hostNetwork else ips
-        around = EnvContext(
+        context = EnvContext(
             node_name=agent.node_name,
             host_ips=own_ips,
             pod_ips=pod_ips,
             allocatable=self._allocatable,
             files=env_files.read(env_files.selectors(container), held.volumes),
         )
-        found = environment(pod, container, around, objects)
+        found = environment(pod, container, context, objects)
         for text in found.skipped:
-            told = pod_event(pod, "Warning", "InvalidEnvironmentVariableNames", text, container.name)
-            self._actor.tell(EVENT_CLIENT, told)
+            event = pod_event(pod, "Warning", "InvalidEnvironmentVariableNames", text, container.name)
+            self._actor.tell(EVENT_CLIENT, event)
         values = found.values
         security = container_context(
             pod,

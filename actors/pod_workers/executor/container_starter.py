@@ -62,7 +62,7 @@ class ContainerStarter:
     def sandbox_config(self, pod: Pod, attempt: int, cgroup_parent: str) -> cri.PodSandboxConfig:
         """The configuration of the sandbox, which its containers need too. Raises ConfigError."""
         config = self._agent.config
-        around = SandboxContext(
+        context = SandboxContext(
             logs_dir=self._agent.pod_logs_dir,
             cgroup_parent=cgroup_parent,
             dns=dns.pod_dns(pod, self._host_dns(pod), config.clusterDNS, config.clusterDomain),
@@ -70,7 +70,7 @@ class ContainerStarter:
             cpu_period_us=round(float(config.cpuCFSQuotaPeriod) * 1e6),
             pod_sysctls=config.defaultPodSysctls,
         )
-        return sandbox_config(pod, attempt, around)
+        return sandbox_config(pod, attempt, context)
 
     def _host_dns(self, pod: Pod) -> dns.Dns:
         path = self._agent.config.resolvConf

@@ -50,12 +50,12 @@ def _attributes(state: PodState, update_type: str = "") -> dict[str, str]:
 
 def _trouble(before: PodState, after: PodState) -> str:
     """The failed starts since then, or the reason of the retry."""
-    told = [
+    failures = [
         f"{name}: {one.waiting.reason}: {one.waiting.message}"
         for name, one in after.attempts.items()
         if one.not_before and one.waiting is not None and one.not_before != _not_before(before, name)
     ]
-    return "; ".join(told) or (after.retry.trouble if after.retry.failures > before.retry.failures else "")
+    return "; ".join(failures) or (after.retry.trouble if after.retry.failures > before.retry.failures else "")
 
 
 def _not_before(state: PodState, name: str) -> float:

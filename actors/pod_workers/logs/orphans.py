@@ -20,7 +20,7 @@ MIN_AGE_SECONDS = 120.0
 """A younger directory may belong to a new pod."""
 
 
-def ours(agent: Agent) -> bool:
+def owns_log_directory(agent: Agent) -> bool:
     """Whether only this agent writes to the log directory."""
     return agent.pod_logs_dir != DEFAULT_LOGS_DIR or agent.root_dir == DEFAULT_ROOT_DIR
 
@@ -36,7 +36,7 @@ def orphans(names: Iterable[str], known: Collection[str], shard: str, workers: i
 def sweep(agent: Agent, known: Collection[str], shard: str, now: float) -> list[str]:
     """Remove them; return the removed ones. Raises OSError if none could be removed."""
     logs = agent.pod_logs_dir
-    if not ours(agent) or not os.path.isdir(logs):
+    if not owns_log_directory(agent) or not os.path.isdir(logs):
         return []
     removed: list[str] = []
     failed: OSError | None = None

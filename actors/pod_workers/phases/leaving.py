@@ -25,8 +25,8 @@ def leave(state: PodState, now: float) -> Step | None:
     deadline = active_deadline(state)
     if deadline is None or now < deadline:
         return None
-    said = () if state.reason[0] else (Announce("Normal", DEADLINE_EXCEEDED, OVERDUE),)
-    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(Event.LEAVE), said)
+    announcements = () if state.reason[0] else (Announce("Normal", DEADLINE_EXCEEDED, OVERDUE),)
+    return Step(replace(state, reason=(DEADLINE_EXCEEDED, OVERDUE)).after(Event.LEAVE), announcements)
 
 
 def active_deadline(state: PodState) -> float | None:

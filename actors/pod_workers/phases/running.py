@@ -76,10 +76,10 @@ def _act(state: PodState, pod: Pod, runtime: PodRuntime, facts: Facts) -> Step:
     actions = actions_of(state, facts.now, facts.maximum_backoff)
     state, actions = without_backoff(state, actions, facts.now)
     state = _without_withdrawn_restarts(state, runtime, actions)
-    state, said = _crash_loops(state, pod, actions.backoff)
+    state, announcements = _crash_loops(state, pod, actions.backoff)
     if actions.done:
-        return Step(state.after(Event.LEAVE), said)
-    effects: list[Effect] = [*said]
+        return Step(state.after(Event.LEAVE), announcements)
+    effects: list[Effect] = [*announcements]
     if actions.create_sandbox and not facts.network_ready and not pod.spec.hostNetwork:
         state, waits = _without_network(state, facts)  # stop nothing for a sandbox that cannot be created
         effects += waits
@@ -127,22 +127,22 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[Po
     and which do not any more."""
     known = {name for name, why in state.waiting.items() if why.reason == CRASH_LOOP}
     state = state.due_by(earliest(backoffs) or None)
-    said = []
+    announcements = []
     for backoff in backoffs:
-        if backoff.name not in state.told:
+        if backoff.name not in state.announced:
             text = f"Back-off restarting failed container {backoff.name} in pod {label(pod)}"
-            said.append(Announce("Warning", "BackOff", text, backoff.name))
+            announcements.append(Announce("Warning", "BackOff", text, backoff.name))
         pause = max(0, round(backoff.until - backoff.last.finished_ns / 1e9))
         text = f"back-off {Duration(pause)} restarting failed container={backoff.name} pod={label(pod)}"
         state = state.with_attempts([backoff.name], waiting=Waiting(CRASH_LOOP, text))
     names = {backoff.name for backoff in backoffs}
-    state = replace(state, told=state.told | names)
-    return state.with_attempts(known - names, waiting=None), tuple(said)
+    state = replace(state, announced=state.announced | names)
+    return state.with_attempts(known - names, waiting=None), tuple(announcements)
 
 
 def _without_network(state: PodState, facts: Facts) -> tuple[PodState, tuple[Announce, ...]]:
     """A sandbox needs a network: check again soon."""
     text = f"network is not ready: {facts.network_message}"
-    said = () if SANDBOX in state.told else (Announce("Warning", "NetworkNotReady", text),)
-    state = replace(state, told=state.told | {SANDBOX})
-    return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), said
+    announcements = () if SANDBOX in state.announced else (Announce("Warning", "NetworkNotReady", text),)
+    state = replace(state, announced=state.announced | {SANDBOX})
+    return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), announcements

@@ -50,10 +50,10 @@ def as_allocated(
     resizing: Resizing, pod: Pod, data: bytes, kept: allocation.Kept | None
 ) -> tuple[Resizing, Pod, bytes]:
     """The pod with its allocated resources, with which it runs; the resources of its spec are then the desired ones."""
-    asked = allocation.of(pod)
-    if resizing.allocated is None and asked and kept is not None:
+    requested = allocation.of(pod)
+    if resizing.allocated is None and requested and kept is not None:
         resizing = replace(resizing, allocated=kept.allocated, actuated=kept.actuated)
-    if resizing.allocated is None or allocation.same(resizing.allocated, asked):
+    if resizing.allocated is None or allocation.same(resizing.allocated, requested):
         return replace(resizing, desired=None, pending=("", "")), pod, data
     given = allocation.with_resources(pod, resizing.allocated)
     return replace(resizing, desired=pod), given, encode(given)

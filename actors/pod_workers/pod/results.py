@@ -30,7 +30,7 @@ class Woken(PodEvent, frozen=True):
     """A new round begins: there is news, or something is due."""
 
     def apply(self, state: PodState) -> PodState:
-        return replace(state, due=None, done=frozenset(), told=frozenset())
+        return replace(state, due=None, done=frozenset(), announced=frozenset())
 
 
 class TryFailed(PodEvent, frozen=True):

@@ -207,7 +207,7 @@ class PodState(msgspec.Struct, frozen=True, kw_only=True):
     """When the next event about missing volumes is due, seconds since 1970."""
     done: frozenset[Part] = frozenset()
     """The parts already tried in this round."""
-    told: frozenset[str] = frozenset()
+    announced: frozenset[str] = frozenset()
     """Names of the containers (SANDBOX for the sandbox) of which users were told, since the pod worker woke, that they
     wait."""
 

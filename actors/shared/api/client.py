@@ -263,8 +263,8 @@ class ApiClient:
 
     # -- one exchange ---------------------------------------------------------------------------------------------
     def _target(self, path: str, query: Mapping[str, str]) -> str:
-        asked = f"?{urlencode(query, quote_via=quote)}" if query else ""
-        return f"{self._base.scheme}://{self.host}{self._base.path}{path}{asked}"
+        suffix = f"?{urlencode(query, quote_via=quote)}" if query else ""
+        return f"{self._base.scheme}://{self.host}{self._base.path}{path}{suffix}"
 
     @asynccontextmanager
     async def _stream(

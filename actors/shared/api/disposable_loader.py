@@ -117,8 +117,8 @@ def _end(pid: int, code: int | None) -> None:
 
 def _found(output: bytes, complaint: bytes, code: int | None) -> Any:
     if code != 0 or not output or len(output) > MOST_BYTES:
-        said = complaint.decode(errors="replace").strip()[-MOST_COMPLAINT:].rpartition("\n")[2]
-        raise LoaderError("Died", f"the loader ended with {code}{f': {said}' if said else ''}")
+        text = complaint.decode(errors="replace").strip()[-MOST_COMPLAINT:].rpartition("\n")[2]
+        raise LoaderError("Died", f"the loader ended with {code}{f': {text}' if text else ''}")
     try:
         found = json.loads(output)
     except (*UNREADABLE, ValueError):

@@ -90,14 +90,14 @@ class _Status(msgspec.Struct):
 def error_of(status: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
     """The error for a response that is not 2xx; `headers` with lower-case names."""
     try:
-        said = msgspec.json.decode(body, type=_Status)
+        status_object = msgspec.json.decode(body, type=_Status)
     except UNREADABLE:
-        said = _Status(message=f"HTTP status {status} {body[:200].decode(errors='replace').strip()}".rstrip())
+        status_object = _Status(message=f"HTTP status {status} {body[:200].decode(errors='replace').strip()}".rstrip())
     after = headers.get("retry-after", "")
     wait = float(after[:9]) if after.isascii() and after.isdigit() else 0.0
-    if not wait and said.details is not None:
-        wait = float(said.details.retryAfterSeconds)
-    return _error(status or said.code or 500, said.reason, said.message, wait)
+    if not wait and status_object.details is not None:
+        wait = float(status_object.details.retryAfterSeconds)
+    return _error(status or status_object.code or 500, status_object.reason, status_object.message, wait)
 
 
 def _error(status: int, reason: str, message: str, retry_after: float) -> ApiError:

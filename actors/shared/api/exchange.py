@@ -83,9 +83,9 @@ class Request:
         return self.method in ("GET", "HEAD") or not self.written
 
     def again(self) -> Request:
-        made = Request(self.method, self.url, self.headers, self.body)
-        made.second = True
-        return made
+        retry = Request(self.method, self.url, self.headers, self.body)
+        retry.second = True
+        return retry
 
     def observation(self, code: str, seconds: float, received: int) -> Observation:
         return Observation(self.method, code, seconds, self.waited, len(self.body), received, self.second)

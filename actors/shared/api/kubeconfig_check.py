@@ -130,7 +130,7 @@ class _Checker:
         plain["clusters"] = [{"name": context.text("cluster"), "cluster": {**cluster.data, "server": server}}]
         with_password = {"password": ""} if user.has("username") else {}
         plain["users"] = [{"name": context.text("user"), "user": {**with_password, **user.data}}]
-        for name in self._held():
+        for name in self._included_files():
             digest.update(self._files[name])
         return Checked(
             path=self._path,
@@ -141,7 +141,7 @@ class _Checker:
             impersonate=_impersonation(user),
         )
 
-    def _held(self) -> list[str]:
+    def _included_files(self) -> list[str]:
         """The files whose content is copied into an Access: the authorities, and one half of a key pair whose other
         half is data."""
         pair = [name for name in ("client-certificate", "client-key") if name in self._files]

@@ -82,8 +82,8 @@ def run_plugin(plugin: dict[str, Any], cluster: dict[str, Any] | None, directory
 
     # the runtimes of Java and Node.js reserve more address space than this process's limit
     subprocess.Popen = functools.partial(subprocess.Popen, preexec_fn=_limit_memory)  # type: ignore[assignment,misc]
-    told = ConfigNode("cluster", cluster) if cluster is not None else None
-    status: Any = ExecProvider(ConfigNode("exec", plugin), directory, told).run()
+    cluster_node = ConfigNode("cluster", cluster) if cluster is not None else None
+    status: Any = ExecProvider(ConfigNode("exec", plugin), directory, cluster_node).run()
     if not isinstance(status, dict):
         raise TypeError("status is not a mapping")
     return status

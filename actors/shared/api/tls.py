@@ -13,32 +13,32 @@ from .errors import NoCredentials
 def context(access: Access, certificate: Certificate) -> ssl.SSLContext:
     """TLS 1.2 or newer. Every certificate of `ca` is a trusted root, self-signed or not (as in Go). Raises
     NoCredentials."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls_context.minimum_version = ssl.TLSVersion.TLSv1_2
     if access.insecure:
-        made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+        tls_context.check_hostname, tls_context.verify_mode = False, ssl.CERT_NONE
     elif access.ca:
-        made.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        tls_context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         try:
-            made.load_verify_locations(cadata=access.ca.decode("ascii", "ignore"))
+            tls_context.load_verify_locations(cadata=access.ca.decode("ascii", "ignore"))
         except (ssl.SSLError, ValueError) as error:
             raise _unusable("certificate-authority", access.ca_file, error) from None
     else:
-        made.load_default_certs(ssl.Purpose.SERVER_AUTH)
-    _load_certificate(made, certificate)
-    return made
+        tls_context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    _load_certificate(tls_context, certificate)
+    return tls_context
 
 
-def _load_certificate(made: ssl.SSLContext, certificate: Certificate) -> None:
+def _load_certificate(tls_context: ssl.SSLContext, certificate: Certificate) -> None:
     try:
         if certificate.cert_file:
-            made.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
+            tls_context.load_cert_chain(certificate.cert_file, certificate.key_file, password=_no_password)
         elif certificate.cert_data:
             # OpenSSL reads only files: use one in memory, so that the key is never on disk
             descriptor = os.memfd_create("client-certificate", os.MFD_CLOEXEC)
             try:
                 os.write(descriptor, certificate.cert_data.rstrip() + b"\n" + certificate.key_data)
-                made.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
+                tls_context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=_no_password)
             finally:
                 os.close(descriptor)
     except (OSError, ValueError) as error:

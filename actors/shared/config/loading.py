@@ -49,22 +49,22 @@ def load(argv: Sequence[str], host: HostFacts | None = None, *, recover: bool = 
     if not problems:
         path, bin_dir = alone["image-credential-provider-config"], alone["image-credential-provider-bin-dir"]
         problems += credential_providers.check(path, bin_dir)
-    documents, said, unreadable = _read(alone, recover)
+    documents, messages, unreadable = _read(alone, recover)
     problems += unreadable
     layers, policy = apart(documents)
-    made = None
+    result = None
     try:
-        made = effective(layers, parsed.values, context, lenient=alone["lenient-config"])
+        result = effective(layers, parsed.values, context, lenient=alone["lenient-config"])
     except ConfigErrors as error:
         # without a readable layer only the problems of the flags are certain
         problems += [one for one in error.problems if layers or not unreadable or one.source.startswith("--")]
     name = (alone["hostname-override"] or host.hostname).strip().lower()
     if not alone["hostname-override"] and not is_subdomain(name):
         problems.append(Problem("", name, "the host name must be a DNS name: give --hostname-override", "hostname"))
-    if problems or made is None:
+    if problems or result is None:
         raise ConfigErrors(problems)
-    agent = _agent(made, alone, parsed, (name, host))
-    warnings = (*agent.warnings, *said)
+    agent = _agent(result, alone, parsed, (name, host))
+    warnings = (*agent.warnings, *messages)
     return msgspec.structs.replace(agent, config_hash=hash_of(documents), policy=policy, warnings=warnings)
 
 
@@ -79,8 +79,8 @@ def _read(alone: dict[str, Any], recover: bool) -> tuple[list[Document], list[st
     layers = store.layers(other) if other else None
     if layers is None:
         return documents, [], []
-    said = f"configuration {assigned} was rolled back: starting with {other}, the last known good"
-    return layers.documents(), [said], []
+    note = f"configuration {assigned} was rolled back: starting with {other}, the last known good"
+    return layers.documents(), [note], []
 
 
 def read_all(config: str, config_dir: str, policy: str) -> tuple[list[Document], list[Problem]]:
@@ -113,21 +113,21 @@ def standing_alone(given: dict[str, Any], directory: str) -> dict[str, Any]:
     return found
 
 
-def _agent(made: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place: tuple[str, HostFacts]) -> Agent:
+def _agent(result: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place: tuple[str, HostFacts]) -> Agent:
     name, host = place
     root = os.path.normpath(alone["root-dir"])
     run = alone["run-dir"] or run_dir_of(root)
-    runtime, image = endpoints(made, run, host.sockets)
+    runtime, image = endpoints(result, run, host.sockets)
     cert_dir = alone["cert-dir"] if "cert-dir" in parsed.values else f"{root}/pki"
     return Agent(
-        config=made.config,
+        config=result.config,
         node_name=name,
         root_dir=root,
         run_dir=run,
         cert_dir=os.path.normpath(cert_dir),
         runtime_endpoint=runtime,
         image_endpoint=image,
-        managed_runtime=made.config.containerRuntimeEndpoint == MANAGED,
+        managed_runtime=result.config.containerRuntimeEndpoint == MANAGED,
         workers=alone["workers"] or default_workers(),
         standalone=not alone["kubeconfig"],
         node_ip=alone["node-ip"],
@@ -138,24 +138,24 @@ def _agent(made: Effective, alone: dict[str, Any], parsed: parsing.Parsed, place
         flags=alone,
         flags_given=parsed.written,
         field_flags={name: value for name, value in parsed.values.items() if name not in alone},
-        config_sources=made.sources,
+        config_sources=result.sources,
         config_file=alone["config"],
         config_dir=alone["config-dir"],
-        warnings=(*parsed.warnings, *made.warnings),
+        warnings=(*parsed.warnings, *result.warnings),
     )
 
 
-def endpoints(made: Effective, run_dir: str, sockets: tuple[str, ...]) -> tuple[str, str]:
+def endpoints(result: Effective, run_dir: str, sockets: tuple[str, ...]) -> tuple[str, str]:
     """Addresses of the runtime and of the image service, in gRPC's form.
 
     By default the first runtime found on the machine is used.
     """
-    runtime = made.config.containerRuntimeEndpoint
+    runtime = result.config.containerRuntimeEndpoint
     if runtime == MANAGED:
         runtime = f"{run_dir}-containerd/containerd.sock"
-    elif "containerRuntimeEndpoint" not in made.sources and sockets:
+    elif "containerRuntimeEndpoint" not in result.sources and sockets:
         runtime = sockets[0]
-    image = made.config.imageServiceEndpoint or runtime
+    image = result.config.imageServiceEndpoint or runtime
     return _address(runtime), _address(image)
 
 

@@ -127,12 +127,12 @@ def _make_one(fd: int, name: str, mode: int) -> None:
         os.mkdir(name, 0o700, dir_fd=fd)
     except FileExistsError:
         return
-    made = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+    new_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
     try:
         # a setgid parent gave the bit to the new directory: keep it, as mkdir(2) would
-        os.fchmod(made, mode | (os.fstat(made).st_mode & stat.S_ISGID))
+        os.fchmod(new_fd, mode | (os.fstat(new_fd).st_mode & stat.S_ISGID))
     finally:
-        os.close(made)
+        os.close(new_fd)
 
 
 def _walk(directory: int, path: str, flags: int, *, links: bool) -> int:

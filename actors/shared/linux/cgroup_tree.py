@@ -202,7 +202,7 @@ def _enable(path: str, controllers: frozenset[str]) -> None:
     try:
         missing = _available(path) & controllers - set(Path(file).read_text("ascii").split())
     except OSError as error:
-        raise _told(error, file) from None
+        raise _cgroup_error(error, file) from None
     for controller in sorted(missing):
         try:
             _write(file, f"+{controller}")
@@ -227,7 +227,7 @@ def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise _told(error, path) from None
+        raise _cgroup_error(error, path) from None
     for file in _INHERITED if "cpuset" in hierarchy.controllers and not hierarchy.unified else ():
         # a v1 cpuset begins empty, and no process can enter it before it has both
         try:
@@ -245,7 +245,7 @@ def _write(path: str, text: str) -> None:
             return  # this kernel has not got the file
         raise CgroupError(errno.ENOENT, "the cgroup is gone", path) from None
     except OSError as error:
-        raise _told(error, path) from None
+        raise _cgroup_error(error, path) from None
     try:
         os.write(fd, text.encode("ascii"))
     except OSError as error:
@@ -319,9 +319,9 @@ def _remove(path: str) -> bool:
     except OSError as error:
         if error.errno in _BUSY:
             return False
-        raise _told(error, path) from None
+        raise _cgroup_error(error, path) from None
     return True
 
 
-def _told(error: OSError, path: str) -> CgroupError:
+def _cgroup_error(error: OSError, path: str) -> CgroupError:
     return CgroupError(error.errno or errno.EIO, error.strerror or str(error), path)

@@ -96,10 +96,10 @@ class _Removal:
         return False
 
     def _judge(self, error: OSError, path: str) -> None:
-        told = _told(error, path)
-        if isinstance(told, MountInsideError):
-            raise told from None
-        self._note(told)
+        located = _with_path(error, path)
+        if isinstance(located, MountInsideError):
+            raise located from None
+        self._note(located)
 
     def _empty(self, fd: int, path: str, depth: int) -> None:
         """One entry after the other, so that millions of them cost no memory."""
@@ -156,7 +156,7 @@ def _enter(above: int, name: str, path: str) -> int:
         try:
             return openat2(above, name, _DIRECTORY, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
         except OSError as error:
-            raise MountInsideError(path) if error.errno == errno.EXDEV else _told(error, path) from None
+            raise MountInsideError(path) if error.errno == errno.EXDEV else _with_path(error, path) from None
     fd = os.open(name, _DIRECTORY, dir_fd=above)
     if mount_id(fd) == mount_id(above):
         return fd
@@ -174,7 +174,7 @@ def mount_id(fd: int) -> int:
     raise OSError(errno.ENOSYS, "the kernel does not tell mount ids", f"/proc/self/fdinfo/{fd}")
 
 
-def _told(error: OSError, path: str) -> OSError:
+def _with_path(error: OSError, path: str) -> OSError:
     if error.errno == errno.EBUSY:
         return MountInsideError(path)
     return OSError(error.errno or errno.EIO, error.strerror or str(error), path)

@@ -20,18 +20,18 @@ _CRUN: Final = "container"
 _TIERS: Final = re.compile(r"(?:kubepods-)?(besteffort|burstable)(?:\.slice)?")
 
 
-class PodPlace(msgspec.Struct, frozen=True):
+class PodCgroup(msgspec.Struct, frozen=True):
     """A pod's cgroup, and those of its containers and its sandbox by id."""
 
     path: str
     containers: dict[str, str]
 
 
-class Places(msgspec.Struct, frozen=True):
+class CgroupPaths(msgspec.Struct, frozen=True):
     """`tiers`: kubepods itself and its QoS classes. `pods` by UID."""
 
     tiers: list[str]
-    pods: dict[str, PodPlace]
+    pods: dict[str, PodCgroup]
 
 
 def roots(cgroup_root: str) -> list[str]:
@@ -45,10 +45,10 @@ def roots(cgroup_root: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def find(tree: CgroupTree, cgroup_root: str) -> Places:
+def find(tree: CgroupTree, cgroup_root: str) -> CgroupPaths:
     """What is there now."""
     tiers: list[str] = []
-    pods: dict[str, PodPlace] = {}
+    pods: dict[str, PodCgroup] = {}
     for root in roots(cgroup_root):
         names = tree.children(root)
         if not names and not tree.anywhere(root):
@@ -61,7 +61,7 @@ def find(tree: CgroupTree, cgroup_root: str) -> Places:
                 uid = pod_uid(name)
                 if uid:
                     pods[uid] = _pod(tree, f"{parent}/{name}")
-    return Places(tiers, pods)
+    return CgroupPaths(tiers, pods)
 
 
 def pod_uid(name: str) -> str:
@@ -88,7 +88,7 @@ def first_process(tree: CgroupTree, path: str) -> int:
     return 0
 
 
-def _pod(tree: CgroupTree, path: str) -> PodPlace:
+def _pod(tree: CgroupTree, path: str) -> PodCgroup:
     found = {container_id(name): f"{path}/{name}" for name in tree.children(path)}
     found.pop("", None)
-    return PodPlace(path, found)
+    return PodCgroup(path, found)

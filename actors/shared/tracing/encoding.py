@@ -17,13 +17,13 @@ _FAILED: Final = otlp.Status.STATUS_CODE_ERROR
 
 def request(spans: Iterable[Span], resource: Attributes, scope: str, version: str) -> otlp.ExportTraceServiceRequest:
     """`resource` says who the agent is, `scope` which part of it."""
-    made = otlp.ExportTraceServiceRequest()
-    told = made.resource_spans.add()
-    told.resource.attributes.extend(_pairs(resource))
-    scoped = told.scope_spans.add()
+    export = otlp.ExportTraceServiceRequest()
+    resource_spans = export.resource_spans.add()
+    resource_spans.resource.attributes.extend(_pairs(resource))
+    scoped = resource_spans.scope_spans.add()
     scoped.scope.name, scoped.scope.version = _text(scope), _text(version)
     scoped.spans.extend(_span(span) for span in spans)
-    return made
+    return export
 
 
 def _span(span: Span) -> otlp.Span:

@@ -87,9 +87,9 @@ class Exporter:
     async def _send(self) -> bool:
         """The batch; whether it is done with."""
         source = self._source
-        asked = encoding.request(self._batch, source.resource, source.scope, source.version)
+        export = encoding.request(self._batch, source.resource, source.scope, source.version)
         try:
-            answer = await self._call()(asked, timeout=CALL_SECONDS)
+            answer = await self._call()(export, timeout=CALL_SECONDS)
         except grpc.aio.AioRpcError as error:
             return self._failed(error)
         refused = min(max(answer.partial_success.rejected_spans, 0), len(self._batch))

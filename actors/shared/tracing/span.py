@@ -76,8 +76,8 @@ class Span:
         """It was left by an exception."""
         if self.context.sampled:
             text = str(error)
-            told = {"exception.type": type(error).__qualname__, "exception.message": text}
-            self.events.append(Event(time.time_ns(), "exception", told))
+            attributes_of_error = {"exception.type": type(error).__qualname__, "exception.message": text}
+            self.events.append(Event(time.time_ns(), "exception", attributes_of_error))
             self.error = text or type(error).__name__
 
     def end(self) -> None:

@@ -55,5 +55,5 @@ def _run(arguments: list[str], seconds: float) -> str:
         return f"no end after {seconds:g} s"
     if program.returncode == 0:
         return ""
-    said = output.decode(errors="replace").strip()[:_OUTPUT]
-    return f"exit status {program.returncode}: {said}" if said else f"exit status {program.returncode}"
+    text = output.decode(errors="replace").strip()[:_OUTPUT]
+    return f"exit status {program.returncode}: {text}" if text else f"exit status {program.returncode}"

@@ -93,7 +93,7 @@ class Edits:
             self.tell()
 
     def tell(self) -> None:
-        self.hear(self.conflicts.told(WORKER, self.running | self.ending))
+        self.hear(self.conflicts.inventory_reported(WORKER, self.running | self.ending))
 
     def end(self) -> None:
         self.ending.clear()
@@ -129,6 +129,6 @@ def test_a_worker_that_never_tells_holds_nothing_up():
     old, new = Candidate("a", "web_n", "/w", b"a"), Candidate("b", "web_n", "/w", b"b")
     said = conflicts.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
     assert [(op.op, op.uid) for op in said] == [("remove", "a"), ("set", "b")]
-    conflicts.told(WORKER, ["b"])
+    conflicts.inventory_reported(WORKER, ["b"])
     assert [op.op for op in conflicts.pass_on(operations({"b": new}, {"a": old}), {"b": new}, {"a": old})] == ["remove"]
     assert [(op.op, op.uid) for op in conflicts.give_up("b")] == [("set", "a")]

@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 
 from actors.pod_workers.messages import worker_of
 from actors.volume_manager.locks import PodLocks
-from actors.volume_manager.orphans import GRACE_SECONDS, Known, due, look
+from actors.volume_manager.orphans import GRACE_SECONDS, KnownPodsOfWorkers, due, look
 
 
 def test_nothing_is_an_orphan_before_every_worker_has_told():
-    one = Known().told("w0", 2, ["a"])
+    one = KnownPodsOfWorkers().reported("w0", 2, ["a"])
 
-    assert not Known().complete
+    assert not KnownPodsOfWorkers().complete
     assert not one.complete
     assert look({}, ["x"], one, 5.0) == {}
-    assert one.told("w1", 2, []).complete
+    assert one.reported("w1", 2, []).complete
 
 
 def test_an_orphan_is_due_when_it_has_been_one_for_a_while():
-    known = Known().told("w0", 1, ["alive"])
+    known = KnownPodsOfWorkers().reported("w0", 1, ["alive"])
 
     since = look({}, ["alive", "dead"], known, 100.0)
     since = look(since, ["alive", "dead"], known, 105.0)
@@ -31,9 +31,9 @@ def test_an_orphan_is_due_when_it_has_been_one_for_a_while():
 
 
 def test_one_that_was_known_in_between_starts_anew():
-    known = Known().told("w0", 1, [])
+    known = KnownPodsOfWorkers().reported("w0", 1, [])
     since = look({}, ["x"], known, 0.0)
-    since = look(since, ["x"], known.told("w0", 1, ["x"]), 5.0)
+    since = look(since, ["x"], known.reported("w0", 1, ["x"]), 5.0)
 
     assert look(since, ["x"], known, 8.0) == {"x": 8.0}
 
@@ -41,12 +41,12 @@ def test_one_that_was_known_in_between_starts_anew():
 def test_only_a_pods_own_worker_says_that_nobody_has_it_any_more():
     own = worker_of("x", 2)
     (other,) = {"pod_workers/worker/0", "pod_workers/worker/1"} - {own}
-    known = Known().told(own, 2, []).wanted("x")
+    known = KnownPodsOfWorkers().reported(own, 2, []).wanted("x")
 
     assert known.may_have("x")
-    assert known.told(other, 2, []).may_have("x")
-    assert known.told(own, 2, ["x"]).may_have("x")
-    assert not known.told(own, 2, []).may_have("x")
+    assert known.reported(other, 2, []).may_have("x")
+    assert known.reported(own, 2, ["x"]).may_have("x")
+    assert not known.reported(own, 2, []).may_have("x")
 
 
 uids = st.lists(st.sampled_from("abcdef"), max_size=6)
@@ -54,7 +54,7 @@ uids = st.lists(st.sampled_from("abcdef"), max_size=6)
 
 @given(uids, uids, uids, st.floats(0, 1000))
 def test_what_any_worker_knows_is_never_an_orphan(present, first, second, now):
-    known = Known().told("w0", 2, first).told("w1", 2, second)
+    known = KnownPodsOfWorkers().reported("w0", 2, first).reported("w1", 2, second)
 
     assert not set(look({}, present, known, now)) & {*first, *second}
 

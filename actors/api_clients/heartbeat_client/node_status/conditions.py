@@ -74,8 +74,8 @@ def with_pressure(conditions: list[Json], kind: str, pressed: bool | None, now: 
     if before is not None and before.get("status") == status:
         return _put(conditions, {**before, "lastHeartbeatTime": now}), []
     reason, message = rule.pressed if pressed else rule.well
-    made = _condition(rule.type, status, (reason, message), now, now)
-    return _put(conditions, made), [Change(rule.events[pressed])]
+    condition_now = _condition(rule.type, status, (reason, message), now, now)
+    return _put(conditions, condition_now), [Change(rule.events[pressed])]
 
 
 def with_ready(conditions: list[Json], errors: list[str] | None, now: str) -> tuple[list[Json], list[Change]]:
@@ -116,8 +116,8 @@ def _condition(kind: str, status: Status, words: tuple[str, str], now: str, sinc
     }
 
 
-def _put(conditions: list[Json], made: Json) -> list[Json]:
+def _put(conditions: list[Json], condition_now: Json) -> list[Json]:
     """In its place, or at the end; those of others stay as they are."""
-    if find(conditions, made["type"]) is None:
-        return [*conditions, made]
-    return [made if condition.get("type") == made["type"] else condition for condition in conditions]
+    if find(conditions, condition_now["type"]) is None:
+        return [*conditions, condition_now]
+    return [condition_now if condition.get("type") == condition_now["type"] else condition for condition in conditions]

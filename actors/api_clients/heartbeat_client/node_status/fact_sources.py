@@ -70,7 +70,7 @@ class FactSources:
             self.enough.set()
 
     def learn_runtime(self, report: RuntimeReport) -> None:
-        known: dict[str, Any] = {"runtime": self.facts.runtime.told(report)}
+        known: dict[str, Any] = {"runtime": self.facts.runtime.reported(report)}
         if report.version:
             known["runtime_version"] = report.version
         if report.ready_at:

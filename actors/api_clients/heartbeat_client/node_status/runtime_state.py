@@ -25,7 +25,7 @@ class RuntimeState(msgspec.Struct, frozen=True, kw_only=True):
     network_error: str = ""
     heard: bool = False
 
-    def told(self, report: RuntimeReport) -> RuntimeState:
+    def reported(self, report: RuntimeReport) -> RuntimeState:
         """After a report. A PLEG that was just replaced knows less than the one before it: what was known stays."""
         return RuntimeState(
             began=self.began,

@@ -34,10 +34,10 @@ class Computed(msgspec.Struct, frozen=True):
 
 def compute(node: Json, facts: Facts, settings: NodeSettings, *, now: str, clock: float) -> Computed:
     """`node` is the API's; `now` RFC 3339, `clock` the monotonic clock. The given object is not changed."""
-    made = copy.deepcopy(node)
-    status: Json = made.setdefault("status", {})
-    _labels(made, facts)
-    _addresses(made, status, facts, settings)
+    updated = copy.deepcopy(node)
+    status: Json = updated.setdefault("status", {})
+    _labels(updated, facts)
+    _addresses(updated, status, facts, settings)
     _resources(status, facts)
     _node_info(status, facts, settings)
     status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": settings.kubelet_port}}
@@ -51,7 +51,7 @@ def compute(node: Json, facts: Facts, settings: NodeSettings, *, now: str, clock
     if facts.volumes_in_use is not None:
         _set(status, "volumesInUse", facts.volumes_in_use)
     events = _conditions(status, facts, settings, now, clock)
-    return Computed(made, events)
+    return Computed(updated, events)
 
 
 def changed(before: Json, after: Json) -> bool:
@@ -126,11 +126,11 @@ def _resources(status: Json, facts: Facts) -> None:
     a Node"); what it was taken from again is not allocatable. Huge pages that the kernel no longer has go."""
     if facts.resources is None:
         return
-    ours = facts.resources
-    capacity = {**_others(status, "capacity"), **_written(ours.capacity)}
+    resources = facts.resources
+    capacity = {**_others(status, "capacity"), **_written(resources.capacity)}
     allocatable = {name: value for name, value in _others(status, "allocatable").items() if not is_device(name)}
     status["capacity"] = capacity
-    status["allocatable"] = {**allocatable, **capacity, **_written(ours.allocatable)}
+    status["allocatable"] = {**allocatable, **capacity, **_written(resources.allocatable)}
 
 
 def _others(status: Json, field: str) -> Json:
@@ -168,9 +168,11 @@ def _images(images: list[Image], most: int) -> list[Json]:
 def _conditions(status: Json, facts: Facts, settings: NodeSettings, now: str, clock: float) -> list[Change]:
     conditions, events = list(status.get("conditions") or []), []
     pressure = facts.pressure
-    told = {"memory": pressure.memory, "disk": pressure.disk, "pids": pressure.pids} if pressure is not None else {}
+    pressures = (
+        {"memory": pressure.memory, "disk": pressure.disk, "pids": pressure.pids} if pressure is not None else {}
+    )
     for kind in PRESSURES:
-        conditions, happened = with_pressure(conditions, kind, told.get(kind), now)
+        conditions, happened = with_pressure(conditions, kind, pressures.get(kind), now)
         events += happened
     conditions, happened = with_ready(conditions, ready_errors(status, facts, settings, clock), now)
     status["conditions"] = conditions

@@ -37,9 +37,9 @@ class Duration(float):
 
     @classmethod
     def of_nanoseconds(cls, nanoseconds: int) -> Self:
-        made = super().__new__(cls, nanoseconds / 1e9)
-        made.nanoseconds = nanoseconds
-        return made
+        duration = super().__new__(cls, nanoseconds / 1e9)
+        duration.nanoseconds = nanoseconds
+        return duration
 
     @classmethod
     def parse(cls, text: str) -> Self:

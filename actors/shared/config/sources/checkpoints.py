@@ -106,8 +106,8 @@ class Store:
 
     def take_damaged(self) -> list[str]:
         """The names of the files renamed as damaged since the last call."""
-        taken, self._damaged = self._damaged, []
-        return taken
+        damaged_files, self._damaged = self._damaged, []
+        return damaged_files
 
     def state(self) -> State:
         return self._read("state.json", State) or State()

@@ -45,8 +45,8 @@ def decode(
         else:
             wrong(path, BAD, rule)
 
-    made = Checker(_SCHEMA, wrong, unknown).check(kind, data)
-    return kind() if made is BAD else made
+    result = Checker(_SCHEMA, wrong, unknown).check(kind, data)
+    return kind() if result is BAD else result
 
 
 def _duration(path: str, value: Any) -> Duration:

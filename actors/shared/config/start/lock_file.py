@@ -19,7 +19,7 @@ def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], No
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigErrors([Problem("--lock-file", path, f"cannot be opened: {error.strerror}")]) from None
-    said = False
+    logged = False
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -27,9 +27,9 @@ def acquire(path: str, *, deadline: float | None = None, say: Callable[[str], No
             if deadline is not None and time.monotonic() > deadline:
                 os.close(descriptor)
                 raise ConfigErrors([Problem("--lock-file", path, "another agent holds it")]) from None
-            if not said:
+            if not logged:
                 say(f"waiting for {path}, which another agent holds")
-                said = True
+                logged = True
             time.sleep(0.05)
         else:
             return descriptor

@@ -27,9 +27,9 @@ _MAX_WORKERS: Final = 256
 def check(values: Values, given: Values) -> Iterator[Problem]:
     """Every broken rule. `values`: all flags that set no field; `given`: those on the command line."""
     for name, wrong in _CHECKS.items():
-        said = wrong(values, values[name])
-        if said:
-            yield Problem(f"--{name}", shown(values[name]), said)
+        problem = wrong(values, values[name])
+        if problem:
+            yield Problem(f"--{name}", shown(values[name]), problem)
     for name, needed in _PAIRS:
         if values[name] and not values[needed]:
             yield Problem(f"--{name}", shown(values[name]), f"needs --{needed}")
@@ -40,12 +40,12 @@ def check(values: Values, given: Values) -> Iterator[Problem]:
 
 def _wrong_labels(values: Values, labels: dict[str, str]) -> str:
     for key, value in labels.items():
-        said = names.wrong_qualified_name(key) or names.wrong_node_label(key)
-        if said:
-            return f"label {key[:80]}: {said}"
-        said = names.wrong_label_value(value)
-        if said:
-            return f"label {key[:80]}: its value {said}"
+        problem = names.wrong_qualified_name(key) or names.wrong_node_label(key)
+        if problem:
+            return f"label {key[:80]}: {problem}"
+        problem = names.wrong_label_value(value)
+        if problem:
+            return f"label {key[:80]}: its value {problem}"
     return ""
 
 

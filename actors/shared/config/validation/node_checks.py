@@ -61,12 +61,12 @@ def gate_dependencies(config: KubeletConfiguration, context: ValidationContext) 
 
 
 def wrong_taint(config: KubeletConfiguration, index: str, taint: Taint) -> str:
-    said = names.wrong_qualified_name(taint.key)
-    if said:
-        return f"key {said}"
-    said = names.wrong_label_value(taint.value)
-    if said:
-        return f"value {said}"
+    problem = names.wrong_qualified_name(taint.key)
+    if problem:
+        return f"key {problem}"
+    problem = names.wrong_label_value(taint.value)
+    if problem:
+        return f"value {problem}"
     if taint.effect not in _EFFECTS:
         return f"effect must be one of {', '.join(_EFFECTS)}"
     if taint.timeAdded is not None:

@@ -52,10 +52,10 @@ def wrong_threshold(config: KubeletConfiguration, signal: str, amount: str) -> s
 
 
 def wrong_soft_threshold(config: KubeletConfiguration, signal: str, amount: str) -> str:
-    said = wrong_threshold(config, signal, amount)
-    if not said and signal not in config.evictionSoftGracePeriod:
+    problem = wrong_threshold(config, signal, amount)
+    if not problem and signal not in config.evictionSoftGracePeriod:
         return f"needs a grace period: evictionSoftGracePeriod[{signal}]"
-    return said
+    return problem
 
 
 def wrong_grace(config: KubeletConfiguration, signal: str, text: str) -> str:
@@ -122,10 +122,10 @@ def wrong_memory_reservation(config: KubeletConfiguration, index: str, item: Mem
     if item.numaNode < 0:
         return "numaNode must be 0 or more"
     for kind, amount in item.limits.items():
-        said = refusal(quantity.parse, amount)
+        problem = refusal(quantity.parse, amount)
         if kind != "memory" and not _HUGEPAGES.match(kind):
             return f"limits may be memory and hugepages-<size>, not {kind[:40]}"
-        if said or quantity.parse(amount) <= 0:
+        if problem or quantity.parse(amount) <= 0:
             return f"limits[{kind}] must be a quantity above 0"
     before = config.reservedMemory[: int(index)]
     if any(other.numaNode == item.numaNode and set(other.limits) & set(item.limits) for other in before):

@@ -88,9 +88,9 @@ def each(field: str, text: str, wrong: Callable[[KubeletConfiguration, str, Any]
         entries = value_at(config, field) or {}
         keyed = entries.items() if isinstance(entries, dict) else enumerate(entries)
         for key, value in keyed:
-            said = wrong(config, str(key), value)
-            if said:
-                yield below(field, key) if isinstance(key, str) else f"{field}[{key}]", value, said
+            rule = wrong(config, str(key), value)
+            if rule:
+                yield below(field, key) if isinstance(key, str) else f"{field}[{key}]", value, rule
 
     return Rule(field, text, broken)
 

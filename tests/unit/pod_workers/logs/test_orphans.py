@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from actors.pod_workers.logs.orphans import MIN_AGE_SECONDS, orphans, ours, sweep
+from actors.pod_workers.logs.orphans import MIN_AGE_SECONDS, orphans, owns_log_directory, sweep
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
@@ -45,6 +45,6 @@ def test_each_worker_looks_at_its_own_pods():
 
 
 def test_a_log_directory_that_may_be_shared_is_left_alone():
-    assert ours(Agent())
-    assert not ours(Agent(root_dir="/srv/other"))
-    assert ours(Agent(root_dir="/srv/other", config=KubeletConfiguration(podLogsDir="/srv/logs")))
+    assert owns_log_directory(Agent())
+    assert not owns_log_directory(Agent(root_dir="/srv/other"))
+    assert owns_log_directory(Agent(root_dir="/srv/other", config=KubeletConfiguration(podLogsDir="/srv/logs")))

@@ -17,7 +17,7 @@ def report(ready_at: float = BEGAN + 1, relisted_at: float = BEGAN + 1, **more: 
 
 
 def well() -> RuntimeState:
-    return RuntimeState(began=BEGAN).told(report())
+    return RuntimeState(began=BEGAN).reported(report())
 
 
 def test_nothing_is_believed_before_the_first_report_or_half_a_minute():
@@ -41,7 +41,7 @@ def test_it_is_down_half_a_minute_after_its_last_good_answer():
 
 
 def test_the_pleg_is_unhealthy_after_three_minutes():
-    state = well().told(report(ready_at=BEGAN + 186.5))
+    state = well().reported(report(ready_at=BEGAN + 186.5))
     assert state.errors(BEGAN + 181) == []
     assert state.errors(BEGAN + 186.5) == [
         "PLEG is not healthy: pleg was last seen active 3m5.5s ago; threshold is 3m0s"
@@ -49,7 +49,7 @@ def test_the_pleg_is_unhealthy_after_three_minutes():
 
 
 def test_a_pleg_that_was_replaced_takes_nothing_away():
-    state = well().told(RuntimeReport(ready_at=0.0, relisted_at=0.0))
+    state = well().reported(RuntimeReport(ready_at=0.0, relisted_at=0.0))
     assert state.errors(BEGAN + 10) == []
 
 
@@ -57,7 +57,7 @@ def test_a_pleg_that_was_replaced_takes_nothing_away():
 def test_what_the_runtime_says_of_itself_is_passed_on(field, word):
     text = "XReady=false reason:R message:m"
     said: dict[str, Any] = {field: text}
-    state = well().told(report(**said))
+    state = well().reported(report(**said))
     assert state.settled(BEGAN)
     assert state.errors(BEGAN + 2) == [f"container {word} not ready: {text}"]
-    assert state.told(report()).errors(BEGAN + 2) == []
+    assert state.reported(report()).errors(BEGAN + 2) == []

@@ -26,7 +26,7 @@ ALLOCATABLE = {"cpu": 1930, "memory": (8 << 30) - (100 << 20), "ephemeral-storag
 
 
 def facts(**more: Any) -> Facts:
-    state = RuntimeState(began=CLOCK).told(RuntimeReport(ready_at=CLOCK, relisted_at=CLOCK))
+    state = RuntimeState(began=CLOCK).reported(RuntimeReport(ready_at=CLOCK, relisted_at=CLOCK))
     known: dict[str, Any] = {
         "machine": Machine(machine_id="m", system_uuid="s", boot_id="b", kernel="6.1", os_image="Debian"),
         "runtime": state,
