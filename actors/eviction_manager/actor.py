@@ -24,6 +24,7 @@ from supervision.addresses import ActorName
 
 from .ending_pods import REPEAT_SECONDS, EndingPods
 from .local_storage import is_limited
+from .memory_notices import MemoryNotices
 from .node_cleanup import NodeCleanup
 from .node_observer import NodeObserver, Observed
 from .resources import RESOURCE_OF, disk_of, reclaims
@@ -67,6 +68,9 @@ class EvictionManager(Actor):
         self._observer = NodeObserver(self, agent, tree, self._host)
         self._usage = UsageReader(self, agent, tree, self._runtime)
         self._cleanup = NodeCleanup(self, agent.workers)
+        notifies = agent.config.kernelMemcgNotification
+        self._notices = MemoryNotices(tree, self._news.set, self.log, notifies=notifies, proc=f"{self._host}/proc")
+        self._notices.begin()
         self._tell_container_manager()
         self.every(REPEAT_SECONDS, self._ending.look)
         self.start_task(self._run(), "rounds")
@@ -101,6 +105,7 @@ class EvictionManager(Actor):
         """Until the next round: whether it is the regular one, or one for the memory only, which has fallen below a
         threshold."""
         was_met = {one for one in self._watched if is_met(one, last.signals)}
+        self._notices.arm(self._watched, last.signals, self._observer.kubepods)
         while (left := began + ROUND_SECONDS - self._clock()) > 0:
             room = headroom(self._watched, last.signals)
             pause = left if room is None else min(left, max(LOOK_SECONDS, room / FILL_BYTES_A_SECOND))

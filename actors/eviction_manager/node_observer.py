@@ -50,10 +50,15 @@ class NodeObserver:
         return Observed({**self.memory(), **pid_signals(self._host), **disk_signals(found)}, self._layout)
 
     def memory(self) -> dict[str, Observation]:
+        return memory_signals(self._tree, self.kubepods, self._host)
+
+    @property
+    def kubepods(self) -> str:
+        """The cgroup of all pods; '' while it is not there."""
         if not self._kubepods:
             roots = pod_cgroups.roots(self._agent.config.cgroupRoot)
             self._kubepods = next((root for root in roots if self._tree.anywhere(root)), "")
-        return memory_signals(self._tree, self._kubepods, self._host)
+        return self._kubepods
 
     async def _disks(self) -> dict[str, list[int]]:
         if self._reading is None or self._reading.done():

@@ -102,9 +102,13 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     def read(self, cgroup: str, controller: str, name: str) -> str:
         """The text of one file. Raises OSError; FileNotFoundError also when no hierarchy has the controller."""
+        return Path(f"{self.directory(cgroup, controller)}/{name}").read_text("ascii").strip()
+
+    def directory(self, cgroup: str, controller: str) -> str:
+        """Where the cgroup is in the hierarchy of a controller. Raises FileNotFoundError when no hierarchy has it."""
         for hierarchy in self.hierarchies:
             if controller in hierarchy.controllers:
-                return Path(f"{hierarchy.path}{cgroup}/{name}").read_text("ascii").strip()
+                return f"{hierarchy.path}{cgroup}"
         raise FileNotFoundError(errno.ENOENT, "no such controller", controller)
 
     def _limiting(self) -> Iterator[Hierarchy]:

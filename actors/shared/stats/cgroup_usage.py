@@ -110,6 +110,12 @@ def working_set(tree: CgroupTree, cgroup: str) -> int | None:
     return _less(used, _table(file, "memory", "memory.stat").get("inactive_file" if v2 else "total_inactive_file"))
 
 
+def inactive_file(tree: CgroupTree, cgroup: str) -> int | None:
+    """Bytes of file pages that nobody has used lately; None: it is gone."""
+    name = "inactive_file" if tree.version == 2 else "total_inactive_file"
+    return _table(lambda controller, file: tree.read(cgroup, controller, file), "memory", "memory.stat").get(name)
+
+
 def memory_limit(tree: CgroupTree, cgroup: str) -> int | None:
     """Bytes; None: there is no limit, or no such cgroup."""
     name = "memory.max" if tree.version == 2 else "memory.limit_in_bytes"

@@ -12,8 +12,9 @@ from tests.support.runtime import RealRuntime
 
 @pytest.fixture
 def short(real_runtime: RealRuntime) -> Iterator[Joined]:
-    """A node that thinks that all memory but a hundredth is to be left free."""
-    with joined(real_runtime, "short", evictionHard={"memory.available": "99%"}) as found:
+    """A node that thinks that all memory but a hundredth is to be left free, and waits before it evicts anybody."""
+    soft = {"evictionSoft": {"memory.available": "99%"}, "evictionSoftGracePeriod": {"memory.available": "1h"}}
+    with joined(real_runtime, "short", **soft) as found:
         yield found
 
 

@@ -13,7 +13,6 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 MISSING: Final[dict[str, str]] = {
     "volumePluginDir": "FlexVolume",
     "userNamespaces": "user namespaces of pods",
-    "kernelMemcgNotification": "notification by memory cgroups",
     "memoryReservationPolicy": "memory.min and memory.low",
     "memoryThrottlingFactor": "memory.high",
     "cpuManagerReconcilePeriod": "CPU manager",
