@@ -8,14 +8,16 @@ import tempfile
 from pathlib import Path
 
 from tests.support.api_process import ApiProcess
+from tests.support.faulty_node import FaultyNode
 from tests.support.joined import joined
 from tests.support.runtime import RealRuntime, runtime_running
 
-from .joined_judging import Judging
-from .joined_plan import joined_plan
-from .joined_run import JoinedChaos
+from . import faults
+from .cluster import MOST_PODS, SORTS, Cluster
+from .cluster_checks import of_a_cluster
 from .plan import plan
-from .run import ACTORS, Chaos
+from .run import Chaos
+from .world import ACTORS, StaticPods, of_static_pods
 
 SYNC = {"syncFrequency": "10s"}
 """Of the joined agent, so that a changed secret is seen to arrive soon."""
@@ -23,24 +25,28 @@ SYNC = {"syncFrequency": "10s"}
 
 def alone(runtime: RealRuntime, arguments: argparse.Namespace, history: Path) -> list[str]:
     """Static pods; what does not hold, and the agent's last words then."""
-    chaos = Chaos(runtime, history, print)
+    world = StaticPods(FaultyNode(runtime))
     try:
-        wrong = chaos.run(plan(arguments.seed, arguments.duration, ACTORS))
-        return [*wrong, chaos.node.last_words()] if wrong else []
+        world.node.start()
+        chaos = Chaos(world, faults.ALONE, of_static_pods(), history, print)
+        wrong = chaos.run(plan(arguments.seed, arguments.duration, faults.ALONE, ACTORS, [("calm", 1)], most=10))
+        return [*wrong, world.node.last_words()] if wrong else []
     finally:
-        chaos.remove()
+        world.remove()
 
 
 def in_a_cluster(runtime: RealRuntime, arguments: argparse.Namespace, history: Path) -> list[str]:
     """Pods of the API server for tests, which is injured too."""
     with joined(runtime, "chaos", **SYNC) as found:
         assert isinstance(found.cluster, ApiProcess), "a real cluster is not injured"
-        chaos = JoinedChaos(found, found.cluster, history, print)
+        world = Cluster(found, found.cluster)
         try:
-            chaos.run(joined_plan(arguments.seed, arguments.duration, ACTORS))
-            wrong = Judging(chaos).judge()
+            world.prepare()
+            chaos = Chaos(world, faults.IN_A_CLUSTER, of_a_cluster(), history, print)
+            steps = plan(arguments.seed, arguments.duration, faults.IN_A_CLUSTER, ACTORS, SORTS, MOST_PODS)
+            wrong = chaos.run(steps)
         finally:
-            chaos.repair()
+            world.repair()
         return [*wrong, found.node.last_words()] if wrong else []
 
 

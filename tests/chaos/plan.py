@@ -4,51 +4,54 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any
 
-import msgspec
+from .model import Draw, Kind, Sort, Step
 
-from supervision.protocol import Fault
-
-Kind = Literal["fault", "add", "edit", "remove", "runtime", "fork_server"]
-FAULTS: Sequence[tuple[Fault, float]] = (
-    ("crash", 6), ("exception", 4), ("exit", 1), ("hang", 2), ("stop", 2), ("leak", 1), ("slow", 2), ("drop", 1),
-)  # fmt: skip
-"""With how often each comes, relative to the others."""
-SEEN: frozenset[Fault] = frozenset({"crash", "exception", "exit", "hang", "stop"})
-"""Those that end the actor, and so leave an incident."""
-MOST_PODS = 10
+FEWEST_PODS = 3
+QUIET_SECONDS = 15.0
+"""At the end nothing more is done, so that all may become well."""
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One thing done, so many seconds after the start."""
+def plan(
+    seed: int,
+    duration: float,
+    kinds: Sequence[Kind[Any]],
+    actors: Sequence[str],
+    sorts: Sequence[tuple[Sort, float]],
+    most: int,
+) -> Iterator[Step]:
+    """The steps of a run, in order; what is to be undone is undone at its end. `most`: pods at a time."""
+    draw = Draw(random.Random(seed), actors, sorts, most)
+    due: list[Step] = []
+    at, end = 1.0, duration - QUIET_SECONDS
+    while at < end:
+        yield from _ended(due, at)
+        away = any(_kind(kinds, one.kind).takes_server for one in due)
+        kind = _next(draw, [one for one in kinds if not (away and (one.needs_server or one.takes_server))])
+        if (drawn := kind.draw(draw)) is not None:
+            step = Step(at, kind.name, drawn.name, drawn.what, drawn.grace)
+            yield step
+            if drawn.seconds:
+                ends = min(at + drawn.seconds, end)
+                due.append(Step(ends, kind.name, drawn.name, drawn.what, undo=True))
+        at += draw.rng.uniform(0.3, 2.5)
+    yield from _ended(due, duration)
 
-    at: float
-    kind: Kind
-    name: str
-    fault: Fault | None = None
+
+def _ended(due: list[Step], at: float) -> Iterator[Step]:
+    """The ends that are due by then, which are no longer due."""
+    for one in sorted(due, key=lambda step: step.at):
+        if one.at <= at:
+            due.remove(one)
+            yield one
 
 
-def plan(seed: int, duration: float, actors: Sequence[str]) -> Iterator[Step]:
-    """The steps of a run, in order. The last quarter minute is left for everything to become well."""
-    rng = random.Random(seed)
-    at, count = 1.0, 0
-    pods: list[str] = []
-    while at < duration - 15:
-        draw = rng.random()
-        if len(pods) < 3 or (draw < 0.3 and len(pods) < MOST_PODS):
-            count += 1
-            pods.append(f"pod-{count}")
-            yield Step(at, "add", pods[-1])
-        elif draw < 0.45:
-            yield Step(at, "remove", pods.pop(rng.randrange(len(pods))))
-        elif draw < 0.5:
-            yield Step(at, "edit", rng.choice(pods))
-        elif draw < 0.53:
-            yield Step(at, "runtime", "container_runtime")
-        elif draw < 0.55:
-            yield Step(at, "fork_server", "fork_server")
-        else:
-            fault = rng.choices([fault for fault, _ in FAULTS], [weight for _, weight in FAULTS])[0]
-            yield Step(at, "fault", rng.choice(actors), fault)
-        at += rng.uniform(0.3, 2.5)
+def _kind(kinds: Sequence[Kind[Any]], name: str) -> Kind[Any]:
+    return next(one for one in kinds if one.name == name)
+
+
+def _next(draw: Draw, kinds: Sequence[Kind[Any]]) -> Kind[Any]:
+    """A pod where there are too few, and else as chance has it."""
+    few = [one for one in kinds if one.name == "create"] if len(draw.pods) < FEWEST_PODS else []
+    return few[0] if few else draw.rng.choices(kinds, [one.weight for one in kinds])[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.support.api_connection import Obj
 from tests.support.joined import container, pod
 
-from .joined_plan import Sort
+from .model import Sort
 
 SECRET, CONFIG_MAP = "chaos-secret", "chaos-config"
 ILL = "/tmp/ill"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.chaos import faults
 from tests.chaos.plan import plan
-from tests.chaos.run import ACTORS, Chaos
+from tests.chaos.run import Chaos
+from tests.chaos.world import ACTORS, StaticPods, of_static_pods
+from tests.support.faulty_node import FaultyNode
 from tests.support.runtime import runtime_running
-
-
-def test_the_same_seed_gives_the_same_plan():
-    assert list(plan(7, 120, ACTORS)) == list(plan(7, 120, ACTORS)) != list(plan(8, 120, ACTORS))
 
 
 @pytest.mark.slow
@@ -18,9 +17,11 @@ def test_the_same_seed_gives_the_same_plan():
 def test_a_minute_of_random_faults_leaves_what_was_wanted_and_nothing_else(tmp_path):
     said: list[str] = []
     with runtime_running() as runtime:
-        chaos = Chaos(runtime, tmp_path / "history.jsonl", said.append)
+        world = StaticPods(FaultyNode(runtime))
         try:
-            wrong = chaos.run(plan(1, 60, ACTORS))
+            world.node.start()
+            chaos = Chaos(world, faults.ALONE, of_static_pods(), tmp_path / "history.jsonl", said.append)
+            wrong = chaos.run(plan(1, 60, faults.ALONE, ACTORS, [("calm", 1)], most=10))
         finally:
-            chaos.remove()
-    assert wrong == [], "\n".join(said)
+            world.remove()
+    assert wrong == [], "\n".join([*wrong, *said])

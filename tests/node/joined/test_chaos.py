@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.joined_judging import Judging
-from tests.chaos.joined_plan import joined_plan
-from tests.chaos.joined_run import JoinedChaos
-from tests.chaos.run import ACTORS
+from tests.chaos import faults
+from tests.chaos.cluster import MOST_PODS, SORTS, Cluster
+from tests.chaos.cluster_checks import of_a_cluster
+from tests.chaos.plan import plan
+from tests.chaos.run import Chaos
+from tests.chaos.world import ACTORS
 from tests.support.api_process import ApiProcess
 from tests.support.joined import Joined
 
@@ -24,10 +26,11 @@ def test_random_faults_on_both_sides_leave_what_was_wanted_and_nothing_else(
     own: Joined, server: ApiProcess, tmp_path: Path
 ) -> None:
     said: list[str] = []
-    chaos = JoinedChaos(own, server, tmp_path / "history.jsonl", said.append)
+    world = Cluster(own, server)
     try:
-        chaos.run(joined_plan(SEED, SECONDS, ACTORS))
-        wrong = Judging(chaos).judge()
+        world.prepare()
+        chaos = Chaos(world, faults.IN_A_CLUSTER, of_a_cluster(), tmp_path / "history.jsonl", said.append)
+        wrong = chaos.run(plan(SEED, SECONDS, faults.IN_A_CLUSTER, ACTORS, SORTS, MOST_PODS))
     finally:
-        chaos.repair()
+        world.repair()
     assert wrong == [], "\n".join([*wrong, *said])

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.chaos.run import ACTORS
+from tests.chaos.world import ACTORS
 from tests.support.joined import Joined, container, pod
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="NOT TESTED: no kubectl here")

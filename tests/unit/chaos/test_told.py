@@ -6,8 +6,6 @@ from datetime import datetime
 
 from supervision.incidents import Incident
 from supervision.protocol import Cause, Fault
-from tests.chaos.joined_plan import WITHOUT_SERVER, joined_plan
-from tests.chaos.run import ACTORS
 from tests.chaos.told import Injected, badly_reported, gone_back, not_ready, untrue
 from tests.support.api_connection import Obj, Told
 
@@ -24,29 +22,6 @@ def incident(pid: int, cause: Cause) -> Incident:
 
 def injected(pid: int, fault: Fault, at: float = 100.0) -> Injected:
     return Injected(at, "pleg", pid, fault)
-
-
-def test_the_same_seed_gives_the_same_plan() -> None:
-    assert list(joined_plan(7, 300, ACTORS)) == list(joined_plan(7, 300, ACTORS)) != list(joined_plan(8, 300, ACTORS))
-
-
-def test_a_plan_asks_nothing_of_a_server_that_is_away_and_ends_with_it_back() -> None:
-    for seed in range(30):
-        away, pods, at = False, set[str](), 0.0
-        for step in joined_plan(seed, 300, ACTORS):
-            assert step.at >= at
-            at = step.at
-            if step.kind in ("down", "up"):
-                away = step.kind == "down"
-            else:
-                assert not away or step.kind in WITHOUT_SERVER
-            if step.kind == "create":
-                pods.add(step.name)
-            elif step.kind in ("delete", "label", "kill", "toggle", "exec"):
-                assert step.name in pods
-            if step.kind == "delete":
-                pods.discard(step.name)
-        assert not away
 
 
 def test_restart_counts_that_go_back_and_ends_that_are_none_are_found() -> None:

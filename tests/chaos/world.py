@@ -1,0 +1,140 @@
+"""What is injured: an agent and the pods that are wanted of it. One with static pods here, one in a cluster beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from actors.shared.config.agent import Agent
+from actors.tree import tree
+from supervision.spec import walk
+from tests.support.faulty_node import FaultyNode, HealthWatch
+
+from .course import Course
+from .model import Check, Sort, Step
+from .wanted import Wanted
+
+ACTORS = [name for name, _, _ in walk(tree(Agent()))]
+HEALTH_SECONDS = 8.0
+"""The health server may be hung itself, be found, and be replaced."""
+FORK_SERVER_FDS, FORK_SERVER_GROWTH = 400, 24 << 20
+
+
+class World(Protocol):
+    """An agent. Raises AskError, AssertionError, KeyError or CriError for what misses its aim."""
+
+    @property
+    def node(self) -> FaultyNode: ...
+
+    @property
+    def course(self) -> Course: ...
+
+    def create(self, name: str, sort: Sort) -> None: ...
+
+    def delete(self, name: str, grace: int | None) -> None: ...
+
+    def forgive_unready(self) -> None:
+        """What is being started when the runtime or the agent is killed may have to be started again."""
+
+    def going_on(self) -> AbstractContextManager[None]:
+        """What is looked at all the while."""
+
+    def after(self, step: Step) -> None:
+        """What is looked at after each step."""
+
+    def repair(self) -> None:
+        """What is away comes back."""
+
+    def figures(self) -> dict[str, object]: ...
+
+
+class StaticPods:
+    """An agent without a cluster; its pods are files."""
+
+    def __init__(self, node: FaultyNode) -> None:
+        self.node, self.course = node, Course()
+        self.longest_silence = 0.0
+        """Of /healthz, in seconds."""
+
+    def create(self, name: str, sort: Sort) -> None:
+        self.course.wanted[name] = Wanted(sort)
+        self.node.add(name)
+
+    def delete(self, name: str, grace: int | None) -> None:
+        self.course.wanted.pop(name)
+        self.node.withdraw(name)
+
+    def forgive_unready(self) -> None:
+        """Restarts of static pods are not counted."""
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        with HealthWatch(self.node).watching() as health:
+            yield
+        self.longest_silence = health.longest
+
+    def after(self, step: Step) -> None:
+        """Nothing more than of any agent."""
+
+    def repair(self) -> None:
+        """There is nothing that is away."""
+
+    def figures(self) -> dict[str, object]:
+        return {"healthz_gap": self.longest_silence}
+
+    def remove(self) -> None:
+        for manifest in self.node.manifests.glob("*.yaml"):
+            manifest.unlink()
+        self.node.remove()
+
+
+# -- what must hold of any agent --------------------------------------------------------------------------------------
+def _not_in_service(world: World) -> list[str]:
+    state = world.node.tree().state
+    return [] if state == "ready" else [state]
+
+
+def _bounded(world: World, actor_bytes: int) -> list[str]:
+    course, wrong = world.course, []
+    if course.fork_server_fds > FORK_SERVER_FDS:
+        wrong.append(f"the fork server had {course.fork_server_fds} open files")
+    sizes = course.fork_server_bytes
+    if sizes and max(sizes) - sizes[0] > FORK_SERVER_GROWTH:
+        wrong.append(f"the fork server grew from {sizes[0]} to {max(sizes)} bytes")
+    heavy = [one.name for one in world.node.tree().actors if one.memory_bytes > actor_bytes]
+    return [*wrong, f"over {actor_bytes} bytes: {heavy}"] if heavy else wrong
+
+
+def of_any_agent(actor_bytes: int) -> tuple[Check[World], ...]:
+    return (
+        Check("every actor is in service", _not_in_service),
+        Check("no process is left", lambda world: world.node.strays()),
+        Check("nothing was wrong on the way", lambda world: world.course.unlike, 0),
+        Check("memory and open files are bounded", lambda world: _bounded(world, actor_bytes), 0),
+    )
+
+
+# -- and of one with static pods --------------------------------------------------------------------------------------
+def _other_pods(world: StaticPods) -> list[str]:
+    return sorted(set(world.node.running()) ^ set(world.course.wanted))
+
+
+def _traces(world: StaticPods) -> list[str]:
+    found = world.node.traces()
+    return [] if len(found) <= 2 * len(world.course.wanted) else sorted(found)
+
+
+def _silence(world: StaticPods) -> list[str]:
+    if world.course.killed or world.longest_silence <= HEALTH_SECONDS:
+        return []
+    return [f"/healthz did not answer for {world.longest_silence:.1f} s"]
+
+
+def of_static_pods() -> tuple[Check[StaticPods], ...]:
+    return (
+        *of_any_agent(64 << 20),
+        Check("the wanted pods run, and no other", _other_pods),
+        Check("no trace of other pods is left", _traces),
+        Check("/healthz answered", _silence, 0),
+    )
