@@ -24,6 +24,14 @@ PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
 BUSYBOX = "docker.io/library/busybox:latest"
 FOREVER = ["sh", "-c", "trap 'kill $!; exit 0' TERM; echo began; sleep 1000000 & wait"]
 """Until it is told to end, and then at once; idle, so that many are no load."""
+ON_NODE: Obj = {
+    "required": {
+        "nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE]}]}
+        ]
+    }
+}
+"""The node affinity of a local volume that is on this node."""
 STRATEGIC = "application/strategic-merge-patch+json"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.node.joined.test_contents import BASE, put, run
 from tests.node.joined.test_pod_features import events, gone, waiting, within
-from tests.support.joined import Joined, container, pod
+from tests.support.joined import ON_NODE, Joined, container, pod
 
 SECONDS = 30.0
 BINARY = bytes(range(0x80, 0x90))
@@ -259,7 +259,7 @@ def claim(site: Joined, name: str, path: Path, **more: Any) -> None:
     made = site.api.call("POST", f"{BASE}/persistentvolumeclaims", {"metadata": {"name": name, **more}, "spec": spec})
     uid = made["metadata"]["uid"]
     bound = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": uid}
-    source = {**modes, "capacity": size, "claimRef": bound, "local": {"path": str(path)}}
+    source = {**modes, "capacity": size, "claimRef": bound, "local": {"path": str(path)}, "nodeAffinity": ON_NODE}
     site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": f"pv-{name}"}, "spec": source})
     site.api.merge(f"{BASE}/persistentvolumeclaims/{name}/status", {"status": {"phase": "Bound"}})
 

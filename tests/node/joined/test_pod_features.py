@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.node.joined.test_contents import BASE, put, run
-from tests.support.joined import Joined, container, pod, status
+from tests.support.joined import NODE, ON_NODE, Joined, container, pod, status
 
 TOKEN = {"serviceAccountToken": {"path": "token", "audience": "vault", "expirationSeconds": 900}}
 LABELS = {"downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}
@@ -107,10 +107,17 @@ def test_another_image_restarts_the_container_and_nothing_else(site: Joined) -> 
 
 
 def test_a_runtime_class_names_the_handler_and_an_unknown_one_is_waited_for(site: Joined) -> None:
-    site.create(pod("classy", runtimeClassName="plain"))
+    made = {"metadata": {"name": "plain"}, "handler": "runc"}
+    site.api.call("POST", "/apis/node.k8s.io/v1/runtimeclasses", made)
+    waiting = pod("classy", runtimeClassName="plain", schedulerName="nobody", nodeName=None)
+    site.create(waiting)  # a server refuses a pod whose class is not there
+    site.api.call("DELETE", "/apis/node.k8s.io/v1/runtimeclasses/plain")
+    target = {"kind": "Node", "name": NODE}
+    site.api.call(
+        "POST", "/api/v1/namespaces/default/pods/classy/binding", {"metadata": {"name": "classy"}, "target": target}
+    )
     text = 'Failed to create pod sandbox: runtimeclass.node.k8s.io "plain" not found'
     within(20, lambda: ("FailedCreatePodSandBox", text) in events(site, "classy"), "event")
-    made = {"metadata": {"name": "plain"}, "handler": "runc"}
     site.api.call("POST", "/apis/node.k8s.io/v1/runtimeclasses", made)
     site.wait_pods_ready("classy", seconds=20)
     gone(site, "classy")
@@ -163,7 +170,7 @@ def test_a_claim_is_a_directory_of_the_node_or_says_why_not(site: Joined, tmp_pa
     spec = {**modes, "volumeName": "pv-1", "resources": {"requests": size}}
     claim = site.api.call("POST", claims, {"metadata": {"name": "disk"}, "spec": spec})
     bound = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "disk", "uid": claim["metadata"]["uid"]}
-    made = {**modes, "capacity": size, "claimRef": bound, "local": {"path": str(tmp_path)}}
+    made = {**modes, "capacity": size, "claimRef": bound, "local": {"path": str(tmp_path)}, "nodeAffinity": ON_NODE}
     site.api.call("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "pv-1"}, "spec": made})
     site.api.merge(f"{claims}/disk/status", {"status": {"phase": "Bound"}})
     site.wait_pods_ready("claims", seconds=20)
