@@ -40,9 +40,12 @@ TOUCHING = ("RunContainerError", "CreateContainerError")
 
 
 async def start_containers(run: Execution, effect: StartContainers) -> None:
-    """Images are pulled concurrently meanwhile. Raises CriError, EffectInterrupted."""
-    images = {one.container.name: asyncio.ensure_future(_pull(run, one.container)) for one in effect.start}
+    """Images are pulled concurrently meanwhile; after a failure only once the sandbox is there, so that no image has an
+    event with each try. Raises CriError, EffectInterrupted."""
+    images: dict[str, asyncio.Task[ImageReady]] = {}
     try:
+        if not (effect.create_sandbox and run.state.retry.failures):
+            _pull_all(run, effect, images)
         if await _start_all(run, effect, images):
             run.report(RuntimeTouched())
     finally:
@@ -51,6 +54,13 @@ async def start_containers(run: Execution, effect: StartContainers) -> None:
                 image.cancel()
             elif not image.cancelled():
                 image.exception()
+
+
+def _pull_all(run: Execution, effect: StartContainers, images: dict[str, asyncio.Task[ImageReady]]) -> None:
+    """Begin the pulls that have not begun."""
+    for one in effect.start:
+        if one.container.name not in images:
+            images[one.container.name] = asyncio.ensure_future(_pull(run, one.container))
 
 
 async def _pull(run: Execution, container: Container) -> ImageReady:
@@ -69,6 +79,7 @@ async def _start_all(run: Execution, effect: StartContainers, images: dict[str, 
         await run.unless_leaving(permit.acquire())
         if effect.create_sandbox and not await _start_sandbox(run, effect.attempt):
             return False
+        _pull_all(run, effect, images)
         for ran in effect.resume:
             await _resume(run, ran, permit)
         results = [await _start(run, one, images[one.container.name], permit) for one in effect.start]

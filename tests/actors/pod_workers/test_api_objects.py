@@ -126,6 +126,22 @@ async def test_a_runtime_class_names_the_handler_and_an_unknown_one_is_waited_fo
         assert [request.runtime_handler for request in node.fake.asked("RunPodSandbox")] == ["runc"]
 
 
+async def test_while_the_sandbox_cannot_be_made_no_image_is_asked_for_again(tmp_path):
+    def asked():
+        return [question for _, question in node.harness.asks if isinstance(question, EnsureImage)]
+
+    async with Driven(tmp_path, joined=True) as node:
+        await node.want(pod(runtimeClassName="fast"))
+        await node.until(lambda: node.waiting() == "ContainerCreating")
+        before = len(asked())
+        await node.pass_time(60)
+        assert len([text for reason, text in node.told() if reason == "FailedCreatePodSandBox"]) > 3
+        assert len(asked()) == before
+        node.objects[RUNTIME] = ObjectState(RUNTIME, b'{"metadata":{"name":"fast"},"handler":"runc"}')
+        await node.pass_time(12)
+        await node.until(lambda: node.running("a"))
+
+
 async def test_without_an_api_server_nothing_is_asked_of_it(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[with_key()], imagePullSecrets=[{"name": "s"}]))
