@@ -105,11 +105,16 @@ def _containers(
     )  # fmt: skip
     init = [] if rejected else statuses(view, pod.spec.initContainers, known, init=True)
     regular = [] if rejected else statuses(view, pod.spec.containers, known, init=False)
-    ephemeral = statuses(view, pod.spec.ephemeralContainers, known, init=False)
+    ephemeral = [unprobed(status) for status in statuses(view, pod.spec.ephemeralContainers, known, init=False)]
     if view.ended:
         init, regular = with_lost_ends(pod, init, regular)
         ephemeral = [failed(status) for status in ephemeral if status.containerID]
     return _Containers(init, regular, ephemeral)
+
+
+def unprobed(status: ContainerStatus) -> ContainerStatus:
+    """An ephemeral container has no probes: nobody says that it is started or ready."""
+    return msgspec.structs.replace(status, ready=False, started=None)
 
 
 def _by_name(status: PodStatus) -> dict[str, ContainerStatus]:

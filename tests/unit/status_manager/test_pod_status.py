@@ -160,6 +160,13 @@ def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ra
     assert look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses == []
 
 
+def test_a_debug_container_that_runs_is_neither_started_nor_ready():
+    status = look(pod_of({"ephemeralContainers": [{"name": "debug", "image": "x"}]}), ran(), ran("debug"))
+    (debug,) = status.ephemeralContainerStatuses
+    assert debug.state.running is not None
+    assert (debug.started, debug.ready) == (None, False)
+
+
 def test_the_user_is_shown_where_the_runtime_tells():
     user = User(uid=1000, gid=3000, supplemental_groups=[4000])
     shown = look(pod_of(), ran(user=user)).containerStatuses[0].user
