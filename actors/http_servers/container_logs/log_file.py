@@ -39,7 +39,8 @@ def find_log(pod: Pod, status: PodStatus, container: str, *, previous: bool) -> 
     if previous:
         if last is None or not last.containerID:
             raise Refused(400, f'previous terminated container "{container}" in pod "{name}" not found')
-        return _place(pod, container, last.containerID, found.restartCount - 1)
+        newest = last.containerID == found.containerID  # it waits to be started again: nothing is newer
+        return _place(pod, container, last.containerID, found.restartCount - (not newest))
     if found.state.running is not None or found.state.terminated is not None:
         return _place(pod, container, found.containerID, found.restartCount)
     if last is not None and last.containerID:
