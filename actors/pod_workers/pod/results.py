@@ -51,6 +51,8 @@ class RoundSucceeded(PodEvent, frozen=True):
     """Nothing has failed since the pod worker woke."""
 
     def apply(self, state: PodState) -> PodState:
+        if any(attempt.not_before for attempt in state.attempts.values()):
+            return state  # what failed waits for its next try: its pause goes on growing, whatever woke the pod worker
         return replace(state, retry=Retry())
 
 

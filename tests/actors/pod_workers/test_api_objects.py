@@ -142,6 +142,17 @@ async def test_while_the_sandbox_cannot_be_made_no_image_is_asked_for_again(tmp_
         await node.until(lambda: node.running("a"))
 
 
+async def test_news_of_another_container_do_not_shorten_the_pause_before_the_next_try(tmp_path):
+    async with Driven(tmp_path, joined=True) as node:
+        await node.want(pod(containers=[with_key(), container("b")]))
+        await node.until(lambda: node.waiting() == "CreateContainerConfigError" and node.running("b"))
+        for _ in range(60):  # each second something wakes the pod worker
+            await node.pass_time(1)
+            await node.relist()
+        tries = [text for reason, text in node.told() if reason == "Failed"]
+        assert 5 <= len(tries) <= 11  # 1, 2, 4, 8, then each 10 seconds
+
+
 async def test_without_an_api_server_nothing_is_asked_of_it(tmp_path):
     async with Driven(tmp_path) as node:
         await node.want(pod(containers=[with_key()], imagePullSecrets=[{"name": "s"}]))

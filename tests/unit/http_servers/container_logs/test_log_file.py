@@ -14,6 +14,8 @@ SPEC = {"containers": [{"name": "c", "image": "i"}]}
 POD = decode_pod(
     msgspec.json.encode({"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": SPEC}),
 )
+RUNS: object
+WAITS: object
 RUNS, WAITS = {"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}}
 
 
