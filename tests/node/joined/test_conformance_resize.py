@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.api.errors import Forbidden
 from tests.node.joined.test_contents import run
 from tests.node.joined.test_pod_features import events, gone, within
 from tests.support.api_connection import Obj
@@ -93,7 +94,10 @@ def test_a_container_is_restarted_where_its_policy_says_so(grown: Joined) -> Non
 
 def test_what_the_node_can_never_give_is_infeasible_also_after_a_restart_of_the_agent(grown: Joined) -> None:
     before = main(grown, "grown")
-    resize(grown, "grown", amounts("500", "48Mi"))
+    try:
+        resize(grown, "grown", amounts("500", "48Mi"))
+    except Forbidden:
+        pytest.skip("NOT TESTED: this API server does not accept what no node of its can give")
 
     def refused() -> bool:
         return condition(grown.pod("grown"), "PodResizePending").get("reason") == "Infeasible"
@@ -121,11 +125,12 @@ def test_what_others_have_is_waited_for(grown: Joined) -> None:
     )
     grown.create(pod("hog", container("main", resources={"requests": {"cpu": f"{whole - 300}m"}})))
     grown.wait_pods_ready("hog", seconds=SECONDS)
+    before = main(grown, "grown")["allocatedResources"]["cpu"]
     resize(grown, "grown", amounts(f"{whole - 200}m", "48Mi"))
     grown.pods.until(
         lambda: condition(grown.pod("grown"), "PodResizePending").get("reason") == "Deferred", "Deferred", SECONDS
     )
-    assert main(grown, "grown")["allocatedResources"]["cpu"] == "55m"
+    assert main(grown, "grown")["allocatedResources"]["cpu"] == before
     gone(grown, "hog")
     grown.pods.until(lambda: has(grown, "grown", amounts(f"{whole - 200}m", "48Mi")), "resized at last", SECONDS)
 
