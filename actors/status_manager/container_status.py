@@ -38,6 +38,8 @@ CREATING: Final = "ContainerCreating"
 INITIALIZING: Final = "PodInitializing"
 DEFAULT_REASONS: Final = (CREATING, INITIALIZING)
 """Why a container waits if nothing else is known: the second one in a pod with init containers."""
+NEVER_STARTED: Final = "1970-01-01T00:00:00Z"
+"""The start of a container that the runtime could not start: its zero, as the kubelet shows it."""
 _NOTHING: Final = ContainerState()
 
 
@@ -174,7 +176,7 @@ def _terminated(view: View, container: Runtime) -> ContainerStateTerminated:
         exitCode=container.exit_code,
         reason=container.reason or ("Completed" if container.exit_code == 0 else "Error"),
         message=container.message,
-        startedAt=rfc3339(container.started_ns),
+        startedAt=rfc3339(container.started_ns) or NEVER_STARTED,
         finishedAt=rfc3339(container.finished_ns),
         containerID=_id(view, container),
     )

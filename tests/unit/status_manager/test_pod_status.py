@@ -160,6 +160,12 @@ def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ra
     assert look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses == []
 
 
+def test_a_container_that_could_not_be_started_started_at_zero():
+    status = look(pod_of(), ran(code=128, reason="StartError", started_ns=0)).containerStatuses[0]
+    end = status.state.terminated or status.lastState.terminated
+    assert present(end).startedAt == "1970-01-01T00:00:00Z"
+
+
 def test_a_debug_container_that_runs_is_neither_started_nor_ready():
     status = look(pod_of({"ephemeralContainers": [{"name": "debug", "image": "x"}]}), ran(), ran("debug"))
     (debug,) = status.ephemeralContainerStatuses
