@@ -6,16 +6,18 @@ A test class inherits RuntimeContract and gives the fixture `site`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, DeadlineExceeded, NameReserved, NotFound, Unimplemented
+from actors.shared.cri.errors import CriError, DeadlineExceeded, NameReserved, NotFound, StillStarting, Unimplemented
 from actors.shared.cri.model import Container, ContainerEvent, ContainerState, EventKind
 from proto import cri_pb2 as cri
 from tests.support.cri_configs import BUSYBOX, container_config, sandbox_config
@@ -65,6 +67,16 @@ async def a_pod(site: Site) -> AsyncIterator[Pod]:
         finally:
             await client.stop_pod_sandbox(sandbox)
             await client.remove_pod_sandbox(sandbox)
+
+
+@contextmanager
+def read(pipe: str) -> Iterator[None]:
+    """Have a reader of the pipe, so that it can be opened for writing."""
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        yield
+    finally:
+        os.close(reader)
 
 
 async def until_exited(client: CriClient, container_id: str) -> Container:
@@ -209,6 +221,43 @@ class RuntimeContract:
             else:
                 await pod.client.remove_container(made)
             assert await pod.client.list_containers(sandbox_id=pod.id) == []
+
+    @pytest.mark.parametrize("with_its_sandbox", [False, True])
+    async def test_a_start_that_was_given_up_and_goes_on_delays_a_removal_no_longer_than_it_lasts(
+        self, site: Site, with_its_sandbox: bool
+    ) -> None:
+        async with a_pod(site) as pod:
+            made, log = await self._start_that_hangs(site, pod)
+            if with_its_sandbox:
+                await pod.client.stop_pod_sandbox(pod.id)
+                removal = asyncio.ensure_future(pod.client.remove_pod_sandbox(pod.id))
+            else:
+                removal = asyncio.ensure_future(pod.client.remove_container(made))
+            assert not (await asyncio.wait([removal], timeout=0.3))[0]
+            with read(log):
+                await removal
+            assert await pod.client.list_containers(sandbox_id=pod.id) == []
+
+    async def test_a_start_that_never_ends_is_told_by_every_call_that_it_keeps_from_working(self, site: Site) -> None:
+        async with a_pod(site) as pod:
+            made, log = await self._start_that_hangs(site, pod)
+            impatient = CriClient.over(pod.client._runtime, settling=Settling(total=0))
+            for call in (impatient.start_container, impatient.remove_container):
+                with pytest.raises(StillStarting) as caught:
+                    await call(made)
+                assert caught.value.id == made
+            with read(log):
+                await pod.client.remove_container(made)
+
+    @staticmethod
+    async def _start_that_hangs(site: Site, pod: Pod) -> tuple[str, str]:
+        """Give up a start that hangs while its log, a pipe without a reader, is opened. The container and its log."""
+        made = await pod.create("sleep", "1000")
+        log = (await pod.client.container_status(made)).log_path
+        os.mkfifo(log)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(pod.client.start_container(made), 0.3)
+        return made, log
 
     async def test_commands_run_in_a_container(self, site: Site) -> None:
         async with a_pod(site) as pod:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -29,9 +30,13 @@ from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
 from tests.support import remains
 
+log = logging.getLogger(__name__)
+
 SANDBOX_IMAGE = images.SANDBOX_IMAGE
 BUSYBOX_IMAGE = images.BUSYBOX_IMAGE
 READY_SECONDS = 60.0
+REMOVE_SECONDS = 30.0
+"""Deadline of one call."""
 POLL_SECONDS = 0.02
 PREFIX = "troupelet-test-"
 SEARCH = "TROUPELET_TEST_PATH"
@@ -45,6 +50,8 @@ class RealRuntime:
         self.base, self.host = base, host
         self.instance = Instance(root=f"{base}/root", state=f"{base}/run")
         self.process: subprocess.Popen[bytes] | None = None
+        self.spoiled_by = ""
+        """The first test after which not all could be removed."""
 
     @property
     def endpoint(self) -> str:
@@ -91,9 +98,25 @@ class RealRuntime:
         finally:
             await client.close()
 
+    async def clear(self, test: str) -> None:
+        """Remove all pods after a test. What containerd itself has wedged, such as a start that never ends, goes when
+        containerd is started again. Raises AssertionError, which names the first test that left what cannot be removed.
+        """
+        try:
+            await self.remove_pods()
+        except CriError as failure:
+            log.warning("containerd is started again, since after %s: %s", test, failure)
+            self.restart()
+            await self.ready()
+            try:
+                await self.remove_pods()
+            except CriError as error:
+                self.spoiled_by = self.spoiled_by or test
+                raise AssertionError(f"{self.spoiled_by} left what cannot be removed: {error}") from error
+
     async def remove_pods(self) -> None:
-        """Stop and remove every sandbox, through CRI."""
-        client = CriClient(self.endpoint)
+        """Stop and remove every sandbox, through CRI. Raises CriError."""
+        client = CriClient(self.endpoint, request_seconds=REMOVE_SECONDS)
         try:
             for sandbox in await client.list_pod_sandboxes():
                 await client.stop_pod_sandbox(sandbox.id)
@@ -169,7 +192,7 @@ def session_runtime() -> Iterator[RealRuntime]:
 
 
 @pytest.fixture
-def real_runtime(session_runtime: RealRuntime) -> Iterator[RealRuntime]:
+def real_runtime(session_runtime: RealRuntime, request: pytest.FixtureRequest) -> Iterator[RealRuntime]:
     """A running containerd without pods; what the test leaves in it is removed."""
     if session_runtime.process is None:
         session_runtime.start()
@@ -178,7 +201,7 @@ def real_runtime(session_runtime: RealRuntime) -> Iterator[RealRuntime]:
     if session_runtime.process is None:
         session_runtime.start()
         asyncio.run(session_runtime.ready())
-    asyncio.run(session_runtime.remove_pods())
+    asyncio.run(session_runtime.clear(request.node.nodeid))
 
 
 async def _is_ready(client: CriClient) -> bool:

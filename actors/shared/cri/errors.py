@@ -49,6 +49,16 @@ class NameReserved(CriError):
         return (found.group(1) or "") if found else ""
 
 
+class StillStarting(CriError):
+    """A start of container `id` is under way, maybe one that its caller gave up: the container can be neither started
+    nor removed."""
+
+    @property
+    def id(self) -> str:
+        found = _STARTING.search(self.details)
+        return found[1] if found else ""
+
+
 class IncompatibleVersion(CriError):
     """The runtime speaks another version of CRI."""
 
@@ -62,6 +72,7 @@ class EndpointError(ValueError):
 
 
 _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOTALL)
+_STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?in starting state')
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
 _GO_NAMES = {"CANCELLED": "Canceled", "OK": "OK"}
 _BY_CODE: dict[str, type[CriError]] = {
@@ -81,6 +92,8 @@ def from_rpc(method: str, code: str, details: str) -> CriError:
     """The error for a gRPC status. `code` is the name of the gRPC code, e.g. NOT_FOUND."""
     if code not in _BY_CODE and _RESERVED.search(details):
         return NameReserved(method, code, details)
+    if code not in _BY_CODE and _STARTING.search(details):
+        return StillStarting(method, code, details)
     if method == "PullImage" and code == "UNAVAILABLE" and details.startswith(_REGISTRY):
         return Other(method, code, details)  # what containerd 2 makes of a registry's 503: it is well itself
     if code == "UNKNOWN" and details.endswith("server is not initialized yet"):

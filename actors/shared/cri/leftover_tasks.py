@@ -1,9 +1,13 @@
-"""Tasks of containerd's that its CRI plug-in has lost, and that keep a container from being removed.
+"""What a start that was given up leaves in containerd, and what keeps a container from being removed.
 
 When whoever asked for StartContainer goes (the agent was killed) while containerd makes the task, the shim makes it all
 the same; the plug-in takes the container for one that could not start. From then on it fails to remove it until it is
 started anew itself, whatever becomes of the process (measured on 1.6.20: one start in ten that was given up early).
 Such a task is ended by containerd's own API, on the same socket.
+
+The plug-in goes on with a start that was given up, some seconds as a rule, a minute when its shim does not answer, for
+good when the container's log cannot be opened. As long as that lasts it refuses the removal (StillStarting). The task
+is ended, so that the start has nothing to wait for, and the removal is tried until it is over.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from google.protobuf.message import Message
 from proto import containerd_tasks_pb2 as tasks
 
 from .adoption import Settling
-from .errors import CriError, NotFound, Other
+from .errors import CriError, NotFound, Other, StillStarting
 from .methods import Method
 from .transport import Transport
 
@@ -42,14 +46,24 @@ async def remove(
     """Carry out RemoveContainer or RemovePodSandbox; a task that is in its way is ended, then it is tried again.
 
     Nothing is ended that was not to be removed: both kill what they find running. What is not there is removed.
-    `seconds`: deadline of the removal. Raises CriError.
+    `seconds`: deadline of the removal. Raises CriError: StillStarting when a start does not come to its end.
     """
     ended: set[str] = set()
+    pauses = settling.pauses()
     while True:
         try:
             await transport.call(method, request, seconds)
         except NotFound:
             return
+        except StillStarting as error:
+            if error.id not in ended:
+                ended.add(error.id)
+                with contextlib.suppress(CriError):
+                    await end(error.id, transport, settling)
+            pause = next(pauses, None)
+            if pause is None:
+                raise
+            await settling.sleep(pause)
         except CriError as error:
             found = _IN_THE_WAY.search(error.details)
             if found is None or found[1] in ended:

@@ -7,7 +7,7 @@ import asyncio
 from proto import cri_pb2 as cri
 
 from . import status
-from .containerlog import ContainerLog
+from .containerlog import ContainerLog, is_pipe, wait_for_reader
 from .images import Images, image_id
 from .programs import Program, program_of
 from .world import Container, RpcFailure, Sleep, World
@@ -73,6 +73,11 @@ class ContainerService:
             raise RpcFailure(
                 "UNKNOWN", f'failed to set starting state for container "{container.id}": container is in {name} state'
             )
+        if container.starting:
+            text = f'failed to set starting state for container "{container.id}"'
+            raise RpcFailure("UNKNOWN", f"{text}: container is already in starting state")
+        if is_pipe(container.log_path):
+            await asyncio.shield(asyncio.ensure_future(self._open_pipe(container)))
         argv = [*container.config.command, *container.config.args]
         program = program_of(argv)
         container.started_ns = self.world.clock_ns()
@@ -85,6 +90,14 @@ class ContainerService:
         self.world.announce(container.id, container.sandbox_id, cri.CONTAINER_STARTED_EVENT)
         container.program = asyncio.ensure_future(self._run(container, program))
         return cri.StartContainerResponse()
+
+    async def _open_pipe(self, container: Container) -> None:
+        """Hangs, whether or not the caller still waits, until the log has a reader."""
+        container.starting = True
+        try:
+            await wait_for_reader(container.log_path)
+        finally:
+            container.starting = False
 
     async def _run(self, container: Container, program: Program) -> None:
         log = ContainerLog(container.log_path, self.world.clock_ns)
@@ -121,7 +134,7 @@ class ContainerService:
     async def do_RemoveContainer(self, request: cri.RemoveContainerRequest) -> cri.RemoveContainerResponse:
         container = self.world.containers.get(request.container_id)
         if container is not None:
-            self.world.refuse_a_left_task(container)
+            self.world.refuse_removal(container)
             self.world.end(container, 137)
             del self.world.containers[container.id]
             self.world.release(container.id)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
+import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -21,3 +24,21 @@ class ContainerLog:
         stamp = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
         with open(self._path, "a", encoding="utf-8") as log:
             log.writelines(f"{stamp} {stream} F {line}\n" for line in text.splitlines())
+
+
+def is_pipe(path: str) -> bool:
+    """Whether the log is a named pipe, which cannot be opened before it has a reader."""
+    return bool(path) and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)
+
+
+async def wait_for_reader(path: str) -> None:
+    """Return once somebody reads the pipe, or it is gone."""
+    while True:
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                return
+            await asyncio.sleep(0.01)
+        else:
+            return

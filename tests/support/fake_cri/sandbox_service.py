@@ -71,7 +71,7 @@ class SandboxService:
                 "UNKNOWN", f'failed to remove sandbox "{sandbox.id}": sandbox container is not fully stopped'
             )
         for container in self.world.containers_of(sandbox.id):
-            self.world.refuse_a_left_task(container)
+            self.world.refuse_removal(container)
             self.world.end(container, 137)
             self.world.release(container.id)
             del self.world.containers[container.id]

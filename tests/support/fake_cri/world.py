@@ -38,6 +38,8 @@ class Container:
     log_path: str = ""
     task_left: bool = False
     """Its task is there though it does not run, and is not told of: it cannot be removed (see leftover_tasks)."""
+    starting: bool = False
+    """Its log is being opened: it can be neither started nor removed."""
     resources: cri.LinuxContainerResources = field(default_factory=cri.LinuxContainerResources)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     program: asyncio.Task[None] | None = None
@@ -103,8 +105,11 @@ class World:
             container.program.cancel()
         self.announce(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
 
-    def refuse_a_left_task(self, container: Container) -> None:
-        """Raises RpcFailure when the container's task is in the way of its removal."""
+    def refuse_removal(self, container: Container) -> None:
+        """Raises RpcFailure when the container's start or its task is in the way of its removal."""
+        if container.starting:
+            text = f'failed to set removing state for container "{container.id}"'
+            raise RpcFailure("UNKNOWN", f"{text}: container is in starting state, can't be removed")
         if container.task_left:
             text = f'failed to delete containerd container "{container.id}": cannot delete running task {container.id}'
             raise RpcFailure("UNKNOWN", f"{text}: failed precondition")

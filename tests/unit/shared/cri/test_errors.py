@@ -8,6 +8,11 @@ from actors.shared.cri import errors
 
 RESERVED = 'failed to reserve sandbox name "a_b_c_0": name "a_b_c_0" is reserved for "5f0c"'
 
+STARTING = (
+    'failed to remove container "0af1": failed to set removing state for container "0af1": '
+    "container is in starting state, can't be removed"
+)
+
 
 @pytest.mark.parametrize(
     ("code", "details", "kind"),
@@ -19,6 +24,7 @@ RESERVED = 'failed to reserve sandbox name "a_b_c_0": name "a_b_c_0" is reserved
         ("UNKNOWN", RESERVED, errors.NameReserved),
         ("FAILED_PRECONDITION", RESERVED, errors.NameReserved),
         ("UNKNOWN", "server is not initialized yet", errors.Unavailable),
+        ("UNKNOWN", STARTING, errors.StillStarting),
         ("UNKNOWN", "runc create failed", errors.Other),
         ("RESOURCE_EXHAUSTED", "received message larger than max", errors.Other),
     ],
