@@ -164,6 +164,17 @@ class GetTree(Question["Tree"], frozen=True):
     """Whether to read memory figures, which takes a millisecond per actor. False: `memory_bytes` may be old or 0."""
 
 
+class Trouble(msgspec.Struct, frozen=True):
+    """An outside service that an actor needs does not answer."""
+
+    service: str
+    text: str
+    seconds: float
+    """For how long."""
+    actor: str
+    """Who says so."""
+
+
 class Tree(Message, frozen=True, kw_only=True):
     """The whole tree, parents before their children, siblings in start order."""
 
@@ -177,6 +188,7 @@ class Tree(Message, frozen=True, kw_only=True):
     """Running disposable processes."""
     abandoned: int = 0
     """Processes, disposable or not, that do not end on SIGKILL: they wait in the kernel."""
+    troubles: list[Trouble] = []
     log_file: str = ""
     """The log file besides stderr, '' for none."""
     incident_file: str = ""
@@ -243,6 +255,15 @@ class Done(Message, frozen=True):
 # -- between the fork server and the processes it forked --------------------------------------------------------------
 class Ready(Message, frozen=True):
     """Actor to fork server: on_start has ended, and the name means this incarnation."""
+
+
+class ServiceState(Message, frozen=True):
+    """Actor to fork server: an outside service that it needs does not answer or, with an empty `text`, answers."""
+
+    service: str
+    text: str = ""
+    since: float = 0.0
+    """CLOCK_MONOTONIC. Of a trouble that an earlier incarnation has told, the older time counts."""
 
 
 class Leave(Message, frozen=True):

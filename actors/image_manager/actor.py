@@ -7,6 +7,7 @@ begin again.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from functools import partial
 from typing import cast
 
@@ -15,8 +16,11 @@ from actors.pod_workers.messages import KnownPods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError
+from actors.shared.cri.liveness import CONNECT_SECONDS
+from actors.shared.cri.silence import IMAGE_SERVICE, LOOK_SECONDS, Silence
 from actors.shared.tracing.start import begin
-from supervision.actor import Actor, Address, AskError, on
+from supervision.actor import Actor, Address, AskError, DisposableError, on
+from supervision.time_scale import scaled
 
 from .credential_lookup import CredentialLookup
 from .credential_plugins import Plugins
@@ -42,6 +46,7 @@ from .pull_record_store import PullRecords
 from .service_accounts import identify
 
 LOAD_SECONDS = 5.0
+ANSWERS = "actors.shared.cri.liveness:answers"
 CONFIG_FLAG, BIN_DIR_FLAG = "image-credential-provider-config", "image-credential-provider-bin-dir"
 
 
@@ -72,6 +77,15 @@ class ImageManager(Actor):
         node_name = "" if agent.standalone else agent.node_name
         self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
         self._collector.begin()
+        if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG says so of the runtime
+            self._silence = Silence(self, IMAGE_SERVICE, agent.image_endpoint)
+            self.every(LOOK_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
+
+    async def _look_for_service(self, endpoint: str) -> None:
+        arguments = {"path": endpoint.removeprefix("unix://"), "seconds": scaled(CONNECT_SECONDS)}
+        with suppress(DisposableError):
+            if await self.disposable(ANSWERS, arguments, deadline=LOOK_SECONDS):
+                self._silence.answered()
 
     async def _load(self, records: PullRecords) -> None:
         """Try again until the runtime answers: it may be started after the agent."""

@@ -16,8 +16,9 @@ from actors.api_clients.messages import HEARTBEAT_CLIENT
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError, Unimplemented
+from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.silence import RUNTIME, Silence
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
@@ -67,6 +68,7 @@ class Pleg(Actor):
         )
         self._status_calls = StatusCalls(self, self._client, self._on_status)
         self._pod_network = PodNetworkSetting(self._client, self.log)
+        self._silence = Silence(self, RUNTIME, self.agent.runtime_endpoint)
         self.every(RELIST_SECONDS, self.relist, immediately=True)
         self.every(STATUS_SECONDS, self.check_health, immediately=True)
         self.start_task(self._follow_events(), "runtime events")
@@ -106,9 +108,12 @@ class Pleg(Actor):
                 self._client.list_pod_sandboxes(), self._client.list_containers()
             )
         except CriError as error:
+            if is_answer(error):
+                self._silence.answered()
             if self._runtime.health.ready:
                 self._set_runtime(runtime_health.unreachable(self._runtime, str(error)))
             return
+        self._silence.answered()
         if self._listed_at:
             self.metrics.observe("kubelet_pleg_relist_interval_seconds", began - self._listed_at)
         self._listed_at = began

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..protocol import ActorState
+from ..protocol import ActorState, Trouble
 from .command import NOT_WELL, OK, CommandError, Context
 from .text import duration
 from .tree import headline
@@ -23,9 +23,16 @@ def run(context: Context) -> int:
         "uptime": tree.uptime,
         "actors": len(tree.actors),
         "not_running": [{"name": a.name, "state": a.state, "last_incident": a.last_incident} for a in ill],
+        "troubles": tree.troubles,
     }
-    context.show(data, "\n".join([headline(tree), *(f"  {line(actor)}" for actor in ill)]))
-    return OK if tree.state == "ready" else NOT_WELL
+    lines = [*map(line, ill), *map(trouble_line, tree.troubles)]
+    context.show(data, "\n".join([headline(tree), *(f"  {one}" for one in lines)]))
+    return OK if tree.state == "ready" and not tree.troubles else NOT_WELL
+
+
+def trouble_line(trouble: Trouble) -> str:
+    """An outside service that does not answer."""
+    return f"{trouble.service}: {trouble.text}, for {duration(trouble.seconds)}"
 
 
 def line(actor: ActorState) -> str:

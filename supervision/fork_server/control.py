@@ -15,7 +15,19 @@ from ..application import Application
 from ..faults import check
 from ..message import Message
 from ..policy_rules import wrong_policies
-from ..protocol import FORK_SERVER, ActorState, Done, GetTree, Inject, RollingRestart, SetLogging, Shutdown, Tree
+from ..protocol import (
+    FORK_SERVER,
+    ActorState,
+    Done,
+    GetTree,
+    Inject,
+    RollingRestart,
+    ServiceState,
+    SetLogging,
+    Shutdown,
+    Tree,
+    Trouble,
+)
 from ..spec import SetPolicies
 from ..wire import Frame, WireError
 from .connection import Connection
@@ -97,6 +109,7 @@ class Control:
             actors=[_actor_state(child, question) for child in self._table],
             disposables=self._disposables.running,
             abandoned=self._disposables.abandoned + self._processes.abandoned,
+            troubles=[_trouble(child, told) for child in self._table for told in child.troubles.values()],
             log_file=self._application.log_file,
             incident_file=self._application.incident_file,
             policy_file=self._application.policy_file,
@@ -131,6 +144,10 @@ class Control:
         else:
             child.uplink.send(order)
         return ""
+
+
+def _trouble(child: Child, told: ServiceState) -> Trouble:
+    return Trouble(told.service, told.text, time.monotonic() - told.since, child.name)
 
 
 def _actor_state(child: Child, question: GetTree) -> ActorState:

@@ -14,6 +14,7 @@ from ..protocol import (
     Exited,
     Ready,
     RunDisposable,
+    ServiceState,
     Stop,
 )
 from ..spec import ChildSpec, Policy
@@ -60,6 +61,8 @@ class Orders:
             self._create(child, message)
         elif isinstance(message, Stop):
             self._stop(child, message)
+        elif isinstance(message, ServiceState):
+            child.hear(message)
         elif isinstance(message, RunDisposable):
             self._disposables.run(child.name, message, lambda result: _answer_disposable(connection, ask, result))
         elif isinstance(message, Escalated):

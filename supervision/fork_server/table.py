@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..blackbox import BlackBox
-from ..protocol import Cause, State
+from ..protocol import Cause, ServiceState, State
 from ..spec import ChildSpec, Policy, walk
 from ..status_page import StatusEntry
 from .connection import Connection
@@ -47,6 +47,15 @@ class Child:
     last_cause: Cause | None = None
     last_incident_at: float = 0.0
     incident_open: bool = False
+    troubles: dict[str, ServiceState] = field(default_factory=dict)
+    """What it has told of outside services that do not answer, by service; its next incarnation takes it back."""
+
+    def hear(self, told: ServiceState) -> None:
+        """It has told of an outside service."""
+        before = self.troubles.pop(told.service, None)
+        if told.text:
+            since = told.since if before is None else min(before.since, told.since)
+            self.troubles[told.service] = ServiceState(told.service, told.text, since)
 
     @property
     def kind(self) -> Literal["supervisor", "actor", "program"]:

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from typing import Final
 
 from actors.pod_workers.messages import is_pod_worker
+from actors.shared.cri.silence import RUNTIME
 from supervision.protocol import Tree
 
 STALE_SECONDS: Final = 300.0
 """As long as the reference waits for its loop. A pod worker that is replaced is back within a second, which is no
 reason for an alarm; one that does not come back is."""
+DOWN_SECONDS: Final = 30.0
+"""A runtime that has not answered for so long is down."""
 
 
 def stopped(tree: Tree | None) -> dict[str, float]:
@@ -21,8 +24,10 @@ def stopped(tree: Tree | None) -> dict[str, float]:
     workers = [actor for actor in tree.actors if is_pod_worker(actor.name)]
     if not workers:
         return {"pod_workers": 0.0}
+    # the reference's loop does nothing while the runtime is down, which is after so many seconds
+    waiting = {one.service: one.seconds - DOWN_SECONDS for one in tree.troubles if one.service == RUNTIME}
     silent = {actor.name: actor.heartbeat_age for actor in workers if actor.heartbeat_age > STALE_SECONDS}
-    return {actor.name: 0.0 for actor in workers if actor.state != "running"} | silent
+    return {actor.name: 0.0 for actor in workers if actor.state != "running"} | silent | waiting
 
 
 class SyncLoop:

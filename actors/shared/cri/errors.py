@@ -67,6 +67,11 @@ class Other(CriError):
     """Any other failure of the runtime."""
 
 
+def is_answer(error: CriError) -> bool:
+    """Whether the runtime has said so itself: it is not silent."""
+    return not isinstance(error, Unavailable | DeadlineExceeded)
+
+
 class EndpointError(ValueError):
     """An endpoint that is not a Unix socket's path; the text names the flag."""
 

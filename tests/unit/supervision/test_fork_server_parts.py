@@ -21,7 +21,7 @@ from supervision.fork_server.run_directory import RunDirectory
 from supervision.fork_server.shutdown import OrderedStop
 from supervision.fork_server.table import Child, Table
 from supervision.fork_server.watch import Lateness, Watch, tick_seconds
-from supervision.protocol import Done, GetTree, Tree
+from supervision.protocol import Done, GetTree, ServiceState, Tree
 from supervision.spec import ChildSpec, Policy
 from supervision.status_page import StatusPage, padded
 from supervision.wire import Frame, Reader
@@ -119,6 +119,15 @@ def test_what_the_actors_hold_is_looked_at_only_for_who_wants_to_know() -> None:
     assert held(GetTree(memory=False)) == 0
     assert held(GetTree()) > 1_000_000
     assert held(GetTree(memory=False)) > 1_000_000, "as it was last told"
+
+
+def test_a_trouble_is_known_since_it_was_first_told_also_after_a_restart_of_who_told_it() -> None:
+    child = present(Table(TREE, {}).get("a"))
+    child.hear(ServiceState("runtime", "does not answer", 10.0))
+    child.hear(ServiceState("runtime", "does not answer", 50.0))
+    assert child.troubles == {"runtime": ServiceState("runtime", "does not answer", 10.0)}
+    child.hear(ServiceState("runtime"))
+    assert child.troubles == {}
 
 
 def test_heartbeats_are_looked_at_often_enough_for_the_shortest_policy() -> None:

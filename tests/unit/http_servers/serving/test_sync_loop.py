@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from actors.http_servers.serving.sync_loop import STALE_SECONDS, SyncLoop
-from supervision.protocol import ActorState, Tree
+from actors.http_servers.serving.sync_loop import DOWN_SECONDS, STALE_SECONDS, SyncLoop
+from actors.shared.cri.silence import IMAGE_SERVICE, RUNTIME
+from supervision.protocol import ActorState, Tree, Trouble
 
 
 def tree(**states: str) -> Tree:
@@ -21,6 +23,16 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def test_a_runtime_that_has_been_silent_for_long_fails_the_check_and_another_service_does_not():
+    def silent(service: str, seconds: float) -> str:
+        trouble = Trouble(service, "unix:///x.sock does not answer", seconds, "pleg")
+        return SyncLoop(Clock()).failure(msgspec.structs.replace(tree(w0="running"), troubles=[trouble]))
+
+    assert silent(RUNTIME, STALE_SECONDS) == ""
+    assert silent(RUNTIME, STALE_SECONDS + DOWN_SECONDS + 1) == "not running: container runtime"
+    assert silent(IMAGE_SERVICE, 10 * STALE_SECONDS) == ""
 
 
 def test_a_worker_that_is_replaced_does_not_fail_the_check():

@@ -1,0 +1,50 @@
+"""A container runtime or image service that does not answer: said in `supervise status`, with the time since.
+
+A socket alone proves nothing: a program that is stopped or hangs accepts connections and never answers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from supervision.actor import Actor
+from supervision.protocol import FORK_SERVER, ServiceState
+from supervision.time_scale import scaled
+
+LOOK_SECONDS: Final = 5.0
+SILENT_SECONDS: Final = 10.0
+"""Single calls may be slow. A runtime that works answers several a second."""
+RUNTIME: Final = "container runtime"
+IMAGE_SERVICE: Final = "image service"
+
+
+class Silence:
+    """Of one service; looks at the clock every few seconds."""
+
+    def __init__(self, actor: Actor, service: str, endpoint: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._actor, self._service, self._endpoint, self._clock = actor, service, endpoint, clock
+        self._answered_at = clock()
+        self._told: str | None = None
+        """None: this incarnation has told nothing yet."""
+        actor.every(LOOK_SECONDS, self._look)
+
+    def answered(self) -> None:
+        """It has answered, be it with an error."""
+        self._answered_at = self._clock()
+        self._tell("")
+
+    def _look(self) -> None:
+        if self._clock() - self._answered_at >= scaled(SILENT_SECONDS):
+            self._tell(f"{self._endpoint} does not answer")
+
+    def _tell(self, text: str) -> None:
+        if text == self._told:
+            return
+        if text:
+            self._actor.log.warning("%s: %s", self._service, text)
+        elif self._told:
+            self._actor.log.info("%s: %s answers again", self._service, self._endpoint)
+        self._told = text
+        self._actor.tell(FORK_SERVER, ServiceState(self._service, text, self._answered_at))

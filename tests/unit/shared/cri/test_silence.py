@@ -1,0 +1,41 @@
+"""A service that does not answer is told to the fork server, and so is its coming back."""
+
+from __future__ import annotations
+
+from actors.shared.cri.silence import LOOK_SECONDS, SILENT_SECONDS, Silence
+from supervision.actor import Actor
+from supervision.harness import Harness
+from supervision.protocol import FORK_SERVER, ServiceState
+
+
+class Watcher(Actor):
+    """Waits for the answers of one service; its clock is the test's."""
+
+    clock = 0.0
+
+    async def on_start(self) -> None:
+        self.silence = Silence(self, "runtime", "unix:///x.sock", lambda: self.clock)
+
+
+async def test_silence_is_told_once_with_the_time_since_and_taken_back() -> None:
+    harness = Harness(Watcher)
+
+    def told() -> list[ServiceState]:
+        return harness.sent(ServiceState, FORK_SERVER)
+
+    async def passes(seconds: float) -> None:
+        harness.actor.clock += seconds
+        await harness.advance(LOOK_SECONDS)
+
+    async with harness:
+        harness.actor.clock = 100.0
+        harness.actor.silence.answered()
+        assert told() == [ServiceState("runtime", "", 100.0)], "an earlier incarnation may have told of a silence"
+        await passes(SILENT_SECONDS - 1)
+        assert len(told()) == 1
+        await passes(1)
+        await passes(60)
+        silent = ServiceState("runtime", "unix:///x.sock does not answer", 100.0)
+        assert told()[1:] == [silent]
+        harness.actor.silence.answered()
+        assert told()[2:] == [ServiceState("runtime", "", harness.actor.clock)]
