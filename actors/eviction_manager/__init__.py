@@ -8,5 +8,6 @@ usage.py              what a pod uses; usage_reader.py reads it
 ranking.py            who is evicted first; explanation.py: what people read of it
 local_storage.py      limits of emptyDir volumes and ephemeral storage
 ending_pods.py        remembers who is evicted, and orders it until it is done
+oom_watcher.py        tells whom the kernel killed as memory ran out (kernel_log.py)
 node_cleanup.py       dead containers and unused images go before any pod
 """

@@ -27,6 +27,7 @@ from .local_storage import is_limited
 from .memory_notices import MemoryNotices
 from .node_cleanup import NodeCleanup
 from .node_observer import NodeObserver, Observed
+from .oom_watcher import OomWatcher
 from .resources import RESOURCE_OF, disk_of, reclaims
 from .thresholds import Observation, ThresholdTracker, for_layout, headroom, is_met, still_met, watched
 from .usage_reader import UsageReader
@@ -71,6 +72,7 @@ class EvictionManager(Actor):
         notifies = agent.config.kernelMemcgNotification
         self._notices = MemoryNotices(tree, self._news.set, self.log, notifies=notifies, proc=f"{self._host}/proc")
         self._notices.begin()
+        OomWatcher(self, agent, self._usage, self._host).begin()
         self._tell_container_manager()
         self.every(REPEAT_SECONDS, self._ending.look)
         self.start_task(self._run(), "rounds")

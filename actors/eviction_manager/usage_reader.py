@@ -32,7 +32,7 @@ class Active(msgspec.Struct, frozen=True):
 
     pod: Pod
     containers: dict[str, str]
-    """Id of each running container, by name."""
+    """Id of the newest container of each name, which may have ended."""
 
     @property
     def uid(self) -> str:

@@ -35,16 +35,15 @@ def live_pods(table: PodTable, listed_by_workers: Iterable[str], *, standalone: 
 def active_pods(table: PodTable) -> list[ActivePod]:
     """The pods that may use something of the node, as their workers reported them."""
     return [
-        ActivePod(each.uid, each.observed.pod, _running(each.observed))
+        ActivePod(each.uid, each.observed.pod, _containers(each.observed))
         for each in table.all()
         if not (each.terminal or each.observed.worker_phase in _OVER)
     ]
 
 
-def _running(observed: PodObserved) -> dict[str, str]:
-    """The newest one of each name."""
+def _containers(observed: PodObserved) -> dict[str, str]:
     containers = observed.runtime.containers if observed.runtime is not None else []
-    return {ran.name: ran.id for ran in reversed(containers) if ran.state is ContainerState.RUNNING}
+    return {ran.name: ran.id for ran in reversed(containers)}
 
 
 def _unreported(uid: str) -> LivePod:

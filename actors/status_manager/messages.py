@@ -150,7 +150,7 @@ class ActivePod(msgspec.Struct, frozen=True):
     pod: bytes
     """JSON, as it is run."""
     containers: dict[str, str]
-    """Id of each running container, by name."""
+    """Id of the newest container of each name, which may have ended."""
 
 
 class ActivePods(Message, frozen=True):

@@ -169,3 +169,14 @@ def test_who_is_over_the_limit_of_an_empty_dir_is_evicted(real_runtime: RealRunt
         text = "Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. "
         assert evicted(site, "layer")["message"] == text
         assert status(site.pod("within"))["phase"] == "Running"
+
+
+def test_a_child_that_the_kernel_kills_for_memory_is_an_event_that_names_the_container(small: Joined) -> None:
+    grow = "while :; do sleep 1; tail /dev/zero; done"
+    limited = container("greedy", "sh", "-c", grow, resources={"limits": {"memory": "32Mi"}})
+    small.create(pod("family", container("calm"), limited))
+    within(SECONDS, lambda: event(small, "family", "OOMKilling") != {}, "an event of the pod")
+    told = event(small, "family", "OOMKilling")
+    assert told["message"].startswith("Memory cgroup out of memory: killed process tail, pid: ")
+    assert told["involvedObject"]["fieldPath"] == "spec.containers{greedy}"
+    assert event(small, NODE, "SystemOOM") == {}

@@ -1,0 +1,52 @@
+"""What the kernel's log says of processes that it killed as memory ran out. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from actors.shared.stats.pod_cgroups import container_id, pod_uid
+
+_KILL: Final = re.compile(
+    r"oom-kill:constraint=(?P<constraint>[A-Z_]+),.*?task_memcg=(?P<cgroup>[^,]*),task=(?P<process>.*),pid=(?P<pid>[0-9]+),uid=[0-9]+\Z"
+)
+ROOT: Final = "/"
+
+
+class OomKill(msgspec.Struct, frozen=True, kw_only=True):
+    """One process that the kernel killed (mm/oom_kill.c)."""
+
+    cgroup: str
+    """Where the process was."""
+    process: str
+    """Its name."""
+    pid: int
+    of_node: bool
+    """The node itself was out of memory, not a cgroup at its limit."""
+
+    @property
+    def pod_uid(self) -> str:
+        """'' when it was no pod's."""
+        return next((uid for part in self.cgroup.split("/") if (uid := pod_uid(part))), "")
+
+    @property
+    def container_id(self) -> str:
+        """'' when it was no container's."""
+        parts = self.cgroup.split("/")
+        inner = [parts[at + 1] for at, part in enumerate(parts[:-1]) if pod_uid(part)]
+        return container_id(inner[0]) if inner else ""
+
+
+def read_kill(record: str) -> OomKill | None:
+    """Of one record of /dev/kmsg, `level,number,time,flags;text`. None: it is about something else."""
+    found = _KILL.search(record.partition(";")[2].partition("\n")[0])
+    if found is None:
+        return None
+    return OomKill(
+        cgroup=found["cgroup"],
+        process=found["process"],
+        pid=int(found["pid"]),
+        of_node=not found["constraint"].endswith("_MEMCG"),
+    )

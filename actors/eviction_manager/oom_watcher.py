@@ -1,0 +1,95 @@
+"""Watches the kernel's log for processes that were killed as memory ran out, and tells whom it concerns.
+
+A process outside of every container: event SystemOOM of the node. One in a container: an event of its pod, with the
+container's name; a process that is not the container's first one leaves no other trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from typing import Final
+
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent, node_event
+from actors.shared.config.agent import Agent
+from supervision.actor import Actor
+
+from .kernel_log import ROOT, OomKill, read_kill
+from .usage_reader import UsageReader
+
+PATH: Final = "/dev/kmsg"
+_RECORD_BYTES: Final = 8192
+_MOST_AT_ONCE: Final = 200
+
+
+class OomWatcher:
+    """`host`: the root directory of a made-up host."""
+
+    def __init__(self, actor: Actor, agent: Agent, usage: UsageReader, host: str = "") -> None:
+        self._actor, self._agent, self._usage, self._path = actor, agent, usage, f"{host}{PATH}"
+
+    def begin(self) -> None:
+        """From now on. A node whose log cannot be read goes on without."""
+        try:
+            log = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            self._actor.log.warning("processes that the kernel kills are not told: %s", error)
+            return
+        with suppress(OSError):
+            os.lseek(log, 0, os.SEEK_END)
+        asyncio.get_running_loop().add_reader(log, self._readable, log)
+
+    def _readable(self, log: int) -> None:
+        kills = []
+        for _ in range(_MOST_AT_ONCE):
+            try:
+                record = os.read(log, _RECORD_BYTES)
+            except BlockingIOError:
+                break
+            except BrokenPipeError:
+                continue  # some records were lost
+            if not record:
+                asyncio.get_running_loop().remove_reader(log)
+                break
+            lines = record.decode("utf-8", "replace").splitlines()
+            kills += [kill for line in lines if (kill := read_kill(line)) is not None]
+        if kills:
+            self._actor.start_task(self._tell(kills), "out of memory")
+
+    async def _tell(self, kills: list[OomKill]) -> None:
+        for kill in kills:
+            if kill.pod_uid:
+                await self._tell_pod(kill)
+            else:
+                self._tell_node(kill)
+
+    def _tell_node(self, kill: OomKill) -> None:
+        self._actor.log.warning("the kernel killed %s (%d) of %s: out of memory", kill.process, kill.pid, kill.cgroup)
+        if kill.cgroup == ROOT and not self._agent.standalone:
+            text = f"System OOM encountered, victim process: {kill.process}, pid: {kill.pid}"
+            event = node_event(self._agent.node_name, "SystemOOM", text, "Warning")
+            self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+
+    async def _tell_pod(self, kill: OomKill) -> None:
+        found = next((one for one in await self._usage.pods() or [] if one.uid == kill.pod_uid), None)
+        if found is None:
+            self._actor.log.warning("the kernel killed %s (%d) of pod %s", kill.process, kill.pid, kill.pod_uid)
+            return
+        meta = found.pod.metadata
+        name = next((name for name, id_ in found.containers.items() if id_ == kill.container_id), "")
+        text = "the kernel killed %s (%d) of container %r of pod %s/%s (%s): out of memory"
+        self._actor.log.warning(text, kill.process, kill.pid, name, meta.namespace, meta.name, meta.uid)
+        if not self._agent.standalone:
+            whose = "System" if kill.of_node else "Memory cgroup"
+            event = RecordEvent(
+                kind="Pod",
+                namespace=meta.namespace,
+                name=meta.name,
+                uid=meta.uid,
+                type="Warning",
+                reason="OOMKilling",
+                message=f"{whose} out of memory: killed process {kill.process}, pid: {kill.pid}",
+                field=f"spec.containers{{{name}}}" if name else "",
+            )
+            self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

@@ -1,0 +1,57 @@
+"""Processes that the kernel killed, as the made-up kernel's log tells them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+
+from .made_up_node import CONTAINER_ID, MadeUpNode
+
+UID = "11111111-2222-3333-4444-555555555555"
+NODE = "6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,"
+NODE += "task_memcg={cgroup},task=hungry,pid=77,uid=0\n"
+POD = "6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg={cgroup},"
+POD += "task_memcg={cgroup},task=stress,pid=42,uid=0\n"
+
+
+class KernelLog:
+    """A pipe in place of /dev/kmsg."""
+
+    def __init__(self, root: Path) -> None:
+        (root / "dev").mkdir()
+        os.mkfifo(root / "dev/kmsg")
+        self._end = os.open(root / "dev/kmsg", os.O_RDWR)
+
+    def say(self, record: str) -> None:
+        os.write(self._end, record.encode())
+
+
+async def test_a_victim_outside_of_every_container_is_an_event_of_the_node(node: MadeUpNode) -> None:
+    log = KernelLog(node.root)
+    async with node.start() as manager:
+        log.say(NODE.format(cgroup="/system.slice/sshd.service") + NODE.format(cgroup="/"))
+        told = await manager.wait_sent(RecordEvent, to=EVENT_CLIENT)
+        assert (told.kind, told.type, told.reason) == ("Node", "Warning", "SystemOOM")
+        assert told.message == "System OOM encountered, victim process: hungry, pid: 77"
+        await manager.settle()
+        assert len(manager.sent(RecordEvent)) == 1
+
+
+async def test_a_victim_in_a_container_is_an_event_of_its_pod_that_names_the_container(node: MadeUpNode) -> None:
+    log = KernelLog(node.root)
+    node.add(UID)
+    async with node.start() as manager:
+        log.say(POD.format(cgroup=f"/kubepods/besteffort/pod{UID}/{CONTAINER_ID}"))
+        told = await manager.wait_sent(RecordEvent, to=EVENT_CLIENT)
+        assert (told.kind, told.uid, told.reason, told.field) == ("Pod", UID, "OOMKilling", "spec.containers{main}")
+        assert told.message == "Memory cgroup out of memory: killed process stress, pid: 42"
+
+
+async def test_standing_alone_it_is_only_logged(node: MadeUpNode) -> None:
+    log = KernelLog(node.root)
+    async with node.start(standalone=True) as manager:
+        log.say(NODE.format(cgroup="/"))
+        await manager.advance(1.0)
+        assert manager.sent(RecordEvent) == []
