@@ -91,6 +91,10 @@ def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
     subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
     settings = CommandSettings(_where, _tree, _root_dir(), _policy_file())
     register(subcommands, settings)
+    if not words or words[0] in ("doctor", "-h", "--help"):
+        from actors.agent.doctor.command import register as register_doctor
+
+        register_doctor(subcommands, settings)
     if not words or words[0] in (*_INSPECTION, "-h", "--help"):
         from actors.agent.inspection.commands import register as register_inspection
 
@@ -101,7 +105,7 @@ def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
 
         demo = register_demo(subcommands)
         demo.set_defaults(execute=demo.get_default("run"))
-    return parser, [*subcommands.choices, *_INSPECTION, "demo"]
+    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "demo"]
 
 
 def _where(arguments: argparse.Namespace) -> Where:

@@ -58,7 +58,7 @@ ANYBODY = ("/healthz", "/livez", "/readyz", "/version", "/version/", "/api", "/a
 BASE_GRANTS = [
     Grant("system:authenticated", ("get",), (), ANYBODY),
     Grant("system:unauthenticated", ("get",), (), ("/healthz", "/livez", "/readyz", "/version")),
-    Grant("system:authenticated", ("create",), ("selfsubjectaccessreviews",)),
+    Grant("system:authenticated", ("create",), ("selfsubjectaccessreviews", "selfsubjectreviews")),
     Grant("system:bootstrappers", ("create", "get", "list", "watch"), ("certificatesigningrequests",)),
     Grant("system:bootstrappers", ("get",), ("nodes",)),
     # What kubeadm lets anybody read, so that a node can find its cluster.

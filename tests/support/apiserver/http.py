@@ -7,6 +7,8 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
+from email.utils import formatdate
+from http import HTTPStatus
 
 import h11
 
@@ -160,17 +162,21 @@ class Connection:
         body = b"" if request.method == "HEAD" else reply.body
         headers = [
             ("Content-Type", reply.content_type),
+            ("Date", formatdate(usegmt=True)),
             ("Content-Length", str(len(reply.body))),
             ("Cache-Control", "no-cache, private"),
             *reply.headers,
         ]
         await self._send(
-            h11.Response(status_code=reply.status, headers=headers), h11.Data(data=body), h11.EndOfMessage()
+            h11.Response(status_code=reply.status, reason=_reason(reply.status), headers=headers),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
         )
 
     async def _stream(self, request: Request, reply: Stream) -> None:
         headers = [
             ("Content-Type", reply.content_type),
+            ("Date", formatdate(usegmt=True)),
             ("Transfer-Encoding", "chunked"),
             ("Cache-Control", "no-cache"),
         ]
@@ -202,3 +208,10 @@ def _upgrades(request: h11.Request) -> bool:
 def _request(head: h11.Request, body: bytes) -> Request:
     lines = [(bytes(name).decode().lower(), bytes(value).decode("latin-1")) for name, value in head.headers]
     return Request(bytes(head.method).decode(), bytes(head.target).decode("latin-1"), dict(lines), body, lines=lines)
+
+
+def _reason(status: int) -> bytes:
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b""

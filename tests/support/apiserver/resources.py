@@ -84,6 +84,7 @@ RESOURCES = (
     Resource("apps", "v1", "daemonsets", "DaemonSet", True, ("ds",), ("status",)),
     Resource("apps", "v1", "deployments", "Deployment", True, ("deploy",), ("status", "scale")),
     Resource(AUTHN, "v1", "tokenreviews", "TokenReview", False, stored=False),
+    Resource(AUTHN, "v1", "selfsubjectreviews", "SelfSubjectReview", False, stored=False),
     Resource(AUTHZ, "v1", "subjectaccessreviews", "SubjectAccessReview", False, stored=False),
     Resource(AUTHZ, "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False, stored=False),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""TokenReview, SubjectAccessReview and SelfSubjectAccessReview: answered, not kept."""
+"""TokenReview, SelfSubjectReview, SubjectAccessReview and SelfSubjectAccessReview: answered, not kept."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def review(resource: Resource, body: Obj, asker: User, users: Users, authorizer:
     }
     if resource.plural == "tokenreviews":
         return {**made, "status": _token(spec, users)}
+    if resource.plural == "selfsubjectreviews":
+        return {
+            **made,
+            "status": {"userInfo": {"username": asker.name, "uid": asker.uid, "groups": list(asker.groups)}},
+        }
     if resource.plural == "subjectaccessreviews":
         asker = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
     return {**made, "status": _access(spec, asker, authorizer)}
@@ -51,7 +56,14 @@ def _access(spec: Obj, user: User, authorizer: Authorizer) -> Obj:
             subresource=wanted.get("subresource", ""),
             namespace=wanted.get("namespace", ""),
             name=wanted.get("name", ""),
-            field_selector=str(dig(wanted, "fieldSelector.rawSelector", "")),
+            field_selector=_selector(dig(wanted, "fieldSelector", {}) or {}),
         )
     why = authorizer.allows(attributes)
     return {"allowed": False, "reason": why} if why else {"allowed": True, "reason": "RBAC: allowed"}
+
+
+def _selector(wanted: Obj) -> str:
+    """As text, of either form."""
+    if wanted.get("rawSelector"):
+        return str(wanted["rawSelector"])
+    return ",".join(f"{one['key']}={one['values'][0]}" for one in wanted.get("requirements") or ())

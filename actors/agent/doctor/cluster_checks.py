@@ -1,0 +1,271 @@
+"""The API server as this node sees it, by the typed client of the `kubernetes` package.
+
+Every request has a deadline and is not repeated. Rights are asked of the server itself (SelfSubjectAccessReview).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import msgspec
+
+from actors.shared.api.disposable_loader import scratch
+from actors.shared.config.version import MAJOR, MINOR
+
+from .finding import Finding, Level, failure, ok, unknown, warning
+
+SECONDS: Final = 5.0
+API: Final = "API server"
+IDENTITY: Final = "identity"
+OLDEST_NODE: Final = 3
+"""A node may be so many minor releases older than its API server, and none newer (version skew policy)."""
+CLOCK_SECONDS: Final = 60.0
+LEASE_SECONDS: Final = 40.0
+"""A lease older than that: the cluster takes the node for gone (node-monitor-grace-period is 50 s)."""
+_SERVER: Final = re.compile(r"v(\d+)\.(\d+)")
+
+
+class Right(msgspec.Struct, frozen=True):
+    """What the node must be allowed to do."""
+
+    verb: str
+    resource: str
+    subresource: str = ""
+    group: str = ""
+    namespace: str = ""
+    own_name: bool = False
+    """On the object that has the node's name."""
+    own_pods: bool = False
+    """On the pods of this node."""
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}{f'/{self.subresource}' if self.subresource else ''}"
+
+
+RIGHTS: Final = (
+    Right("get", "nodes", own_name=True),
+    Right("create", "nodes"),
+    Right("patch", "nodes", "status", own_name=True),
+    Right("update", "leases", group="coordination.k8s.io", namespace="kube-node-lease", own_name=True),
+    Right("list", "pods", own_pods=True),
+    Right("patch", "pods", "status"),
+    Right("delete", "pods"),
+    Right("create", "events"),
+    Right("create", "certificatesigningrequests", group="certificates.k8s.io"),
+    Right("list", "services"),
+)
+
+
+def cluster(kubeconfig: str, node: str) -> Iterator[Finding]:
+    """All checks with this kubeconfig, for the node of this name."""
+    from kubernetes import client
+    from kubernetes.config import ConfigException, load_kube_config
+
+    settings = client.Configuration()
+    settings.retries = False
+    with scratch() as directory:
+        try:
+            load_kube_config(kubeconfig, client_configuration=settings, persist_config=False, temp_file_path=directory)
+        except (ConfigException, OSError) as error:
+            yield failure("kubeconfig", f"{kubeconfig}: {error}", "supervise config check --kubeconfig=FILE")
+            return
+        with client.ApiClient(settings) as api:
+            yield from _asked(api, settings.host, node)
+
+
+def _asked(api: Any, server: str, node: str) -> Iterator[Finding]:
+    from kubernetes import client
+    from kubernetes.client import ApiException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        began = time.time()
+        found, _, headers = client.VersionApi(api).get_code_with_http_info(_request_timeout=SECONDS)
+        ended = time.time()
+    except HTTPError as error:
+        yield unreachable(server, str(error))
+        return
+    except ApiException as error:
+        yield refused(server, error.status, error.reason)
+        return
+    yield from version(server, found.git_version)
+    yield from clock(headers.get("Date", ""), began, ended)
+    for check in (identity, rights, registration, lease):
+        try:
+            for one in check(api, node):
+                yield one
+                if one.subject == IDENTITY and one.level is Level.FAILURE:
+                    return  # as somebody else it may do nothing of what follows
+        except ApiException as error:
+            yield refused(f"{server}, {check.__name__}", error.status, error.reason)
+        except HTTPError as error:
+            yield unreachable(server, str(error))
+
+
+def unreachable(server: str, error: str) -> Finding:
+    """What may be behind a connection that fails."""
+    text = error.rpartition("Caused by ")[2].rstrip(")") or error
+    remedies = {
+        "CERTIFICATE_VERIFY_FAILED": "certificate-authority in the kubeconfig must be the cluster's CA",
+        "Connection refused": "start the API server, or correct `server` in the kubeconfig",
+        "Name or service not known": "correct `server` in the kubeconfig, or the DNS of this host",
+        "getaddrinfo": "correct `server` in the kubeconfig, or the DNS of this host",
+        "timed out": "a firewall or a route is in the way: try `curl -k` to the same address",
+    }
+    remedy = next((text for sign, text in remedies.items() if sign in error), "try `curl -k` to the same address")
+    return failure(API, f"{server} cannot be reached: {text}", remedy)
+
+
+def refused(what: str, status: int | None, reason: str | None) -> Finding:
+    """An answer that is an error."""
+    if status == 401:
+        text = f"{what}: the node's credentials are refused (401 {reason})"
+        return failure(API, text, "give --bootstrap-kubeconfig a fresh token (kubeadm token create), and restart")
+    return failure(API, f"{what}: {status} {reason}", "kubectl get --raw /readyz?verbose")
+
+
+def version(server: str, git_version: str) -> Iterator[Finding]:
+    """Whether a node of this release may join."""
+    found = _SERVER.match(git_version)
+    if found is None:
+        yield unknown(API, f"{server} answers, with version {git_version!r}")
+        return
+    ahead = int(found[2]) - MINOR
+    if int(found[1]) != MAJOR or ahead < 0:
+        text = f"{server} is {git_version}, older than this node's {MAJOR}.{MINOR}"
+        yield warning(API, text, "upgrade the control plane first: a node may not be newer")
+    elif ahead > OLDEST_NODE:
+        text = f"{server} is {git_version}, {ahead} minor releases newer than this node"
+        yield warning(API, text, f"upgrade this agent: at most {OLDEST_NODE} are supported")
+    else:
+        yield ok(API, f"{server}, {git_version}")
+
+
+def clock(date: str, began: float, ended: float) -> Iterator[Finding]:
+    """`date`: the answer's header, in whole seconds; the answer was made between `began` and `ended`."""
+    try:
+        there = parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError):
+        yield unknown("clock", "the API server says no time")
+        return
+    off = max(began - there - 1, there - ended, 0.0)
+    if off > CLOCK_SECONDS:
+        side = "ahead of" if began > there else "behind"
+        text = f"{off:.0f} s {side} the API server: certificates, tokens and leases are taken for invalid"
+        yield failure("clock", text, "timedatectl set-ntp true, or chronyc makestep")
+    else:
+        yield ok("clock", "as the API server's" if off < 1 else f"{off:.0f} s off the API server's")
+
+
+def identity(api: Any, node: str) -> Iterator[Finding]:
+    """As whom the API server knows this node."""
+    from kubernetes import client
+
+    review: Any = client.AuthenticationV1Api(api).create_self_subject_review(
+        client.V1SelfSubjectReview(), _request_timeout=SECONDS
+    )
+    name = review.status.user_info.username
+    if name == f"system:node:{node}":
+        yield ok(IDENTITY, name)
+    elif name.startswith("system:node:"):
+        text = f"{name}, but this node is {node}: NodeRestriction refuses what it writes"
+        yield failure(
+            "identity", text, f"--hostname-override={name.removeprefix('system:node:')}, or another certificate"
+        )
+    elif name.startswith("system:bootstrap:"):
+        yield failure(
+            "identity", f"{name}: no client certificate yet", "kubectl get csr; kubectl certificate approve NAME"
+        )
+    else:
+        yield warning(
+            "identity", f"{name}, not system:node:{node}", "let the node ask for its own: --bootstrap-kubeconfig"
+        )
+
+
+def rights(api: Any, node: str) -> Iterator[Finding]:
+    """Whether the API server lets this node do what it must."""
+    from kubernetes import client
+
+    missing = []
+    for right in RIGHTS:
+        of_pods = client.V1FieldSelectorAttributes(
+            requirements=[client.V1FieldSelectorRequirement(key="spec.nodeName", operator="In", values=[node])]
+        )
+        attributes = client.V1ResourceAttributes(
+            verb=right.verb,
+            resource=right.resource,
+            subresource=right.subresource or None,
+            group=right.group or None,
+            namespace=right.namespace or None,
+            name=node if right.own_name else None,
+            field_selector=of_pods if right.own_pods else None,
+        )
+        spec = client.V1SelfSubjectAccessReviewSpec(resource_attributes=attributes)
+        review: Any = client.AuthorizationV1Api(api).create_self_subject_access_review(
+            client.V1SelfSubjectAccessReview(spec=spec), _request_timeout=SECONDS
+        )
+        if not review.status.allowed:
+            missing.append(str(right))
+    if missing:
+        text = f"the API server does not let this node {', '.join(missing)}"
+        yield failure(
+            "rights", text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings"
+        )
+    else:
+        yield ok("rights", f"all {len(RIGHTS)} that were asked for")
+
+
+def registration(api: Any, node: str) -> Iterator[Finding]:
+    """The node object, and what it says."""
+    from kubernetes import client
+
+    try:
+        found: Any = client.CoreV1Api(api).read_node(node, _request_timeout=SECONDS)
+    except client.ApiException as error:
+        if error.status != 404:
+            raise
+        yield failure("node", f"{node} is not registered", "registerNode: true, or kubectl create the node")
+        return
+    conditions = {one.type: one for one in found.status.conditions or []}
+    ready = conditions.get("Ready")
+    if ready is None or ready.status != "True":
+        said = f"{ready.reason}: {ready.message}" if ready is not None else "it has no Ready condition yet"
+        yield failure("node", f"{node} is not Ready: {said}", "supervise status; supervise incidents")
+    else:
+        yield ok("node", f"{node} is Ready")
+    for kind, condition in conditions.items():
+        if kind != "Ready" and condition.status == "True":
+            yield warning("node", f"{kind}: {condition.message}", f"kubectl describe node {node}")
+    if found.spec.unschedulable:
+        yield warning("node", "cordoned: no new pods are scheduled here", f"kubectl uncordon {node}")
+    for taint in found.spec.taints or []:
+        if taint.effect in ("NoSchedule", "NoExecute") and taint.key != "node.kubernetes.io/unschedulable":
+            text = f"taint {taint.key}:{taint.effect}: only pods that tolerate it come here"
+            yield warning("node", text, f"kubectl taint node {node} {taint.key}:{taint.effect}- (if it is to go)")
+
+
+def lease(api: Any, node: str) -> Iterator[Finding]:
+    """How fresh the node's heartbeat is."""
+    from kubernetes import client
+
+    try:
+        found: Any = client.CoordinationV1Api(api).read_namespaced_lease(
+            node, "kube-node-lease", _request_timeout=SECONDS
+        )
+    except client.ApiException as error:
+        if error.status != 404:
+            raise
+        yield failure("lease", f"{node} has none: its heartbeats do not arrive", "supervise logs heartbeat_client")
+        return
+    age = (datetime.now(UTC) - found.spec.renew_time).total_seconds() if found.spec.renew_time else float("inf")
+    if age > LEASE_SECONDS:
+        yield failure(
+            "lease", f"renewed {age:.0f} s ago: the cluster takes this node for gone", "supervise logs heartbeat_client"
+        )
+    else:
+        yield ok("lease", f"renewed {max(age, 0):.0f} s ago")

@@ -1,0 +1,140 @@
+"""Runs the checks and shows what they found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from actors.agent.validation import validate
+from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
+from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
+from actors.shared.config.agent import Agent
+from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.loading import load
+from supervision.cli.command import NOT_WELL, OK, CommandError, Context, json_text
+from supervision.cli.register import CommandSettings, command_parser
+from supervision.protocol import Tree
+
+from . import agent_checks, certificate_checks, cluster_checks, host_checks, runtime_checks
+from .finding import Finding, Level, failure, ok, unknown, warning
+
+_SIGNS: Final = {Level.OK: "ok", Level.WARNING: "WARN", Level.FAILURE: "FAIL", Level.UNKNOWN: "????"}
+
+
+def register(subcommands: Any, settings: CommandSettings) -> None:
+    """Add `doctor`."""
+    parser = command_parser(
+        subcommands, "doctor", run, "what keeps the node from Ready or pods from Running, and what mends it", settings
+    )
+    parser.add_argument("--all", action="store_true", help="show what is in order, too")
+    parser.add_argument(
+        "flags", nargs=argparse.REMAINDER, help="after --: flags of start (default: those of the running agent)"
+    )
+
+
+def run(context: Context) -> int:
+    """0: no failure, 1: one or more."""
+    found: list[Finding] = []
+    for finding in findings(context):
+        found.append(finding)
+        if not context.json and (finding.level is not Level.OK or context.arguments.all):
+            _print(text(finding))
+    wrong = sum(finding.level is Level.FAILURE for finding in found)
+    if context.json:
+        _print(json_text(found))
+    else:
+        _print(summary(found))
+    return NOT_WELL if wrong else OK
+
+
+def text(finding: Finding) -> str:
+    """One finding as lines."""
+    remedy = f"\n      -> {finding.remedy}" if finding.remedy else ""
+    return f"{_SIGNS[finding.level]:<4}  {finding.subject}: {finding.text}{remedy}"
+
+
+def summary(found: Sequence[Finding]) -> str:
+    """The last line."""
+    count = {level: sum(one.level is level for one in found) for level in Level}
+    parts = [f"{count[Level.FAILURE]} failures", f"{count[Level.WARNING]} warnings"]
+    if count[Level.UNKNOWN]:
+        parts.append(f"{count[Level.UNKNOWN]} could not be checked")
+    return f"{len(found)} findings: {', '.join(parts)}, {count[Level.OK]} in order"
+
+
+def findings(context: Context) -> Iterator[Finding]:
+    """All checks, one after the other."""
+    tree = _tree(context)
+    yield from agent_checks.tree(tree, context.arguments.root_dir)
+    words = _words(context, tree)
+    warnings, problems = validate(words)
+    for problem in problems:
+        yield failure("configuration", str(problem), "supervise config check")
+    for said in warnings:
+        yield warning("configuration", said, "supervise config explain FIELD")
+    try:
+        agent = load(words, recover=False)
+    except ConfigErrors:
+        return  # what follows depends on it
+    if not problems and not warnings:
+        yield ok("configuration", "valid")
+    running = tree is not None
+    yield from _guarded("container runtime", lambda: runtime_checks.runtime(agent, running=running))
+    for check in _each("host", host_checks.checks(agent, running=running)):
+        yield check
+    for check in _each("certificates", certificate_checks.checks(agent, running=running)):
+        yield check
+    if not agent.standalone:
+        yield from _guarded("API server", lambda: cluster_checks.cluster(_kubeconfig(agent), agent.node_name))
+    if running:
+        yield from _guarded("manifests", lambda: _manifests(context))
+
+
+def _kubeconfig(agent: Agent) -> str:
+    """The one in use: before the node has a certificate, the one to obtain it with."""
+    return agent.kubeconfig if Path(agent.kubeconfig).exists() else agent.bootstrap_kubeconfig or agent.kubeconfig
+
+
+def _manifests(context: Context) -> Iterator[Finding]:
+    yield from agent_checks.manifests(context.ask(GetSources(), Sources, name=POD_CONFIG))
+
+
+def _tree(context: Context) -> Tree | None:
+    try:
+        return context.tree()
+    except CommandError:
+        return None
+
+
+def _words(context: Context, tree: Tree | None) -> list[str]:
+    """The flags of start: those after `--`, else those of the running agent, else the root directory only."""
+    given = [word for word in context.arguments.flags if word != "--"]
+    own = [f"--root-dir={context.arguments.root_dir}"]
+    if given or tree is None:
+        return [*own, *given]
+    try:
+        flagz = context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
+    except CommandError:
+        return own
+    return [f"--{name}={flagz.flags[name]}" for name in flagz.given if name in flagz.flags]
+
+
+def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:
+    for check in checks:
+        yield from _guarded(subject, lambda check=check: check)  # type: ignore[misc]
+
+
+def _guarded(subject: str, check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """What a check raises must not keep the others from being made."""
+    try:
+        yield from check()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        yield unknown(subject, f"the check failed: {type(error).__name__}: {error}")
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,44 @@
+"""What a check finds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    """The node may be Ready, but something does not or will not work."""
+    FAILURE = "failure"
+    """The node cannot be Ready, or no pod can run."""
+    UNKNOWN = "unknown"
+    """It could not be checked, and why."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The result of one check."""
+
+    subject: str
+    """What was checked: `container runtime`, `disk`, ..."""
+    level: Level
+    text: str
+    remedy: str = ""
+    """What to do about it, best as a command."""
+
+
+def ok(subject: str, text: str) -> Finding:
+    return Finding(subject, Level.OK, text)
+
+
+def warning(subject: str, text: str, remedy: str) -> Finding:
+    return Finding(subject, Level.WARNING, text, remedy)
+
+
+def failure(subject: str, text: str, remedy: str) -> Finding:
+    return Finding(subject, Level.FAILURE, text, remedy)
+
+
+def unknown(subject: str, text: str) -> Finding:
+    return Finding(subject, Level.UNKNOWN, text)

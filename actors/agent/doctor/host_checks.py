@@ -1,0 +1,172 @@
+"""Kernel, cgroups, swap, disk, ports and DNS of this host."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from actors.shared.config.agent import Agent
+from actors.shared.linux.cgroup_tree import find
+
+from .finding import Finding, failure, ok, unknown, warning
+
+OLDEST_KERNEL: Final = (4, 19)
+"""The oldest long-term kernel that Kubernetes names."""
+NEEDED_CONTROLLERS: Final = ("cpu", "memory", "cpuset", "pids")
+LOW_SHARE: Final = 0.10
+"""The default of evictionHard nodefs.available; inodes 5 %."""
+LOW_INODE_SHARE: Final = 0.05
+_FORWARDING: Final = "proc/sys/net/ipv4/ip_forward"
+
+
+def user(uid: int) -> Iterator[Finding]:
+    """The agent mounts, makes namespaces and cgroups."""
+    if uid == 0:
+        yield ok("user", "root")
+    else:
+        yield failure("user", f"uid {uid}, not root", "sudo supervise doctor")
+
+
+def kernel(release: str, root: str = "/") -> Iterator[Finding]:
+    """`release` as in uname -r."""
+    found = re.match(r"(\d+)\.(\d+)", release)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < OLDEST_KERNEL:
+        yield failure(
+            "kernel", f"{release} is older than {OLDEST_KERNEL[0]}.{OLDEST_KERNEL[1]}", "install a newer kernel"
+        )
+    else:
+        yield ok("kernel", release)
+    try:
+        forwards = Path(root, _FORWARDING).read_text().strip() == "1"
+    except OSError as error:
+        yield unknown("IP forwarding", f"{error.strerror}")
+        return
+    if forwards:
+        yield ok("IP forwarding", "on")
+    else:
+        yield warning("IP forwarding", "off: pods reach nobody outside this node", "sysctl -w net.ipv4.ip_forward=1")
+
+
+def cgroups(driver: str, root: str = "") -> Iterator[Finding]:
+    """`root`: of a made-up host."""
+    try:
+        tree = find(root)
+    except OSError as error:
+        yield failure("cgroups", f"{error.strerror}", "mount -t cgroup2 none /sys/fs/cgroup")
+        return
+    has = {controller for hierarchy in tree.hierarchies for controller in hierarchy.controllers}
+    missing = [one for one in NEEDED_CONTROLLERS if one not in has]
+    version = "v2" if all(hierarchy.unified for hierarchy in tree.hierarchies) else "v1"
+    if missing:
+        text = f"{version} without {', '.join(missing)}: pods cannot be limited"
+        yield failure("cgroups", text, "boot with cgroup_enable=memory, or enable them in cgroup.subtree_control")
+    elif version == "v1":
+        text = f"v1, driver {driver}: it works here, and Kubernetes gives it up"
+        yield warning("cgroups", text, "boot with cgroup v2: systemd.unified_cgroup_hierarchy=1")
+    else:
+        yield ok("cgroups", f"{version}, driver {driver}")
+
+
+def swap(swaps: str, *, allowed: bool) -> Iterator[Finding]:
+    """`swaps`: the text of /proc/swaps. `allowed`: not failSwapOn."""
+    areas = [line.split()[0] for line in swaps.splitlines()[1:] if line.split()]
+    if not areas:
+        yield ok("swap", "off")
+    elif allowed:
+        yield ok("swap", f"on ({', '.join(areas)}), and failSwapOn is false")
+    else:
+        yield failure("swap", f"on: {', '.join(areas)}", "swapoff -a, or failSwapOn: false")
+
+
+def disk(path: str) -> Iterator[Finding]:
+    """The file system of the root directory, or of the nearest directory above it that exists."""
+    place = Path(path)
+    while not place.is_dir():
+        place = place.parent
+    found = os.statvfs(place)
+    space = found.f_bavail / found.f_blocks if found.f_blocks else 1.0
+    inodes = found.f_favail / found.f_files if found.f_files else 1.0
+    text = f"{place} has {found.f_bavail * found.f_frsize >> 20} MiB free ({space:.0%}), {inodes:.0%} of its inodes"
+    if found.f_flag & os.ST_RDONLY:
+        yield failure("disk", f"{place} is mounted read-only", f"mount -o remount,rw {place}")
+    elif space < LOW_SHARE or inodes < LOW_INODE_SHARE:
+        yield failure("disk", f"{text}: DiskPressure", f"free space: du -xh {place} | sort -h | tail")
+    else:
+        yield ok("disk", text)
+
+
+def ports(agent: Agent) -> Iterator[Finding]:
+    """Whether an agent that is not running could listen."""
+    config = agent.config
+    wanted = {"port": (config.address, config.port), "healthzPort": (config.healthzBindAddress, config.healthzPort)}
+    wanted["readOnlyPort"] = (config.address, config.readOnlyPort)
+    taken = [f"{field} {port}" for field, (address, port) in wanted.items() if port and not _is_free(address, port)]
+    if taken:
+        yield failure(
+            "ports", f"taken by somebody else: {', '.join(taken)}", "ss -tlnp: see who listens, or set others"
+        )
+    else:
+        yield ok("ports", ", ".join(f"{port} free" for _, port in wanted.values() if port))
+
+
+def _is_free(address: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((address, port))
+        except OSError:
+            return False
+    return True
+
+
+def dns(agent: Agent, root: str = "/") -> Iterator[Finding]:
+    """What pods get as resolv.conf."""
+    config = agent.config
+    if config.clusterDNS:
+        yield ok("DNS", f"pods ask {', '.join(config.clusterDNS)}")
+    elif not agent.standalone:
+        yield warning(
+            "DNS", "clusterDNS is empty: pods do not find the cluster's services", "set clusterDNS in the configuration"
+        )
+    file = config.resolvConf
+    if not file:
+        return
+    try:
+        servers = re.findall(r"^nameserver\s+(\S+)", Path(root, file.lstrip("/")).read_text(errors="replace"), re.M)
+    except OSError as error:
+        yield failure("DNS", f"{file}: {error.strerror}", f"write {file}, or set resolvConf to another file")
+        return
+    local = [server for server in servers if server.startswith("127.") or server == "::1"]
+    if local:
+        text = f"{file} names {', '.join(local)}, which is another host to a pod"
+        yield warning("DNS", text, "resolvConf: /run/systemd/resolve/resolv.conf")
+    elif not servers:
+        yield warning("DNS", f"{file} names no server", f"add a nameserver to {file}")
+    else:
+        yield ok("DNS", f"{file} names {', '.join(servers)}")
+
+
+def checks(agent: Agent, *, running: bool) -> Iterator[Iterator[Finding]]:
+    """All of this host. `running`: the agent runs, and has its ports."""
+    yield user(os.geteuid())
+    yield kernel(platform.release())
+    yield cgroups(agent.config.cgroupDriver)
+    yield swap(_swaps(), allowed=not agent.config.failSwapOn)
+    yield disk(agent.root_dir)
+    if not running:
+        yield ports(agent)
+    yield dns(agent)
+
+
+def _swaps() -> str:
+    try:
+        return Path("/proc/swaps").read_text()
+    except OSError:
+        return ""

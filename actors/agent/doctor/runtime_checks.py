@@ -1,0 +1,58 @@
+"""The container runtime: whether it answers, which version, whether it and its network are ready."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
+from actors.container_runtime.presence import warning as absence
+from actors.shared.config.agent import Agent
+from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import CriError
+from actors.shared.cri.model import RuntimeStatus, RuntimeVersion
+
+from .finding import Finding, failure, ok
+
+SECONDS: Final = 5.0
+RUNTIME: Final = "container runtime"
+
+
+def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
+    """`running`: the agent runs, and a managed runtime with it."""
+    endpoint = agent.runtime_endpoint
+    if agent.managed_runtime and not running:
+        yield ok(RUNTIME, "managed: the agent starts its own")
+        return
+    if gone := absence(endpoint):
+        yield failure(RUNTIME, gone.partition(": start it")[0], "systemctl start containerd, or another endpoint")
+        return
+    try:
+        version, status = asyncio.run(_asked(endpoint))
+    except (CriError, TimeoutError) as error:
+        text = f"{endpoint} does not answer: {error or f'within {SECONDS:g} s'}"
+        yield failure(RUNTIME, text, "systemctl status containerd; journalctl -u containerd")
+        return
+    yield ok(RUNTIME, f"{version.name} {version.version} at {endpoint}")
+    yield from of_status(status)
+
+
+async def _asked(endpoint: str) -> tuple[RuntimeVersion, RuntimeStatus]:
+    client = CriClient(endpoint)
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await client.version(), await client.status()
+    finally:
+        await client.close()
+
+
+def of_status(status: RuntimeStatus) -> Iterator[Finding]:
+    """What the runtime says of itself. Pure."""
+    if not status.runtime_ready:
+        said = status.runtime_message or status.message
+        yield failure(RUNTIME, f"it says that it is not ready: {said}", "journalctl -u containerd")
+    if status.network_ready:
+        yield ok("pod network", "ready")
+    else:
+        text = f"not ready: {status.network_message or status.message}"
+        yield failure("pod network", text, "install the cluster's network plugin, or a file in /etc/cni/net.d")

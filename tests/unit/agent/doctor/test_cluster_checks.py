@@ -1,0 +1,118 @@
+"""The doctor asks the API server, by the typed client of the `kubernetes` package."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from actors.agent.doctor.cluster_checks import clock, cluster, unreachable, version
+from actors.agent.doctor.finding import Finding, Level
+from tests.support.apiserver import ApiServer
+
+NODE = {
+    "metadata": {"name": "n1"},
+    "spec": {"unschedulable": True},
+    "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "no CNI"}]},
+}
+
+
+def findings(folder: Path, kubeconfig: Callable[[ApiServer], str], node: str = "n1") -> list[Finding]:
+    async def story() -> list[Finding]:
+        async with ApiServer(folder) as server:
+            server.create("nodes", NODE)
+            return await asyncio.to_thread(lambda: list(cluster(kubeconfig(server), node)))
+
+    return asyncio.run(story())
+
+
+def test_a_node_that_may_all_it_must_and_is_not_ready(tmp_path: Path) -> None:
+    found = {one.subject: one for one in findings(tmp_path, lambda server: server.node_kubeconfig("n1"))}
+    assert found["API server"].level is Level.OK
+    assert found["identity"].text == "system:node:n1"
+    assert found["rights"].level is Level.OK, found["rights"].text
+    assert found["clock"].level is Level.OK
+    assert found["lease"].text == "n1 has none: its heartbeats do not arrive"
+    shown = [one.text for one in findings(tmp_path / "2", lambda server: server.node_kubeconfig("n1"))]
+    assert "n1 is not Ready: KubeletNotReady: no CNI" in shown
+    assert "cordoned: no new pods are scheduled here" in shown
+
+
+def test_another_nodes_certificate_ends_the_checks(tmp_path: Path) -> None:
+    found = findings(tmp_path, lambda server: server.node_kubeconfig("n2"))
+    assert found[-1].subject == "identity"
+    assert "system:node:n2, but this node is n1" in found[-1].text
+    assert found[-1].remedy.startswith("--hostname-override=n2")
+
+
+def test_somebody_without_rights_is_told_which_are_missing(tmp_path: Path) -> None:
+    found = findings(tmp_path, lambda server: server.kubeconfig("jane", "developers"))
+    rights = next(one for one in found if one.subject == "rights")
+    assert rights.level is Level.FAILURE
+    assert "patch nodes/status" in rights.text
+
+
+def test_refused_credentials_are_told_as_such(tmp_path: Path) -> None:
+    found = findings(tmp_path, lambda server: server.node_kubeconfig("n1", seconds=-60))
+    assert "the node's credentials are refused (401 Unauthorized)" in found[0].text
+
+
+def test_a_server_that_is_away_is_told_with_its_address(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        path = tmp_path / "kubeconfig"
+        path.write_text(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+            f"clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:{port}'}}}}]\n"
+            "users: [{name: u, user: {token: t}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
+        )
+        (found,) = cluster(str(path), "n1")
+    assert found.level is Level.FAILURE
+    assert f"http://127.0.0.1:{port} cannot be reached" in found.text
+    assert found.remedy.startswith("start the API server")
+
+
+def test_a_kubeconfig_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
+    (found,) = cluster(str(tmp_path / "none"), "n1")
+    assert (found.subject, found.level) == ("kubeconfig", Level.FAILURE)
+
+
+def test_no_key_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    findings(tmp_path / "server", lambda server: server.node_kubeconfig("n1"))
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("git_version", "level"),
+    [("v1.36.2", Level.OK), ("v1.39.0", Level.OK), ("v1.40.0", Level.WARNING), ("v1.35.9-gke.1", Level.WARNING),
+     ("dev", Level.UNKNOWN)],
+)  # fmt: skip
+def test_the_version_skew_policy_is_kept(git_version: str, level: Level) -> None:
+    (found,) = version("https://api", git_version)
+    assert found.level is level
+
+
+@pytest.mark.parametrize(
+    ("now", "level", "said"),
+    [
+        (1_800_000_000.5, Level.OK, "as the API server's"),
+        (1_800_000_030.0, Level.OK, "29 s off"),
+        (1_800_000_302.0, Level.FAILURE, "301 s ahead of"),
+        (1_799_999_699.0, Level.FAILURE, "300 s behind"),
+    ],
+)
+def test_the_clock_is_held_against_the_servers(now: float, level: Level, said: str) -> None:
+    (found,) = clock("Fri, 15 Jan 2027 08:00:00 GMT", now, now + 1)
+    assert found.level is level
+    assert said in found.text
+
+
+def test_a_wrong_authority_is_told_by_its_remedy() -> None:
+    found = unreachable("https://api", "(Caused by SSLError(SSLCertVerificationError('CERTIFICATE_VERIFY_FAILED')))")
+    assert "certificate-authority" in found.remedy

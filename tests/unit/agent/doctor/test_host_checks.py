@@ -1,0 +1,115 @@
+"""The doctor looks at this host: kernel, cgroups, swap, disk, ports, DNS."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from actors.agent.doctor.finding import Level
+from actors.agent.doctor.host_checks import cgroups, disk, dns, kernel, ports, swap, user
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+
+AREAS = "Filename Type Size Used Priority\n/dev/vdb partition 1 0 -2\n"
+
+
+def host(root: Path, *mounts: str, controllers: str = "", forwards: str = "1\n") -> Path:
+    """A made-up host."""
+    for path in ("proc/self", "proc/sys/net/ipv4", "sys/fs/cgroup"):
+        (root / path).mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text("".join(f"{at} 1 0:{at} / {one}\n" for at, one in enumerate(mounts, 9)))
+    (root / "proc/sys/net/ipv4/ip_forward").write_text(forwards)
+    if controllers:
+        (root / "sys/fs/cgroup/cgroup.controllers").write_text(controllers)
+    return root
+
+
+V2 = "/sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate"
+V1 = [f"/sys/fs/cgroup/{name} rw - cgroup cgroup rw,{name}" for name in ("cpu", "memory", "cpuset", "pids")]
+
+
+def test_cgroup_v2_with_all_controllers_is_in_order(tmp_path: Path) -> None:
+    (found,) = cgroups("systemd", str(host(tmp_path, V2, controllers="cpu memory cpuset pids io")))
+    assert (found.level, found.text) == (Level.OK, "v2, driver systemd")
+
+
+def test_a_missing_controller_is_a_failure_that_names_it(tmp_path: Path) -> None:
+    (found,) = cgroups("systemd", str(host(tmp_path, V2, controllers="cpu pids")))
+    assert (found.level, found.text) == (Level.FAILURE, "v2 without memory, cpuset: pods cannot be limited")
+
+
+def test_cgroup_v1_is_a_warning(tmp_path: Path) -> None:
+    (found,) = cgroups("cgroupfs", str(host(tmp_path, *V1)))
+    assert found.level is Level.WARNING
+
+
+def test_no_cgroups_at_all_is_a_failure(tmp_path: Path) -> None:
+    (found,) = cgroups("cgroupfs", str(host(tmp_path)))
+    assert (found.level, found.text) == (Level.FAILURE, "no cgroup file system is mounted")
+
+
+@pytest.mark.parametrize(
+    ("release", "level"), [("6.1.0-13-amd64", Level.OK), ("4.19.0", Level.OK), ("4.18.0-el8", Level.FAILURE)]
+)
+def test_an_old_kernel_is_a_failure(tmp_path: Path, release: str, level: Level) -> None:
+    assert next(iter(kernel(release, str(host(tmp_path))))).level is level
+
+
+def test_forwarding_that_is_off_has_its_remedy(tmp_path: Path) -> None:
+    found = list(kernel("6.1", str(host(tmp_path, forwards="0\n"))))[1]
+    assert (found.level, found.remedy) == (Level.WARNING, "sysctl -w net.ipv4.ip_forward=1")
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "level"),
+    [("Filename\n", False, Level.OK), (AREAS, False, Level.FAILURE), (AREAS, True, Level.OK)],
+)
+def test_swap_is_a_failure_where_it_is_not_allowed(text: str, allowed: bool, level: Level) -> None:
+    (found,) = swap(text, allowed=allowed)
+    assert found.level is level
+    assert ("/dev/vdb" in found.text) == (text == AREAS)
+
+
+def test_a_directory_that_is_not_there_yet_is_measured_where_it_will_be(tmp_path: Path) -> None:
+    (found,) = disk(str(tmp_path / "a" / "b"))
+    assert found.text.startswith(f"{tmp_path} has ") or found.level is not Level.OK
+
+
+def test_a_port_that_is_taken_is_named_with_its_field() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        config = KubeletConfiguration(address="127.0.0.1", port=port, healthzPort=0)
+        (found,) = ports(Agent(config=config))
+    assert (found.level, found.text) == (Level.FAILURE, f"taken by somebody else: port {port}")
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "said"),
+    [
+        ("nameserver 10.0.0.1\n", Level.OK, "names 10.0.0.1"),
+        ("nameserver 127.0.0.53\n", Level.WARNING, "names 127.0.0.53, which is another host to a pod"),
+        ("search x\n", Level.WARNING, "names no server"),
+        (None, Level.FAILURE, "No such file or directory"),
+    ],
+)
+def test_the_resolver_of_pods_is_looked_at(tmp_path: Path, text: str | None, level: Level, said: str) -> None:
+    (tmp_path / "etc").mkdir()
+    if text is not None:
+        (tmp_path / "etc/resolv.conf").write_text(text)
+    config = KubeletConfiguration(resolvConf="/etc/resolv.conf")
+    (found,) = dns(Agent(config=config), str(tmp_path))
+    assert found.level is level
+    assert said in found.text
+
+
+def test_a_cluster_without_dns_is_a_warning() -> None:
+    (found,) = dns(Agent(config=KubeletConfiguration(resolvConf=""), standalone=False))
+    assert found.text == "clusterDNS is empty: pods do not find the cluster's services"
+
+
+def test_only_root_can_run_pods() -> None:
+    assert [found.level for uid in (0, 1000) for found in user(uid)] == [Level.OK, Level.FAILURE]

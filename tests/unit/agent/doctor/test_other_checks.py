@@ -1,0 +1,107 @@
+"""The doctor looks at certificates, the runtime, the tree and manifests; and sums up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from actors.agent.doctor import agent_checks
+from actors.agent.doctor.certificate_checks import certificate
+from actors.agent.doctor.command import _guarded, summary, text
+from actors.agent.doctor.finding import Finding, Level, failure, ok
+from actors.agent.doctor.runtime_checks import of_status, runtime
+from actors.pod_config.messages import Sources, SourceState
+from actors.shared.config.agent import Agent
+from actors.shared.cri.model import RuntimeStatus
+from supervision.protocol import ActorState, Tree
+from tests.support.apiserver.authority import Authority
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    authority = Authority(tmp_path_factory.mktemp("pki"))
+    return authority.client("system:node:n1", "system:nodes", seconds=30 * 86_400)[0]
+
+
+def found_on(day: float, path: Path) -> Finding:
+    end = x509.load_pem_x509_certificates(path.read_bytes())[0].not_valid_after_utc
+    (found,) = certificate("client certificate", str(path), end + day * DAY, "renew it")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("day", "level", "said"),
+    [
+        (-20, Level.OK, "CN=system:node:n1"),
+        (-2, Level.WARNING, "it ends soon"),
+        (1, Level.FAILURE, "expired on"),
+        (-400, Level.FAILURE, "is valid from"),
+    ],
+)
+def test_a_certificate_is_held_against_the_clock(pem: Path, day: float, level: Level, said: str) -> None:
+    found = found_on(day, pem)
+    assert found.level is level
+    assert said in found.text
+
+
+def test_a_file_without_a_certificate_is_a_failure(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("nothing\n")
+    for path, said in ((empty, "holds no certificate in PEM"), (tmp_path / "none", "no such file")):
+        (found,) = certificate("serving certificate", str(path), datetime.now(UTC), "renew it")
+        assert (found.level, found.remedy) == (Level.FAILURE, "renew it")
+        assert said in found.text
+
+
+def test_a_runtime_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    (found,) = runtime(Agent(runtime_endpoint=f"unix://{tmp_path}/none.sock"), running=False)
+    assert found.level is Level.FAILURE
+    assert "there is no container runtime" in found.text
+
+
+def test_a_network_that_is_not_ready_is_told_in_the_runtimes_words() -> None:
+    status = RuntimeStatus(runtime_ready=True, network_ready=False, network_message="cni config uninitialized")
+    (found,) = of_status(status)
+    assert (found.subject, found.level) == ("pod network", Level.FAILURE)
+    assert "cni config uninitialized" in found.text
+    both = [one.level for one in of_status(RuntimeStatus(message="x"))]
+    assert both == [Level.FAILURE, Level.FAILURE]
+
+
+def test_the_tree_is_well_when_every_actor_is() -> None:
+    actor = ActorState(name="pleg", parent="root", kind="actor", state="running", pid=5)
+    wedged = ActorState(name="prober", parent="root", kind="actor", state="down", last_incident="hang 3s ago")
+    (well,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=[actor]), "/r")
+    (ill,) = agent_checks.tree(Tree(pid=1, uptime=1.0, state="degraded", actors=[actor, wedged]), "/r")
+    (none,) = agent_checks.tree(None, "/r")
+    assert (well.level, well.text) == (Level.OK, "ready, 1 actors in service")
+    assert (ill.level, ill.text) == (Level.FAILURE, "degraded: prober: down, last incident: hang 3s ago")
+    assert (none.level, none.remedy) == (Level.FAILURE, "supervise start --root-dir /r")
+
+
+def test_each_refused_manifest_is_a_warning() -> None:
+    states = [SourceState("file", "/p", True, 2, ["a.yaml: wrong"]), SourceState("api", "", False, 0)]
+    found = list(agent_checks.manifests(Sources(states, ready=False)))
+    assert [one.text for one in found] == ["not read yet: api; until then no pod is removed", "a.yaml: wrong"]
+
+
+def test_a_check_that_fails_keeps_no_other_from_being_made() -> None:
+    def broken() -> Iterator[Finding]:
+        yield ok("disk", "fine")
+        raise RuntimeError("no such luck")
+
+    found = list(_guarded("disk", broken))
+    assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
+    assert "RuntimeError: no such luck" in found[1].text
+
+
+def test_a_finding_is_shown_with_its_remedy_and_all_are_counted() -> None:
+    one = failure("swap", "on", "swapoff -a")
+    assert text(one) == "FAIL  swap: on\n      -> swapoff -a"
+    assert summary([one, ok("disk", "fine")]) == "2 findings: 1 failures, 0 warnings, 1 in order"
