@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from actors.shared.kube import formats
-from actors.shared.kube.container import Container, HTTPGetAction, LifecycleHandler, Probe, TCPSocketAction
+from actors.shared.kube.container import Action, Container, LifecycleHandler, Probe, ProbeHandler
 
 from .check import Check
-
-ACTIONS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
-HOOK_ACTIONS: Final = ("exec", "httpGet", "tcpSocket", "sleep")
 
 
 def check_probe(probe: Probe, name: str, container: Container, check: Check) -> None:
     """`name` is livenessProbe, readinessProbe or startupProbe."""
-    _check_actions(probe, ACTIONS, container, check)
+    _check_actions(probe, ProbeHandler, container, check)
     for field in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
         check.at(field).between(getattr(probe, field), 0)
     if name != "readinessProbe" and probe.successThreshold > 1:
@@ -24,38 +18,24 @@ def check_probe(probe: Probe, name: str, container: Container, check: Check) -> 
         if name == "readinessProbe":
             check.at("terminationGracePeriodSeconds").fail("not for a readiness probe")
         check.at("terminationGracePeriodSeconds").between(probe.terminationGracePeriodSeconds, 1)
-    if probe.grpc is not None:
-        check.at("grpc.port").form(formats.port_number, probe.grpc.port)
 
 
 def check_handler(handler: LifecycleHandler, container: Container, check: Check) -> None:
     """A postStart or preStop hook."""
-    _check_actions(handler, HOOK_ACTIONS, container, check)
-    if handler.sleep is not None:
-        check.at("sleep.seconds").between(handler.sleep.seconds, 0)
+    _check_actions(handler, LifecycleHandler, container, check)
 
 
-def _check_actions(holder: object, names: tuple[str, ...], container: Container, check: Check) -> None:
-    given = {name: action for name in names if (action := getattr(holder, name)) is not None}
+def _check_actions(
+    holder: ProbeHandler | LifecycleHandler,
+    shape: type[ProbeHandler | LifecycleHandler],
+    container: Container,
+    check: Check,
+) -> None:
+    """`shape`: its fields are the actions of which there must be one."""
+    names = shape.__struct_fields__
+    given: dict[str, Action] = {name: action for name in names if (action := getattr(holder, name)) is not None}
     check.exactly_one(given, f"one of {', '.join(names)}")
-    if "exec" in given:
-        check.at("exec.command").required(given["exec"].command)
-    if "httpGet" in given:
-        _check_http(given["httpGet"], container, check.at("httpGet"))
-    if "tcpSocket" in given:
-        _check_port(given["tcpSocket"], container, check.at("tcpSocket"))
-
-
-def _check_http(action: HTTPGetAction, container: Container, check: Check) -> None:
-    _check_port(action, container, check)
-    check.at("scheme").one_of(action.scheme, ("HTTP", "HTTPS"))
-    for index, header in enumerate(action.httpHeaders):
-        check.at("httpHeaders").item(index).at("name").form(formats.header_name, header.name)
-
-
-def _check_port(action: HTTPGetAction | TCPSocketAction, container: Container, check: Check) -> None:
-    port = action.port
-    if isinstance(port, int):
-        check.at("port").form(formats.port_number, port)
-    elif not port.isdigit() and port not in {known.name for known in container.ports}:
-        check.at("port").form(formats.port_name, port)
+    ports = {port.name for port in container.ports}
+    for name, action in given.items():
+        for field, problem in action.problems(ports):
+            check.at(name).at(field).fail(problem)

@@ -110,14 +110,17 @@ def _container(container: Object, status: Object, now: float) -> Iterator[tuple[
 def probe(wanted: Object) -> str:
     """`http-get :8080/ready, delay 0s, timeout 1s, period 10s, success 1, failure 3`."""
     get, socket, grpc, run = (wanted.get(kind) for kind in ("httpGet", "tcpSocket", "grpc", "exec"))
+    others = [kind for kind, action in wanted.items() if isinstance(action, dict)]
     if get:
         what = f"{get.get('scheme', 'HTTP').lower()}-get {get.get('host', '')}:{get.get('port')}{get.get('path', '/')}"
     elif socket:
         what = f"tcp-socket {socket.get('host', '')}:{socket.get('port')}"
     elif grpc:
         what = f"grpc :{grpc.get('port')} {grpc.get('service') or ''}".rstrip()
-    else:
+    elif run or not others:
         what = f"exec {(run or {}).get('command')}"
+    else:
+        what = " ".join([others[0], *(f"{name} {value}" for name, value in wanted[others[0]].items())])
     return (
         f"{what}, delay {wanted.get('initialDelaySeconds', 0)}s, timeout {wanted.get('timeoutSeconds', 1)}s, "
         f"period {wanted.get('periodSeconds', 10)}s, success {wanted.get('successThreshold', 1)}, "

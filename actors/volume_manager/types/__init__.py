@@ -6,7 +6,7 @@ To add one:
    and what the API requires of it.
 2. A module here: a `Mounter` with its `set_up`, and `TYPE`, the entry of the table: how the type is recognised, how
    its volumes are planned, what it needs, and how they are torn down where unmounting is not enough.
-3. `TYPES` in `registry.py`.
+3. Its line in the table of `registry.py`.
 
 System calls that may hang are functions in `actors/volume_manager/host/`, run in disposable processes by `Tools.calls`.
 """

@@ -22,11 +22,11 @@ from . import (
     nfs,
     projected,
     secret,
-    unsupported,
 )
 from .base import Plan, PodContext, Refused, Unready, VolumeType
+from .unsupported import unsupported
 
-TYPES: Final[tuple[VolumeType, ...]] = (
+_MOUNTED: Final[tuple[VolumeType, ...]] = (
     empty_dir.TYPE,
     host_path.TYPE,
     secret.TYPE,
@@ -38,8 +38,8 @@ TYPES: Final[tuple[VolumeType, ...]] = (
     image.TYPE,
     local.TYPE,
     *claim.TYPES,
-    *unsupported.TYPES,
 )
+TYPES: Final = (*_MOUNTED, *unsupported({one.source for one in _MOUNTED}))
 BY_SOURCE: Final[Mapping[str, VolumeType]] = {one.source: one for one in TYPES}
 
 

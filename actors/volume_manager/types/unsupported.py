@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from actors.shared.kube.volumes import Volume
+from actors.shared.kube.volumes import SOURCES, Volume
 
 from .base import Plan, PodContext, Refused, VolumeType
 
@@ -21,7 +21,8 @@ CSI_DRIVERS: Final = {
 """In-tree sources that Kubernetes moved to CSI drivers (KEP-625)."""
 REMOVED: Final = ("cephfs", "flocker", "glusterfs", "photonPersistentDisk", "quobyte", "rbd", "scaleIO", "storageos")
 """In-tree sources that Kubernetes dropped without a replacement."""
-NOT_YET: Final = ("iscsi", "fc", "flexVolume")
+NOT_YET: Final = "is not supported by this agent yet"
+"""Of every other source of the API that has no type."""
 REASONS: Final[Mapping[str, str]] = {
     **{
         source: f"is no longer part of Kubernetes: use the CSI driver {driver} with a PersistentVolumeClaim"
@@ -29,17 +30,17 @@ REASONS: Final[Mapping[str, str]] = {
     },
     **dict.fromkeys(REMOVED, "was removed from Kubernetes: use a CSI driver that serves it"),
     "gitRepo": "is refused (CVE-2024-10220): clone in an init container into an emptyDir instead",
-    **dict.fromkeys(NOT_YET, "is not supported by this agent yet"),
 }
 
 
-def _types() -> Iterator[VolumeType]:
-    for source, reason in REASONS.items():
+def unsupported(known: Collection[str]) -> Iterator[VolumeType]:
+    """A type for each source of the API but `known`, which have one."""
+    for source in SOURCES:
+        if source in known:
+            continue
+        reason = REASONS.get(source, NOT_YET)
 
         def plan(volume: Volume, context: PodContext, source: str = source, reason: str = reason) -> Plan:
             return Refused(volume.name, f"volume {volume.name!r}: source {source} {reason}")
 
         yield VolumeType(source=source, plan=plan)
-
-
-TYPES: Final = tuple(_types())

@@ -112,7 +112,9 @@ def _with(source):
     return {"name": "vol", source: bodies.get(source, {})}
 
 
-@pytest.mark.parametrize("source", [*REASONS, *(found.source for found in TYPES if found.needs_api)])
+@pytest.mark.parametrize(
+    "source", [*REASONS, "iscsi", "fc", "flexVolume", *(found.source for found in TYPES if found.needs_api)]
+)
 def test_a_source_that_is_not_mounted_is_refused_by_its_name_and_its_volumes(source):
     (found,) = steps(_with(source))
 
