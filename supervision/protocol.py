@@ -201,7 +201,7 @@ class Shutdown(Question["Done"], frozen=True):
 
 
 class RollingRestart(Question["Done"], frozen=True):
-    """Asks the fork server to restart these actors, because their configuration has changed.
+    """Asks the fork server to restart these actors (their configuration has changed) and programs (one is wedged).
 
     Each is asked to end, and its supervisor starts it again at once; that does not count as a failure. Answered with
     Done.

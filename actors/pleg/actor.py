@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Final, cast
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT
+from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, pod_workers, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
@@ -20,12 +21,14 @@ from actors.shared.cri.errors import CriError, Unimplemented, is_answer
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.shared.cri.silence import RUNTIME, Silence
 from actors.shared.tracing.start import begin
-from supervision.actor import Actor, Address, DisposableError, on
+from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.addresses import ActorName
+from supervision.protocol import FORK_SERVER, RollingRestart
 
-from . import runtime_health, runtime_view
+from . import hanging_starts, runtime_health, runtime_view
 from .events import listing
-from .messages import GetRuntimePods, PodNetwork, RuntimeSnapshot
+from .hanging_starts import HangingStarts
+from .messages import GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .pod_network import PodNetworkSetting
 from .runtime_health import RuntimeState, same_readiness
 from .runtime_view import Relist, RuntimeView
@@ -35,6 +38,8 @@ RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
 SHIMS_SECONDS: Final = 60.0
+RESTART_SECONDS: Final = 5.0
+"""For the order to restart the runtime."""
 SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
 FIRST_LOOK_SECONDS = 3.0
 """The first relist waits this long for slow status calls; then the workers learn which pods are not known yet."""
@@ -52,6 +57,7 @@ class Pleg(Actor):
         self._health_logged = False
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
+        self._hanging = HangingStarts()
 
     @property
     def agent(self) -> Agent:
@@ -98,6 +104,24 @@ class Pleg(Actor):
     async def on_pod_network(self, message: PodNetwork, sender: Address) -> None:
         """It is sent again with each look at the node, so a failure is tried again."""
         await self._pod_network.apply(message.cidr)
+
+    @on(StartHangs)
+    async def on_start_hangs(self, message: StartHangs, sender: Address) -> None:
+        """A managed runtime is restarted when that lasts: nothing else ends such a start."""
+        name, now = message.container_id, time.monotonic()
+        self._hanging = hanging_starts.found(self._hanging, name, now, self._ids)
+        if not hanging_starts.overdue(self._hanging, name, now):
+            return
+        self._hanging = hanging_starts.acted(self._hanging, now)
+        text = "the start of container %s hangs in the runtime for %.0f s: %s"
+        if not self.agent.managed_runtime:
+            self.log.warning(text, name, hanging_starts.HANGS_SECONDS, "restart the runtime, the container stays stuck")
+            return
+        self.log.error(text, name, hanging_starts.HANGS_SECONDS, "containerd is restarted, the containers go on")
+        try:
+            await self.ask(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)), timeout=RESTART_SECONDS)
+        except AskError as error:
+            self.log.error("containerd is not restarted: %s", error)
 
     # -- the relist -------------------------------------------------------------------------------------------------
     async def relist(self) -> None:

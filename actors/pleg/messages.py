@@ -19,6 +19,12 @@ class PodNetwork(Message, frozen=True):
     coalesce: ClassVar[tuple[str, ...]] = ()
 
 
+class StartHangs(Message, frozen=True):
+    """From a pod worker, each time that a start which does not end keeps a container from being started or removed."""
+
+    container_id: str
+
+
 class GetRuntimePods(Question["RuntimeSnapshot"], frozen=True):
     """Answered with RuntimeSnapshot."""
 

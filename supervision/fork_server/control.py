@@ -116,11 +116,11 @@ class Control:
         )
 
     def _rolling_restart(self, order: RollingRestart) -> str:
-        """Restart the actors. Returns why it is not possible, '' on success. A child that is down or stopping starts
-        again anyway."""
+        """Restart the actors and programs. Returns why it is not possible, '' on success. A child that is down or
+        stopping starts again anyway."""
         children = {name: self._table.get(name) for name in order.names}
         for child in children.values():
-            if child is not None and child.kind == "actor" and child.state in ("starting", "running"):
+            if child is not None and child.kind != "supervisor" and child.state in ("starting", "running"):
                 self._processes.stop(child, child.policy.shutdown_seconds, "restarting")
         return ", ".join(f"there is no actor {name!r}" for name, child in children.items() if child is None)
 

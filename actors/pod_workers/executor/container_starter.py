@@ -13,6 +13,7 @@ import msgspec
 
 from actors.api_clients.messages import EVENT_CLIENT
 from actors.image_manager.messages import ImageReady
+from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import dns, files
 from actors.pod_workers.containers.api_objects import runtime_handler
 from actors.pod_workers.containers.container_config import container_config
@@ -28,7 +29,7 @@ from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime
 from actors.shared.kube.container import Container
@@ -166,6 +167,8 @@ class ContainerStarter:
         try:
             await self._client.start_container(container_id)
         except CriError as error:
+            if isinstance(error, StillStarting):
+                self._actor.tell(PLEG, StartHangs(container_id))
             raise StartFailed("RunContainerError", _words(error), container_id=container_id) from None
         agent, log = self._agent, log_path(container.name, count)
         try:

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from hashlib import sha256
 from typing import Any, Final
 
+from actors.pleg.messages import PLEG, StartHangs
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases import effects
 from actors.pod_workers.phases.life import SPANS, next_step
@@ -22,7 +23,7 @@ from actors.pod_workers.pod.orders import PodWanted, RuntimeChanged
 from actors.pod_workers.pod.results import Interrupted, RoundSucceeded, TryFailed, Woken
 from actors.pod_workers.pod.state import PodState, View, Wanted
 from actors.pod_workers.pod.table import Phase
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import PodRuntime
 from actors.shared.kube.pod import Pod
 from supervision.actor import AskError, DisposableError
@@ -159,6 +160,8 @@ class PodWorker:
                 run.report(Interrupted())  # nothing has been looked at yet
                 self.wake()
             except (CriError, AskError, DisposableError, OSError) as error:
+                if isinstance(error, StillStarting):
+                    self._services.actor.tell(PLEG, StartHangs(error.id))
                 run.report(TryFailed(str(error), self._services.clock(), stale=True))
             self._services.starter.metrics.synced(operation, time.monotonic() - began)
             if failures and self.state.retry.failures == failures:

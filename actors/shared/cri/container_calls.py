@@ -59,7 +59,7 @@ class ContainerCalls:
             return
 
     async def remove_container(self, container_id: str) -> None:
-        """Kills a running one. One that is not there is removed."""
+        """Kills a running one. One that is not there is removed. Raises StillStarting for one that may run yet."""
         request = cri.RemoveContainerRequest(container_id=container_id)
         await leftover_tasks.remove(
             self._runtime, methods.REMOVE_CONTAINER, request, self._deadlines.request, self._settling

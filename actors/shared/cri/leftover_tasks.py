@@ -6,8 +6,9 @@ started anew itself, whatever becomes of the process (measured on 1.6.20: one st
 Such a task is ended by containerd's own API, on the same socket.
 
 The plug-in goes on with a start that was given up, some seconds as a rule, a minute when its shim does not answer, for
-good when the container's log cannot be opened. As long as that lasts it refuses the removal (StillStarting). The task
-is ended, so that the start has nothing to wait for, and the removal is tried until it is over.
+good when the container's log cannot be opened. As long as that lasts it refuses the removal (StillStarting). A
+container may run yet, and is to end in good order then: its removal is tried again by the caller, who looks first. A
+sandbox is stopped when it is removed: there the task is ended, and the removal tried until the start is over.
 """
 
 from __future__ import annotations
@@ -41,12 +42,19 @@ _IN_THE_WAY = re.compile(r"cannot delete running task ([0-9A-Za-z]+)")
 
 
 async def remove(
-    transport: Transport, method: Method[Any, Any], request: Message, seconds: float, settling: Settling
+    transport: Transport,
+    method: Method[Any, Any],
+    request: Message,
+    seconds: float,
+    settling: Settling,
+    *,
+    ends_starts: bool = False,
 ) -> None:
     """Carry out RemoveContainer or RemovePodSandbox; a task that is in its way is ended, then it is tried again.
 
     Nothing is ended that was not to be removed: both kill what they find running. What is not there is removed.
-    `seconds`: deadline of the removal. Raises CriError: StillStarting when a start does not come to its end.
+    `seconds`: deadline of the removal. `ends_starts`: a start that is in the way is ended. Raises CriError:
+    StillStarting when a start does not come to its end.
     """
     ended: set[str] = set()
     pauses = settling.pauses()
@@ -56,6 +64,8 @@ async def remove(
         except NotFound:
             return
         except StillStarting as error:
+            if not ends_starts:
+                raise
             if error.id not in ended:
                 ended.add(error.id)
                 with contextlib.suppress(CriError):

@@ -54,8 +54,9 @@ class SandboxCalls:
     async def remove_pod_sandbox(self, sandbox_id: str) -> None:
         """With its containers. One that is not there is removed."""
         request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id)
+        deadline = self._deadlines.request
         await leftover_tasks.remove(
-            self._runtime, methods.REMOVE_POD_SANDBOX, request, self._deadlines.request, self._settling
+            self._runtime, methods.REMOVE_POD_SANDBOX, request, deadline, self._settling, ends_starts=True
         )
 
     async def pod_sandbox_status(self, sandbox_id: str) -> Sandbox:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 
 import pytest
 
 from actors.api_clients.messages import HEARTBEAT_CLIENT, RuntimeReport
+from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.pleg import actor as module
 from actors.pleg import status_calls
 from actors.pleg.actor import RELIST_SECONDS, SHIMS_SECONDS, STATUS_SECONDS, SWEEP_SHIMS, Pleg
-from actors.pleg.messages import GetRuntimePods, PodNetwork
+from actors.pleg.hanging_starts import HANGS_SECONDS
+from actors.pleg.messages import GetRuntimePods, PodNetwork, StartHangs
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.model import ContainerState
 from supervision.addresses import ActorName
 from supervision.harness import Harness
-from supervision.protocol import Hello
+from supervision.protocol import FORK_SERVER, Done, Hello, RollingRestart
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fake_cri import FakeRuntime, Fault
 
@@ -375,6 +379,36 @@ def test_shims_of_a_managed_runtime_are_held_against_all_that_the_runtime_lists(
             count = len(asked)
             await harness.advance(3 * SHIMS_SECONDS)
             assert len(asked) == count, "a list that is old is no reason to end anything"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("managed", [True, False])
+def test_a_start_that_hangs_for_long_is_a_reason_to_restart_a_managed_runtime_once(fake, managed, monkeypatch):
+    seconds = [1000.0]
+
+    async def story() -> None:
+        context = Agent(workers=2, managed_runtime=managed, runtime_endpoint="unix:///run/x/containerd.sock")
+        async with Harness(Pleg, name="pleg", context=context) as harness:
+            monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: seconds[0], time=time.time))
+            harness.answer(RollingRestart, lambda _: Done())
+            harness.disposables[SWEEP_SHIMS] = lambda **_: []
+            _, _, container = await pod(fake)
+            await harness.advance(RELIST_SECONDS)
+
+            def restarts() -> list[object]:
+                return [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
+
+            await harness.deliver(StartHangs(container))
+            seconds[0] += HANGS_SECONDS / 2
+            await harness.deliver(StartHangs(container))
+            assert restarts() == []
+            seconds[0] += HANGS_SECONDS / 2
+            for _ in range(2):
+                await harness.deliver(StartHangs(container))
+                await harness.advance(RELIST_SECONDS)
+            order = (FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))
+            assert restarts() == ([order] if managed else [])
 
     asyncio.run(story())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actors.container_manager.messages import PodReleased, ReleasePod
+from actors.pleg.messages import StartHangs
 from actors.pod_workers.executor.container_starter import START_ERROR
 from actors.pod_workers.executor.termination import CREATED_TRIES
 from actors.shared.cri.model import ContainerState
@@ -47,11 +48,13 @@ async def test_what_the_runtime_never_removes_keeps_no_pod_from_ending(tmp_path)
 async def test_what_is_only_just_being_started_is_ended_in_good_order_once_it_runs(tmp_path):
     async with Driven(tmp_path) as node:
         container_id = await made(node)
-        starting = "failed to set removing state: container is in starting state, can't be removed"
+        why = "container is in starting state, can't be removed"
+        starting = f'failed to set removing state for container "{container_id}": {why}'
         node.fake.faults.add("RemoveContainer", Fault(error="UNKNOWN", details=starting, times=1))
         await node.remove()
         await node.until(lambda: node.asked("RemoveContainer") == 1)
         await node.settled()
+        assert [one.container_id for one in node.harness.sent(StartHangs)] == [container_id]
         await node.fake.client().start_container(container_id)
         assert (await node.fake.client().container_status(container_id)).state is ContainerState.RUNNING
         await node.pass_time(10)

@@ -18,8 +18,10 @@ from actors.container_runtime.messages import CONTAINER_RUNTIME
 from actors.container_runtime.prepare import prepare
 from actors.container_runtime.program import child_spec
 from actors.shared.cri.client import CriClient
+from actors.shared.cri.errors import StillStarting
 from actors.shared.cri.model import ContainerState
 from supervision.application import Application
+from supervision.protocol import Done, RollingRestart
 from supervision.spec import ChildSpec, Policy
 from tests.support.cri_configs import container_config, sandbox_config
 from tests.support.fork_server_process import ForkServerProcess, exists, fork_server_running
@@ -102,6 +104,36 @@ def test_it_is_replaced_when_it_does_not_answer_and_pods_go_on(runtime: RealRunt
         (incident,) = incidents(runtime.base / "incidents")
         assert (incident["name"], incident["cause"]) == (CONTAINER_RUNTIME, "hang")
         assert "no answer to actors.shared.cri.liveness:answers" in str(incident["detail"])
+
+
+async def begin_a_start_that_never_ends(runtime: RealRuntime, logs: Path) -> None:
+    """The log of the container is a pipe that nobody reads: containerd waits for a reader, whoever gives up."""
+    await runtime.ready()
+    client = CriClient(runtime.endpoint)
+    config = sandbox_config(runtime.cgroup_parent, logs)
+    sandbox = await client.run_pod_sandbox(config)
+    container = await client.create_container(sandbox, container_config(config), config)
+    os.mkfifo((await client.container_status(container)).log_path)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(client.start_container(container), 0.5)
+    with pytest.raises(StillStarting):
+        await client.remove_container(container)
+    await client.close()
+
+
+def test_a_restart_to_order_ends_a_start_that_hangs_in_it_and_is_no_incident(
+    runtime: RealRuntime, tmp_path: Path
+) -> None:
+    with fork_server_running(f"{HERE}:application", runtime.base / "fork_server", ready=False) as fork_server:
+        fork_server.wait_ready(SECONDS)
+        running = asyncio.run(pod(runtime))
+        before = asyncio.run(started(runtime, running))
+        asyncio.run(begin_a_start_that_never_ends(runtime, tmp_path))
+        assert fork_server.ask(RollingRestart((CONTAINER_RUNTIME,)), Done) == Done()
+        fork_server.wait_running(CONTAINER_RUNTIME, incarnation=2, timeout=SECONDS)
+        assert asyncio.run(started(runtime, running)) == before
+        asyncio.run(runtime.remove_pods())
+        assert incidents(runtime.base / "incidents") == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

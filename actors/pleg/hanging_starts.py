@@ -1,0 +1,43 @@
+"""Starts that never end inside the runtime: their containers can be neither started nor removed. Pure.
+
+containerd gives up on a start within a minute of its caller. What lasts longer ends only with containerd's process; the
+containers live on under their shims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import msgspec
+
+HANGS_SECONDS: Final = 120.0
+"""How long a start may stand in the way."""
+PAUSE_SECONDS: Final = 600.0
+"""The least time between two restarts of the runtime."""
+
+
+class HangingStarts(msgspec.Struct, frozen=True):
+    """Times are of the monotonic clock."""
+
+    since: Mapping[str, float] = {}
+    """Container id to the time at which its start was first found in the way."""
+    acted_at: float | None = None
+
+
+def found(state: HangingStarts, container_id: str, now: float, known: Collection[str]) -> HangingStarts:
+    """A start is in the way of a call. `known`: what the runtime lists; the rest is forgotten."""
+    since = {one: at for one, at in state.since.items() if one in known}
+    since.setdefault(container_id, now)
+    return msgspec.structs.replace(state, since=since)
+
+
+def overdue(state: HangingStarts, container_id: str, now: float) -> bool:
+    """Whether this start is the reason to restart the runtime now."""
+    rested = state.acted_at is None or now - state.acted_at >= PAUSE_SECONDS
+    return rested and now - state.since.get(container_id, now) >= HANGS_SECONDS
+
+
+def acted(state: HangingStarts, now: float) -> HangingStarts:
+    """The runtime is being restarted."""
+    return HangingStarts(acted_at=now)
