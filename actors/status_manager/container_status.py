@@ -125,6 +125,9 @@ def _last_of(before: ContainerStatus, container_id: str) -> ContainerState:
     all containers removes them, and so does the collection of dead containers."""
     if before.containerID != container_id and before.state.terminated is not None:
         return before.state
+    last = before.lastState.terminated
+    if last is not None and last.containerID == container_id:
+        return _NOTHING  # its own end, shown while it waited to be restarted
     return before.lastState
 
 

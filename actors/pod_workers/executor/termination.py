@@ -220,6 +220,8 @@ async def restart_all(run: Execution, effect: RestartAll) -> None:
     run.publish()  # the condition AllContainersRestarting, before it is over
     here = [ran for ran in runtime.containers if ran.name in own]
     await terminate(run, [plan(ran, pod, 0) for ran in alive(runtime) if ran.name in own])
+    await run.look()
+    run.publish()  # how each has ended: the runtime forgets it with the container
     last = {source.id for source in sources}
     await asyncio.gather(*(client.remove_container(ran.id) for ran in here if ran.id not in last))
     await asyncio.gather(*(client.remove_container(source) for source in last))

@@ -160,6 +160,15 @@ def test_a_debug_container_shows_why_it_waits_and_leaves_no_trace_if_it_never_ra
     assert look(pod_of(spec), ran(code=0), worker_phase="terminated", before=status).ephemeralContainerStatuses == []
 
 
+def test_the_end_of_a_container_that_is_not_restarted_after_all_is_not_its_last_end_too():
+    waits = {"a": Waiting("CrashLoopBackOff", "")}
+    waiting = look(pod_of(FAILURE), ran(code=1, attempt=1), waiting=waits)
+    assert waiting.containerStatuses[0].lastState.terminated is not None
+    over = look(pod_of(FAILURE), ran(code=1, attempt=1), worker_phase="terminated", before=waiting)
+    (status,) = over.containerStatuses
+    assert (present(status.state.terminated).exitCode, status.lastState.terminated) == (1, None)
+
+
 def test_a_container_that_could_not_be_started_started_at_zero():
     status = look(pod_of(), ran(code=128, reason="StartError", started_ns=0)).containerStatuses[0]
     end = status.state.terminated or status.lastState.terminated
