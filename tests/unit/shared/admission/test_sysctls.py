@@ -1,0 +1,48 @@
+"""Which sysctls a pod may set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actors.shared.admission.sysctls import forbidden
+from actors.shared.kube.codec import decode_pod, encode
+
+
+def refused(name: str, *allowed: str, **spec: Any) -> str:
+    body = {"securityContext": {"sysctls": [{"name": name, "value": "1"}]}, **spec}
+    return forbidden(decode_pod(encode({"metadata": {}, "spec": body})), allowed)
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "expected"),
+    [
+        ("kernel.shm_rmid_forced", [], True),
+        ("kernel/shm_rmid_forced", [], True),
+        ("kernel.msgmax", [], False),
+        ("kernel.msgmax", ["kernel.msgmax"], True),
+        ("kernel/msgmax", ["kernel.msgmax"], True),
+        ("kernel.msgmax", ["kernel/msgmax"], True),
+        ("kernel.msgmax", ["kernel.msg*"], True),
+        ("kernel.msgmax", ["kernel.msg"], False),
+        ("kernel.sem", ["kernel.msg*"], False),
+    ],
+)
+def test_a_safe_or_an_allowed_sysctl_may_be_set(name: str, allowed: list[str], expected: bool) -> None:
+    assert (refused(name, *allowed) == "") is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "namespace"),
+    [
+        ("net.ipv4.tcp_syncookies", {"hostNetwork": True}, "net"),
+        ("net.ipv4.tcp_syncookies", {"hostIPC": True}, ""),
+        ("kernel.shm_rmid_forced", {"hostIPC": True}, "ipc"),
+        ("kernel/shm_rmid_forced", {"hostIPC": True}, "ipc"),
+        ("kernel.shm_rmid_forced", {"hostNetwork": True}, ""),
+    ],
+)
+def test_no_sysctl_of_a_namespace_of_the_host_is_set(name: str, spec: dict[str, bool], namespace: str) -> None:
+    text = f'forbidden sysctl: "{name}" not allowed with host {namespace} enabled' if namespace else ""
+    assert refused(name, **spec) == text
