@@ -13,6 +13,8 @@ from actors.config_controller.trial import (
     Refused,
     Tick,
     decide,
+    gave_up,
+    with_waiting,
 )
 from actors.shared.config.sources.checkpoints import State, instead_of
 
@@ -158,3 +160,29 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
+
+
+def test_going_back_without_a_name_takes_the_last_known_good_and_to_the_current_one_changes_nothing():
+    state, applied = after(*GOOD, Offered("b"), Back(""))
+    assert (state.current, state.bad, applied) == ("a", ("b",), ["b", "a"])
+    assert after(Back("a"), state=state) == (state, [])
+    assert after(Back("")) == (State(), [])
+
+
+def test_the_fields_that_wait_for_a_restart_are_in_the_last_entry():
+    state, _ = after(*GOOD)
+    waiting = with_waiting(state, ["port", "address"])
+    assert waiting.history[:-1] == state.history[:-1]
+    assert waiting.history[-1].detail == "waits for a restart: port, address"
+    assert (
+        with_waiting(waiting, ["x"]).history[-1].detail == "waits for a restart: port, address; waits for a restart: x"
+    )
+    assert with_waiting(state, []) == state
+    assert with_waiting(State(), ["port"]) == State()
+
+
+def test_a_supervisor_gave_up_if_it_was_restarted_since_because_it_ended_itself():
+    found = {"up": (1, ""), "again": (2, "exit code 3"), "killed": (2, "SIGKILL"), "new": (5, "exit code 3")}
+    before = {"up": 0, "again": 1, "killed": 1}
+    assert gave_up(found, before) == ["again"]
+    assert gave_up({"again": (1, "exit code 3")}, before) == []

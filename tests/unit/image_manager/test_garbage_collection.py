@@ -97,3 +97,8 @@ def test_a_disk_that_stays_too_full_and_one_without_a_size_are_events_in_the_ref
         "InvalidDiskCapacity",
         "invalid capacity 0 on image filesystem",
     )
+
+
+def test_the_high_threshold_itself_and_100_percent_are_where_removal_begins_and_is_off():
+    assert removed([record("a")], available=15) == ["a"]
+    assert removed([record("a")], available=0, thresholds=Thresholds(high_percent=100)) == []

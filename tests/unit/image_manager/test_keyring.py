@@ -66,3 +66,20 @@ def test_both_file_formats_are_read_and_bad_entries_left_out():
 @given(st.binary(max_size=100), st.text(max_size=40))
 def test_any_content_and_any_name_are_taken(document, name):
     read_docker_config([document]).matching(name)
+
+
+@pytest.mark.parametrize(
+    ("key", "image", "fits"),
+    [
+        ("localhost", "localhost/a", True),
+        ("docker.io", "localhost/a", False),
+        ("docker.io", "host/a", True),
+        ("quay.io/v1", "quay.io/a", True),
+        ("quay.io/v2/", "quay.io/a", True),
+        ("quay.io/v1/a", "quay.io/v1/a", True),
+        ("quay.io/v1/a", "quay.io/b", False),
+        ("quay.io/v1x", "quay.io/a", False),
+    ],
+)
+def test_localhost_is_a_registry_and_a_version_alone_is_no_path(key, image, fits):
+    assert bool(ring(key).matching(image)) is fits

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from actors.pleg.events import Listed
 from actors.pleg.runtime_view import RuntimeView, answered, completed, failed, of_uids, relisted
-from actors.shared.cri.model import ContainerState, PodRuntime, Sandbox
+from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 
 UIDS = ("u", "v", "w")
 STATES = (ContainerState.RUNNING, ContainerState.EXITED)
@@ -66,3 +66,13 @@ def test_an_answer_of_nothing_takes_the_pod_out():
     view = answered(relisted(RuntimeView(), listing({"u": ContainerState.EXITED})).view, runtime_of("u"))
     assert list(view.pods) == ["u"]
     assert list(answered(view, runtime_of("u", there=False)).pods) == []
+
+
+def test_a_pod_that_has_only_containers_left_is_known():
+    view = relisted(RuntimeView(), listing({"u": ContainerState.RUNNING})).view
+    left = PodRuntime(uid="u", containers=[Container(id="c", name="a", pod_uid="u", state=ContainerState.EXITED)])
+    assert answered(view, left).pods == {"u": left}
+
+
+def test_a_status_call_that_failed_before_the_first_relist_is_remembered():
+    assert failed(RuntimeView(), "u").failed == {"u"}

@@ -21,11 +21,13 @@ class Site:
         self.harness = Harness(Actor)
         self.began: list[Key] = []
         self.released = asyncio.Event()
+        self.finished = False
         self.schedule = Schedule(self.harness.actor, self.run)
 
     async def run(self, key: Key) -> None:
         self.began.append(key)
         await self.released.wait()
+        self.finished = True
         self.schedule.ran(key)
 
 
@@ -84,3 +86,17 @@ async def test_a_probe_that_is_ended_is_cancelled_and_may_begin_again():
         site.schedule.set(KEY, 0.0)
         await site.harness.advance(0.0)
         assert site.began == [KEY, KEY]
+
+
+async def test_an_ended_probe_loses_its_timer_and_its_run():
+    async with on_site() as site:
+        site.schedule.set(KEY, 1.0)
+        site.schedule.end(KEY)
+        await site.harness.advance(5.0)
+        assert site.began == []
+        site.schedule.set(KEY, 0.0)
+        await site.harness.advance(0.0)
+        site.schedule.end(KEY)
+        site.released.set()
+        await site.harness.settle()
+        assert not site.finished, "the run is cancelled"

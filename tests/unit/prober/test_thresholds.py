@@ -66,3 +66,13 @@ def test_a_streak_never_grows_beyond_its_thresholds(kind, probe, found):
     for outcome in found:
         streak = decide(streak, outcome, kind, probe)
         assert streak.count <= max(1, probe.successThreshold, probe.failureThreshold)
+
+
+def test_a_container_that_passes_liveness_or_readiness_is_probed_on():
+    kinds: list[Kind] = ["liveness", "readiness"]
+    for kind in kinds:
+        assert not decide(Streak(), GOOD, kind, Probe()).on_hold
+    streak = Streak()
+    for _ in range(3):
+        streak = decide(streak, BAD, "readiness", Probe())
+    assert (streak.result, streak.on_hold) == (False, False)

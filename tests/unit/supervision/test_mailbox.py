@@ -94,3 +94,20 @@ def test_its_bounds_and_keys_hold_whatever_happens(steps: list[tuple[str, str | 
         assert len(keys) == len(set(keys))
         assert _numbers(box) == sorted(_numbers(box))
         assert all(entry.deadline >= box.earliest for entry in box)
+
+
+def test_a_drained_queue_is_empty_and_takes_everything_again() -> None:
+    box = Outbox(max_messages=2, max_bytes=10)
+    first, second = _entry(1, "a", size=5), _entry(2, size=5)
+    assert box.add(first)
+    assert box.add(second)
+    assert box.drain() == [first, second]
+    assert (len(box), _numbers(box), box.earliest) == (0, [], float("inf"))
+    assert [box.add(_entry(number, "a", size=5)) for number in (3, 4)] == [True, True]
+    assert _numbers(box) == [4], "the drained entry of that key is not replaced again"
+    assert box.add(_entry(5, size=5)), "the drained bytes do not count"
+
+
+def test_a_queue_takes_exactly_its_bytes() -> None:
+    box = Outbox(max_messages=9, max_bytes=10)
+    assert [box.add(_entry(number, size=5)) for number in range(3)] == [True, True, False]

@@ -48,3 +48,17 @@ def test_the_previous_log_is_that_of_the_last_end(
 def test_without_an_end_there_is_no_previous_log() -> None:
     with pytest.raises(Refused, match='previous terminated container "c" in pod "p" not found'):
         find_log(POD, status(RUNS, {}), "c", previous=True)
+
+
+@pytest.mark.parametrize(
+    ("state", "container", "text"),
+    [
+        (WAITS, "c", "is waiting to start: CrashLoopBackOff"),
+        ({}, "c", "is waiting to start: no reason given"),
+        (RUNS, "absent", 'container "absent" not found in pod "p"'),
+    ],
+)
+def test_a_container_without_a_log_is_refused_with_the_reason(state: object, container: str, text: str) -> None:
+    with pytest.raises(Refused) as refused:
+        find_log(POD, status(state, {}), container, previous=False)
+    assert text in str(refused.value)

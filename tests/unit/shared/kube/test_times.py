@@ -27,9 +27,7 @@ def test_a_time_is_seconds_since_1970(when: str | None, expected: float) -> None
         ("", "", ""),
     ],
 )
-def test_a_pod_started_at_its_start_time_else_when_its_manifest_was_seen(
-    status: str, seen: str, expected: str
-) -> None:
+def test_a_pod_started_at_its_start_time_else_when_its_manifest_was_seen(status: str, seen: str, expected: str) -> None:
     metadata = {"annotations": {"kubernetes.io/config.seen": seen} if seen else {}}
     body = {"metadata": metadata, "status": {"startTime": status} if status else {}}
     assert start_time(decode_pod(encode(body))) == expected
