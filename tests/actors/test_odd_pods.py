@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from actors.container_manager.actor import ContainerManager
-from actors.container_manager.messages import AdmitPod
+from actors.container_manager.messages import AdmitPod, PodAdmitted
 from actors.pod_config.api_source import ApiSource
 from actors.pod_workers.messages import PodOperation
 from actors.prober.actor import Prober
@@ -27,7 +27,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.shared.http_get.dial import DialError
 from actors.status_manager.actor import StatusManager
-from actors.status_manager.messages import GetPods, PodObserved
+from actors.status_manager.messages import GetPods, PodObserved, Pods
 from actors.volume_manager.actor import VolumeManager
 from actors.volume_manager.host import propagation
 from actors.volume_manager.messages import (
@@ -37,6 +37,7 @@ from actors.volume_manager.messages import (
     VolumesMounted,
 )
 from supervision.harness import Harness
+from supervision.message import Message
 from tests.support.driven import FOREVER, Driven
 
 PODS = 150
@@ -179,19 +180,23 @@ async def test_no_odd_pod_ends_a_worker(tmp_path):
             raise
 
 
-async def told(harness: Harness, *messages: Any, what: str, seconds: float = 0.0) -> None:
+async def told(harness: Harness, *messages: Any, what: str, seconds: float = 0.0) -> Message | None:
+    """The answer to the last message."""
+    answer: Message | None = None
     try:
         async with harness:
             for message in messages:
-                await harness.deliver(message)
+                answer = await harness.deliver(message)
             await harness.advance(seconds)
     except Exception as error:
         error.add_note(what)
         raise
+    return answer
 
 
 async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
     monkeypatch.setattr(propagation, "make_shared", lambda path: False)
+    answers = []
     for number, (what, data) in enumerate(odd_pods()):
         harness = Harness(
             VolumeManager, name="volume_manager", context=Agent(root_dir=f"{tmp_path}/{number}", workers=2)
@@ -202,7 +207,8 @@ async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
             "host.ownership:apply_group",
         ):
             harness.disposables[f"actors.volume_manager.{function}"] = lambda **_: ""
-        await told(harness, MountVolumes(UID, data), what=what)
+        answers.append(type(await told(harness, MountVolumes(UID, data), what=what)))
+    assert answers.count(VolumesMounted) > 100, "volumes are mounted"
 
 
 async def test_no_odd_pod_ends_the_container_manager(tmp_path):
@@ -212,10 +218,12 @@ async def test_no_odd_pod_ends_the_container_manager(tmp_path):
     (tmp_path / "proc/self/mountinfo").write_text("30 1 0:1 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n")
     settings = KubeletConfiguration(cgroupsPerQOS=False, enforceNodeAllocatable=[], evictionHard={})
     agent = Agent(root_dir=f"{tmp_path}/kubelet", workers=2, config=settings)
+    answers = []
     for what, data in odd_pods():
         arguments = {"host": str(tmp_path)}
         harness = Harness(ContainerManager, name="container_manager", context=agent, arguments=arguments)
-        await told(harness, AdmitPod(UID, data, running=True), what=what)
+        answers.append(type(await told(harness, AdmitPod(UID, data, running=True), what=what)))
+    assert answers.count(PodAdmitted) > 100, "pods are admitted"
 
 
 async def test_no_odd_pod_ends_the_prober(monkeypatch):
@@ -242,6 +250,7 @@ async def test_no_odd_pod_ends_the_prober(monkeypatch):
 
 
 async def test_no_odd_pod_ends_the_status_manager(tmp_path):
+    answers: list[Any] = []
     for number, (what, data) in enumerate(odd_pods()):
         agent = Agent(root_dir=f"{tmp_path}/{number}", node_ip="192.0.2.1", workers=2)
         seen = []
@@ -251,7 +260,9 @@ async def test_no_odd_pod_ends_the_status_manager(tmp_path):
             box = Sandbox(id="s", pod_uid=UID, pod_name="p", pod_namespace="default", ready=True, ips=["192.0.2.9"])
             runtime = PodRuntime(uid=UID, sandboxes=[box], containers=[ran], at=float(at))
             seen.append(PodObserved(UID, data, stage, runtime=runtime))  # type: ignore[arg-type]
-        await told(Harness(StatusManager, name="status_manager", context=agent), *seen, GetPods(), what=what)
+        harness = Harness(StatusManager, name="status_manager", context=agent)
+        answers.append(await told(harness, *seen, GetPods(), what=what))
+    assert all(isinstance(one, Pods) and b"terminated" in one.data for one in answers), "each has a status"
 
 
 @pytest.mark.parametrize("quantity", ["1e999", "-", "²", "1e30"])
