@@ -7,6 +7,7 @@ caller of `scaled`. Forked processes inherit it."""
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _ROUNDS: Final = 5
 @dataclass
 class _Scale:
     factor: float = 1.0
+    is_established: bool = False
 
 
 _scale = _Scale()
@@ -60,6 +62,16 @@ def find() -> tuple[float, str]:
     factor = factor_of(took)
     measured = f"{1000 * took:.1f} ms for what takes an ordinary machine {1000 * REFERENCE_SECONDS:g} ms"
     return factor, f"deadlines are multiplied by {factor:g}: this machine took {measured}"
+
+
+def establish(log: logging.Logger) -> None:
+    """Find the factor, use it and say so; once in a process."""
+    if _scale.is_established:
+        return
+    factor, why = find()
+    use(factor)
+    _scale.is_established = True
+    log.log(logging.INFO if factor == 1.0 else logging.WARNING, "%s", why)
 
 
 def _measure() -> float:

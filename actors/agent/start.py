@@ -22,7 +22,7 @@ from actors.shared.config.start.steps import announced, prepare
 from actors.shared.metrics import METRICS
 from actors.tree import REFRESH, preload, tree
 from actors.tree import prepare as prepared
-from supervision import logs
+from supervision import logs, time_scale
 from supervision.application import Application
 from supervision.fork_server.lock import holder_of
 from supervision.fork_server.main import run
@@ -51,6 +51,7 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         agent = load_with_all(argv)
         loading = _begin_to_load(agent)
         _configure_logs(agent)
+        time_scale.establish(log)
         for verbosity, line in announced(agent):
             log.log(logs.V(verbosity), "%s", line)
         wrong = list(start_checks.problems(agent))

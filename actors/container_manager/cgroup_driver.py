@@ -9,6 +9,7 @@ from actors.config_controller.messages import CONFIG_CONTROLLER, CgroupDriverLea
 from actors.shared.config.agent import Agent
 from actors.shared.linux.systemd import managed_driver
 from supervision.actor import Actor, DisposableError
+from supervision.time_scale import scaled
 
 DRIVER_SECONDS: Final = 2.0
 """How long the runtime has to answer which cgroup driver it uses."""
@@ -45,7 +46,7 @@ class CgroupDriverChoice:
 
     async def _ask(self) -> str:
         """'' when the runtime does not tell, or does not answer."""
-        arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": DRIVER_SECONDS}
+        arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": scaled(DRIVER_SECONDS)}
         function = "actors.container_manager.runtime_cgroup_driver:ask"
         try:
             answer = await self._actor.disposable(function, arguments, deadline=DRIVER_SECONDS + 2)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.shared.linux import mountinfo, mounting
+from supervision.time_scale import scaled
 
 from . import processes
 from .instance import Instance
@@ -94,7 +95,13 @@ def _run(*argv: str, text: str = "") -> str | None:
     """What it wrote, or None when it failed or is not there."""
     try:
         done = subprocess.run(
-            argv, input=text, capture_output=True, text=True, timeout=_COMMAND_SECONDS, check=False, env={"PATH": _PATH}
+            argv,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=scaled(_COMMAND_SECONDS),
+            check=False,
+            env={"PATH": _PATH},
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

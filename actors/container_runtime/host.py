@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from actors.shared.linux import mountinfo
+from supervision.time_scale import scaled
 
 from .errors import MissingPrograms, ProgramFailed
 from .images import BUSYBOX
@@ -129,7 +130,7 @@ def parse_version(text: str) -> tuple[int, int]:
 def _version(containerd: str) -> tuple[int, int]:
     try:
         output = subprocess.run(
-            [containerd, "--version"], capture_output=True, text=True, timeout=_VERSION_SECONDS, check=False
+            [containerd, "--version"], capture_output=True, text=True, timeout=scaled(_VERSION_SECONDS), check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ProgramFailed(f"{containerd} --version: {error}") from error

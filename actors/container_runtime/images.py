@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from supervision.time_scale import scaled
+
 from . import pause
 from .errors import MissingPrograms
 from .oci import Entry, Image, Layout, architecture, build
@@ -58,5 +60,7 @@ def busybox_image(busybox: str = BUSYBOX) -> Image:
 
 
 def _applets(busybox: str) -> list[str]:
-    listed = subprocess.run([busybox, "--list"], capture_output=True, text=True, check=True, timeout=_LIST_SECONDS)
+    listed = subprocess.run(
+        [busybox, "--list"], capture_output=True, text=True, check=True, timeout=scaled(_LIST_SECONDS)
+    )
     return sorted(listed.stdout.split())

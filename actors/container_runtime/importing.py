@@ -15,6 +15,7 @@ import msgspec
 
 from actors.shared.linux.tied import tied
 from supervision.errors import UNREADABLE
+from supervision.time_scale import scaled
 
 from . import images, program
 from .errors import NotAnswering, ProgramFailed
@@ -59,9 +60,9 @@ def _import(instance: Instance, host: Host, tar: str) -> None:
     argv = [host.ctr, "--address", instance.socket, "--namespace", "k8s.io", "images", "import"]
     argv += ["--snapshotter", "overlayfs" if host.overlay else "native", tar]
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=_IMPORT_SECONDS, check=False)
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=scaled(_IMPORT_SECONDS), check=False)
     except subprocess.TimeoutExpired as error:
-        raise ProgramFailed(f"ctr images import: not done in {_IMPORT_SECONDS:.0f} s") from error
+        raise ProgramFailed(f"ctr images import: not done in {scaled(_IMPORT_SECONDS):.0f} s") from error
     if done.returncode:
         raise ProgramFailed(f"ctr images import: {done.stderr.strip()[-_WORDS:]}")
 
@@ -78,7 +79,7 @@ def running(instance: Instance, host: Host) -> Iterator[None]:
     finally:
         process.terminate()
         try:
-            process.wait(_STOP_SECONDS)
+            process.wait(scaled(_STOP_SECONDS))
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -98,7 +99,7 @@ def spawn(instance: Instance, host: Host, environment: Mapping[str, str] | None 
             stderr=log,
             start_new_session=True,
         )
-    deadline = time.monotonic() + _START_SECONDS
+    deadline = time.monotonic() + scaled(_START_SECONDS)
     while not _accepts(instance.socket):
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()

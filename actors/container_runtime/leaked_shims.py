@@ -13,6 +13,8 @@ from typing import Final
 import msgspec
 import psutil
 
+from supervision.time_scale import scaled
+
 _SHIM: Final = "containerd-shim"
 CRI_NAMESPACE: Final = "k8s.io"
 """What others run on the same containerd has another one, and is in no list of CRI."""
@@ -64,7 +66,7 @@ def end(shims: Iterable[Shim]) -> None:
                 one.kill()
             except psutil.NoSuchProcess:
                 continue
-        psutil.wait_procs(family, _END_SECONDS)
+        psutil.wait_procs(family, scaled(_END_SECONDS))
 
 
 def sweep(socket: str, known: list[str], now: float) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.shared.linux import mountinfo
+from supervision.time_scale import scaled
 
 from .instance import Instance
 
@@ -78,7 +79,7 @@ def with_pod(group: str) -> str:
 def kill_all_in(groups: Iterable[str]) -> None:
     """Kill what is in these cgroups and below them, again and again until nothing is (it may fork meanwhile)."""
     directories = [path for group in groups for path in _in_hierarchies(group)]
-    deadline = time.monotonic() + _END_SECONDS
+    deadline = time.monotonic() + scaled(_END_SECONDS)
     while pids := {pid for directory in directories for pid in _members(directory)}:
         _signal(pids, signal.SIGKILL)
         if time.monotonic() > deadline:

@@ -12,6 +12,7 @@ from actors.shared.config.agent import Agent
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.stats import pod_cgroups
 from supervision.actor import Actor, AskError, DisposableError
+from supervision.time_scale import scaled
 
 from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, Layout
 from .signals import disk_signals, layout_of, memory_signals, pid_signals
@@ -63,7 +64,7 @@ class NodeObserver:
     async def _disks(self) -> dict[str, list[int]]:
         if self._reading is None or self._reading.done():
             self._reading = asyncio.ensure_future(self._read())
-        done, _ = await asyncio.wait({self._reading}, timeout=WAIT_SECONDS)
+        done, _ = await asyncio.wait({self._reading}, timeout=scaled(WAIT_SECONDS))
         return self._reading.result() if done else {}
 
     async def _read(self) -> dict[str, list[int]]:

@@ -20,7 +20,6 @@ from actors.shared.cri.liveness import CONNECT_SECONDS
 from actors.shared.cri.silence import IMAGE_SERVICE, LOOK_SECONDS, Silence
 from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
-from supervision.time_scale import scaled
 
 from .credential_lookup import CredentialLookup
 from .credential_plugins import Plugins
@@ -82,7 +81,7 @@ class ImageManager(Actor):
             self.every(LOOK_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
 
     async def _look_for_service(self, endpoint: str) -> None:
-        arguments = {"path": endpoint.removeprefix("unix://"), "seconds": scaled(CONNECT_SECONDS)}
+        arguments = {"path": endpoint.removeprefix("unix://"), "seconds": CONNECT_SECONDS}
         with suppress(DisposableError):
             if await self.disposable(ANSWERS, arguments, deadline=LOOK_SECONDS):
                 self._silence.answered()

@@ -11,6 +11,7 @@ import msgspec
 from actors.shared.config.fields.duration import Duration, DurationError
 from actors.shared.config.sources.credential_providers import Provider
 from supervision.errors import UNREADABLE
+from supervision.time_scale import scaled
 
 DEADLINE_SECONDS: Final = 60.0
 MAX_OUTPUT: Final = 1 << 20
@@ -98,7 +99,7 @@ async def _run(provider: Provider, bin_dir: str, request: bytes) -> bytes:
     except (OSError, ValueError) as error:
         raise PluginFailed(f"cannot be run: {getattr(error, 'strerror', None) or error}") from None
     try:
-        output, complaint = await asyncio.wait_for(process.communicate(request), DEADLINE_SECONDS)
+        output, complaint = await asyncio.wait_for(process.communicate(request), scaled(DEADLINE_SECONDS))
     except TimeoutError:
         raise PluginFailed(f"gave no answer within {DEADLINE_SECONDS:g} s") from None
     finally:

@@ -24,6 +24,7 @@ from actors.shared.tracing.start import begin
 from supervision.actor import Actor, Address, AskError, DisposableError, on
 from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, RollingRestart
+from supervision.time_scale import scaled
 
 from . import hanging_starts, runtime_health, runtime_view
 from .events import listing
@@ -184,7 +185,7 @@ class Pleg(Actor):
             self._send(PodRuntime(uid=uid, at=at))
         started = [task for task in tasks if task is not None]
         if not self._view.relisted_at and started:
-            await asyncio.wait(started, timeout=FIRST_LOOK_SECONDS)
+            await asyncio.wait(started, timeout=scaled(FIRST_LOOK_SECONDS))
 
     def _on_status(self, uid: str, outcome: PodRuntime | Failure) -> None:
         """A status call has ended."""

@@ -12,6 +12,7 @@ from actors.shared.cri.errors import CriError
 from actors.shared.cri.looking import look
 from actors.shared.cri.model import PodRuntime
 from supervision.actor import Actor
+from supervision.time_scale import scaled
 
 AT_ONCE: Final = 16
 DEADLINE_SECONDS: Final = 20.0
@@ -51,10 +52,10 @@ class StatusCalls:
 
     async def _outcome(self, uid: str) -> PodRuntime | Failure:
         try:
-            async with self._room, asyncio.timeout(DEADLINE_SECONDS):
+            async with self._room, asyncio.timeout(scaled(DEADLINE_SECONDS)):
                 began = time.monotonic()
                 found = await look(self._client, uid)
                 self._actor.metrics.observe("kubelet_pleg_pod_relist_duration_seconds", time.monotonic() - began)
                 return found
         except (CriError, TimeoutError) as error:
-            return Failure(str(error) or f"no answer in {DEADLINE_SECONDS:.0f} s")
+            return Failure(str(error) or f"no answer in {scaled(DEADLINE_SECONDS):.0f} s")

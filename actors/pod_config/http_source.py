@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from supervision.time_scale import scaled
+
 from .errors import ManifestError
 from .limits import MAX_BYTES
 from .manifest import StaticPod
@@ -30,7 +32,11 @@ async def fetch(url: str, headers: Mapping[str, list[str]]) -> bytes:
             fields.add(name, value)
     client = SimpleAsyncHTTPClient(force_instance=True, max_body_size=MAX_BYTES, max_buffer_size=MAX_BYTES + (1 << 20))
     request = HTTPRequest(
-        url, headers=fields, connect_timeout=TIMEOUT_SECONDS, request_timeout=TIMEOUT_SECONDS, max_redirects=10
+        url,
+        headers=fields,
+        connect_timeout=scaled(TIMEOUT_SECONDS),
+        request_timeout=scaled(TIMEOUT_SECONDS),
+        max_redirects=10,
     )
     try:
         answer = await client.fetch(request, raise_error=True)

@@ -16,6 +16,7 @@ from actors.shared.config.fields.duration import Duration
 from actors.shared.cri.errors import CriError, DeadlineExceeded
 from actors.shared.kube.container import Container, ExecAction
 from actors.shared.kube.go_text import rpc_error
+from supervision.time_scale import scaled
 
 from .outcome import Outcome, error, failure, kept, success
 from .probe_type import Key, ProbeType, Subject, Tools
@@ -57,12 +58,12 @@ class ExecProbe(ProbeType[ExecAction]):
         """`late`, the outcome of a command that has not ended in time. A runtime that answers nothing (stopped,
         overloaded) says nothing about the container: a failure would restart it as soon as the runtime is back."""
         try:
-            async with asyncio.timeout(VERSION_SECONDS):
+            async with asyncio.timeout(scaled(VERSION_SECONDS)):
                 await self._tools.runtime().version()
         except (CriError, TimeoutError):
             return error("the runtime does not answer")
         # a runtime that has just come back ends the command now
-        await asyncio.wait([task], timeout=SLACK_SECONDS)
+        await asyncio.wait([task], timeout=scaled(SLACK_SECONDS))
         return task.result() if task.done() else late
 
     async def _exec(self, container_id: str, command: list[str], timeout: int) -> Outcome:

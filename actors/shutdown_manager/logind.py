@@ -14,6 +14,8 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from supervision.time_scale import scaled
+
 if TYPE_CHECKING:
     from dbus_fast import Message
     from dbus_fast.aio import MessageBus
@@ -51,8 +53,8 @@ class Logind:
         from dbus_fast.aio import MessageBus
 
         try:
-            bus = MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True, auth_timeout=CALL_SECONDS)
-            async with asyncio.timeout(CALL_SECONDS):
+            bus = MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True, auth_timeout=scaled(CALL_SECONDS))
+            async with asyncio.timeout(scaled(CALL_SECONDS)):
                 await bus.connect()
         except Exception as error:  # the library documents no narrower exception
             raise LogindError(f"the system bus does not answer: {_text(error)}") from error
@@ -128,7 +130,7 @@ class Logind:
             destination=destination, path=path, interface=interface, member=member, signature=signature, body=body
         )
         try:
-            async with asyncio.timeout(CALL_SECONDS):
+            async with asyncio.timeout(scaled(CALL_SECONDS)):
                 reply = await self._connected().call(call)
         except Exception as error:
             raise LogindError(f"{member} was not answered: {_text(error)}") from error

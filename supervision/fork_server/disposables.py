@@ -19,6 +19,7 @@ from .. import logs
 from ..errors import UNREADABLE
 from ..process import load
 from ..protocol import DisposableResult, RunDisposable
+from ..time_scale import scaled
 from .fork import fork
 from .loop import Loop, Timer
 
@@ -154,7 +155,7 @@ class Disposables:
     def _overdue(self, order: _Order) -> None:
         order.timed_out = True
         self._kill(order.pid, signal.SIGKILL)
-        order.timer = self._loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(order))
+        order.timer = self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(order))
 
     def _abandon(self, order: _Order) -> None:
         self._running.pop(order.pid, None)

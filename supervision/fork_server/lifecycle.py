@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from ..protocol import FORK_SERVER
+from ..time_scale import scaled
 from .disposables import Disposables
 from .loop import Loop
 from .processes import Processes
@@ -68,7 +69,7 @@ class Lifecycle:
         self.stopping, self.code, self._stop = True, 1, None
         self._processes.kill_everything()
         self._disposables.kill_all()
-        end = time.monotonic() + _LAST_SECONDS
+        end = time.monotonic() + scaled(_LAST_SECONDS)
         while self._table.alive() and time.monotonic() < end:
             reap()
             time.sleep(0.002)

@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+from ..time_scale import scaled
+
 _PATIENCE_SECONDS = 3.0
 
 
@@ -36,7 +38,7 @@ class Lock:
     def __init__(self, directory: Path) -> None:
         """Raises AlreadyRunning, naming the pid that holds it; OSError."""
         self.path = directory / "lock"
-        end = time.monotonic() + _PATIENCE_SECONDS
+        end = time.monotonic() + scaled(_PATIENCE_SECONDS)
         while not self._try():
             holder = _pid_in(self.path)
             # the janitor of a killed fork server holds the lock for a moment

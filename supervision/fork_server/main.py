@@ -21,9 +21,7 @@ log = logging.getLogger(FORK_SERVER)
 
 def run(application: Application) -> int:
     """Run the tree until it is stopped. Returns the exit code: 0 after an orderly stop, 1 otherwise."""
-    factor, why = time_scale.find()
-    time_scale.use(factor)
-    log.log(logging.INFO if factor == 1.0 else logging.WARNING, "%s", why)
+    time_scale.establish(log)
     try:
         directory = RunDirectory(application.run_dir, application.lock_dir)
         install(Catalogue(application.metrics))

@@ -9,6 +9,7 @@ import msgspec
 
 from ..protocol import DisposableResult, RunDisposable
 from ..spec import ProgramProbe
+from ..time_scale import scaled
 from .loop import Loop
 from .table import Child, Table
 
@@ -72,7 +73,7 @@ class ProgramProbes:
             return
         incarnation, began = child.incarnation, time.monotonic()
         order = RunDisposable(
-            probe.function, msgspec.msgpack.encode(probe.arguments), probe.timeout_seconds + _GRACE_SECONDS
+            probe.function, msgspec.msgpack.encode(probe.arguments), scaled(probe.timeout_seconds + _GRACE_SECONDS)
         )
 
         def done(result: DisposableResult) -> None:

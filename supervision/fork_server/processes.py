@@ -11,6 +11,7 @@ from typing import Protocol
 
 from ..names import is_dying
 from ..protocol import EXIT_EXCEPTION, FORK_SERVER, Cause, Exited, Leave, Started
+from ..time_scale import scaled
 from ..wire import Frame
 from .connection import Connection
 from .launcher import LaunchContext, Launcher
@@ -135,7 +136,7 @@ class Processes:
             return
         child.state = "stopping"
         os.kill(child.pid, signal.SIGKILL)
-        child.timers.append(self._loop.call_later(_ABANDON_SECONDS, lambda: self._abandon(child)))
+        child.timers.append(self._loop.call_later(scaled(_ABANDON_SECONDS), lambda: self._abandon(child)))
 
     def _abandon(self, child: Child) -> None:
         """SIGKILL does not end a process that waits in the kernel: the tree goes on without it."""

@@ -14,6 +14,7 @@ from .. import logs
 from ..process import HEARTBEAT_SECONDS
 from ..protocol import Cause
 from ..spec import Policy
+from ..time_scale import scaled
 from .loop import Loop
 from .table import Child, Table
 
@@ -131,7 +132,7 @@ class Watch:
             return
         child.cause, child.detail = "hang", text
         os.kill(child.pid, signal.SIGUSR1)
-        seconds = _PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS
+        seconds = scaled(_PROGRAM_DUMP_SECONDS if child.spec.program else _DUMP_SECONDS)
         child.timers.append(self._loop.call_later(seconds, lambda: self._kill_hung(child, text)))
 
     def _kill_hung(self, child: Child, text: str) -> None:

@@ -16,6 +16,7 @@ from actors.http_servers.serving.refused import Refused
 from actors.http_servers.system_logs.files import Directory, Opened, listing, look
 from actors.http_servers.system_logs.query import LogQuery, command, parse, probe
 from actors.shared.config.feature_gates import enabled
+from supervision.time_scale import scaled
 
 ROOT: Final = "/var/log"
 JOURNALCTL: Final = "journalctl"
@@ -112,7 +113,7 @@ async def _has_journal(service: str) -> bool:
         JOURNALCTL, *probe(service), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        output, _ = await asyncio.wait_for(process.communicate(), JOURNAL_SECONDS)
+        output, _ = await asyncio.wait_for(process.communicate(), scaled(JOURNAL_SECONDS))
     except TimeoutError:
         return False
     finally:
@@ -127,7 +128,7 @@ async def _journal(handler: Handler, query: LogQuery) -> None:
     )
     output = cast(asyncio.StreamReader, process.stdout)
     try:
-        while block := await asyncio.wait_for(output.read(BLOCK_BYTES), JOURNAL_SECONDS):
+        while block := await asyncio.wait_for(output.read(BLOCK_BYTES), scaled(JOURNAL_SECONDS)):
             handler.write(block)
             await handler.flush()
     except TimeoutError:

@@ -14,6 +14,8 @@ from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
 from tornado.tcpclient import TCPClient
 from tornado.util import TimeoutError as TornadoTimeout
 
+from supervision.time_scale import scaled
+
 HANDSHAKE_SECONDS: Final = 30.0
 HEAD_BYTES: Final = 64 << 10
 BODY_BYTES: Final = 64 << 10
@@ -49,7 +51,7 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
     if parts.scheme != "http" or not parts.hostname:
         raise UpstreamError(f"the runtime's streaming URL has no http address: {url[:80]!r}")
     stream: IOStream | None = None
-    limit = timedelta(seconds=HANDSHAKE_SECONDS)
+    limit = timedelta(seconds=scaled(HANDSHAKE_SECONDS))
     try:
         stream = await TCPClient().connect(parts.hostname, parts.port or 80, timeout=limit)
         stream.set_nodelay(True)

@@ -23,6 +23,7 @@ from actors.shared.token_bucket import TokenBucket
 from actors.shared.tracing import tracer as tracing
 from actors.shared.tracing.span import Kind, Span
 from actors.shared.tracing.tracer import OFF, Tracer
+from supervision.time_scale import scaled
 
 from .access import Access
 from .connections import Connections
@@ -75,7 +76,7 @@ class ApiClient:
         tracer: Tracer = OFF,
     ) -> None:
         """`observe` is called after each request, `warned` with each warning in an answer."""
-        self._timeout, self._agent = timeout, user_agent
+        self._timeout, self._agent = scaled(timeout), user_agent
         self._limit = TokenBucket(qps, burst)
         self._connections: Connections | None = None
         self._connecting = asyncio.Lock()
@@ -145,7 +146,7 @@ class ApiClient:
 
         Raises an ApiError for anything but 2xx.
         """
-        seconds = self._timeout if timeout is None else timeout
+        seconds = self._timeout if timeout is None else scaled(timeout)
         headers = [("Accept", "application/json")]
         if body:
             headers += [("Content-Type", content_type), ("Content-Length", str(len(body)))]
@@ -272,7 +273,8 @@ class ApiClient:
     ) -> AsyncIterator[httpcore.Response]:
         credentials = await self._credentials.headers()
         own = [("Host", self.host), ("User-Agent", self._agent)]
-        limits = {"connect": CONNECT_SECONDS, "read": read_seconds, "write": CONNECT_SECONDS, "pool": CONNECT_SECONDS}
+        connect = scaled(CONNECT_SECONDS)
+        limits = {"connect": connect, "read": read_seconds, "write": connect, "pool": connect}
         extensions: dict[str, Any] = {"timeout": limits, "trace": request.trace}
         if self.access.server_name:
             extensions["sni_hostname"] = self.access.server_name

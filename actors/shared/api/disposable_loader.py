@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from supervision.errors import UNREADABLE
+from supervision.time_scale import scaled
 
 SCRIPT: Final = str(Path(__file__).with_name("kubeconfig_process.py"))
 MOST_BYTES: Final = 16 << 20
@@ -93,9 +94,9 @@ async def answer_later(request: Mapping[str, Any], seconds: float) -> Any:
         stderr=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
-        output, complaint = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), seconds)
+        output, complaint = await asyncio.wait_for(process.communicate(json.dumps(request).encode()), scaled(seconds))
     except TimeoutError:
-        raise LoaderError("Timeout", f"gave no answer within {seconds:g} s") from None
+        raise LoaderError("Timeout", f"gave no answer within {scaled(seconds):g} s") from None
     finally:
         _end(process.pid, process.returncode)
         await process.wait()

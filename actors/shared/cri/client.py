@@ -14,6 +14,7 @@ from typing import Final, Literal
 from actors.shared.tracing.tracer import OFF, Tracer
 from proto import cri_pb2 as cri
 from supervision.metrics import Metrics
+from supervision.time_scale import scaled
 
 from . import methods, translate
 from .adoption import DEFAULT_SETTLING, Settling
@@ -50,7 +51,7 @@ class CriClient(SandboxCalls, ContainerCalls, ImageCalls, StatsCalls):
         image_path = socket_path(image_endpoint, IMAGE_FLAG) if image_endpoint else path
         self._runtime = self._transport(path, tracer, metrics)
         self._images = self._runtime if image_path == path else self._transport(image_path, tracer, metrics)
-        self._deadlines = Deadlines(request_seconds)
+        self._deadlines = Deadlines(scaled(request_seconds))
         self._settling = DEFAULT_SETTLING
 
     @staticmethod

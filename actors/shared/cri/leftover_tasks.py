@@ -21,6 +21,7 @@ from typing import Any, Final
 from google.protobuf.message import Message
 
 from proto import containerd_tasks_pb2 as tasks
+from supervision.time_scale import scaled
 
 from .adoption import Settling
 from .errors import CriError, NotFound, Other, StillStarting
@@ -95,9 +96,9 @@ async def end(container_id: str, transport: Transport, settling: Settling) -> No
     pauses = settling.pauses()
     while True:
         with contextlib.suppress(CriError):  # it may have ended already: Delete tells
-            await transport.call(KILL, kill, _SECONDS)
+            await transport.call(KILL, kill, scaled(_SECONDS))
         try:
-            await transport.call(DELETE, delete, _SECONDS)
+            await transport.call(DELETE, delete, scaled(_SECONDS))
         except NotFound:
             return
         except Other:  # it is not dead yet

@@ -11,6 +11,8 @@ import struct
 import time
 from typing import Final
 
+from supervision.time_scale import scaled
+
 CONNECT_SECONDS: Final = 2.0
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _SETTINGS = 0x0, 0x1, 0x4
@@ -23,6 +25,7 @@ _EMPTY_MESSAGE: Final = bytes(5)
 
 def answers(path: str, seconds: float = CONNECT_SECONDS) -> bool:
     """Whether a server at that Unix socket answers Version, with whatever, within so many seconds."""
+    seconds = scaled(seconds)
     end = time.monotonic() + seconds
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:

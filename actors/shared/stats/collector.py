@@ -21,6 +21,7 @@ from actors.shared.linux.cgroup_names import plain_path
 from actors.shared.linux.cgroup_tree import CgroupTree
 from actors.shared.linux.cgroup_tree import find as find_cgroups
 from supervision.actor import DisposableError, DisposableTimeout
+from supervision.time_scale import scaled
 
 from . import host, pod_cgroups
 from .cgroup_usage import Usage, read
@@ -198,7 +199,7 @@ class Collector:
         if due and (self._measuring is None or self._measuring.done()):
             self._measuring = asyncio.ensure_future(self._measure_now(sample, walk=period > 0))
         if first and self._measuring is not None:
-            await asyncio.wait([self._measuring], timeout=FIRST_DISK_SECONDS)
+            await asyncio.wait([self._measuring], timeout=scaled(FIRST_DISK_SECONDS))
 
     async def _measure_now(self, sample: Sample, *, walk: bool) -> None:
         logs = self._agent.pod_logs_dir

@@ -13,6 +13,7 @@ import msgspec
 
 from proto import otlp_trace_pb2 as otlp
 from supervision.metrics import Metrics
+from supervision.time_scale import scaled
 
 from . import encoding
 from .queue import BATCH_SPANS, SpanQueue
@@ -89,7 +90,7 @@ class Exporter:
         source = self._source
         export = encoding.request(self._batch, source.resource, source.scope, source.version)
         try:
-            answer = await self._call()(export, timeout=CALL_SECONDS)
+            answer = await self._call()(export, timeout=scaled(CALL_SECONDS))
         except grpc.aio.AioRpcError as error:
             return self._failed(error)
         refused = min(max(answer.partial_success.rejected_spans, 0), len(self._batch))

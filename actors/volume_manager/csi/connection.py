@@ -13,6 +13,7 @@ from proto import csi_pb2 as csi
 from proto import csi_pb2_grpc, plugin_registration_pb2_grpc
 from proto import plugin_registration_pb2 as registration
 from supervision.metrics import Metrics
+from supervision.time_scale import scaled
 
 from .access import capability
 from .errors import CsiError
@@ -47,25 +48,25 @@ class Connection:
     # -- registration -------------------------------------------------------------------------------------------------
     async def who(self) -> registration.PluginInfo:
         found: registration.PluginInfo = await self._call(
-            "GetInfo", self._registrar.GetInfo(registration.InfoRequest(), timeout=DIAL_SECONDS)
+            "GetInfo", self._registrar.GetInfo(registration.InfoRequest(), timeout=scaled(DIAL_SECONDS))
         )
         return found
 
     async def notify(self, error: str) -> None:
         status = registration.RegistrationStatus(plugin_registered=not error, error=error)
         await self._call(
-            "NotifyRegistrationStatus", self._registrar.NotifyRegistrationStatus(status, timeout=DIAL_SECONDS)
+            "NotifyRegistrationStatus", self._registrar.NotifyRegistrationStatus(status, timeout=scaled(DIAL_SECONDS))
         )
 
     # -- driver -------------------------------------------------------------------------------------------------------
     async def describe(self, name: str, endpoint: str) -> Driver:
         self._driver = name
         info: csi.NodeGetInfoResponse = await self._call(
-            "NodeGetInfo", self._node.NodeGetInfo(csi.NodeGetInfoRequest(), timeout=CALL_SECONDS)
+            "NodeGetInfo", self._node.NodeGetInfo(csi.NodeGetInfoRequest(), timeout=scaled(CALL_SECONDS))
         )
         answer: csi.NodeGetCapabilitiesResponse = await self._call(
             "NodeGetCapabilities",
-            self._node.NodeGetCapabilities(csi.NodeGetCapabilitiesRequest(), timeout=CALL_SECONDS),
+            self._node.NodeGetCapabilities(csi.NodeGetCapabilitiesRequest(), timeout=scaled(CALL_SECONDS)),
         )
         can = {one.rpc.type for one in answer.capabilities}
         return Driver(
@@ -90,7 +91,7 @@ class Connection:
             secrets=secrets,
             volume_context=step.source.attributes,
         )
-        await self._call("NodeStageVolume", self._node.NodeStageVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodeStageVolume", self._node.NodeStageVolume(request, timeout=scaled(CALL_SECONDS)))
 
     async def publish(
         self, driver: Driver, step: CsiMount, staged: str, context: dict[str, str], secrets: dict[str, str],
@@ -106,15 +107,15 @@ class Connection:
             secrets=secrets,
             volume_context={**step.source.attributes, **attributes},
         )
-        await self._call("NodePublishVolume", self._node.NodePublishVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodePublishVolume", self._node.NodePublishVolume(request, timeout=scaled(CALL_SECONDS)))
 
     async def unpublish(self, handle: str, path: str) -> None:
         request = csi.NodeUnpublishVolumeRequest(volume_id=handle, target_path=path)
-        await self._call("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodeUnpublishVolume", self._node.NodeUnpublishVolume(request, timeout=scaled(CALL_SECONDS)))
 
     async def unstage(self, handle: str, path: str) -> None:
         request = csi.NodeUnstageVolumeRequest(volume_id=handle, staging_target_path=path)
-        await self._call("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=CALL_SECONDS))
+        await self._call("NodeUnstageVolume", self._node.NodeUnstageVolume(request, timeout=scaled(CALL_SECONDS)))
 
     async def _call(self, method: str, call: Awaitable[_Answer]) -> _Answer:
         """Raises CsiError."""

@@ -11,6 +11,7 @@ import subprocess
 from typing import Final
 
 from actors.shared.linux import mountinfo
+from supervision.time_scale import scaled
 
 PROGRAM: Final = "mount"
 _DIRECTORY_MODE: Final = 0o750
@@ -48,7 +49,7 @@ def _run(arguments: list[str], seconds: float) -> str:
     except OSError as error:
         return str(error)
     try:
-        output, _ = program.communicate(timeout=seconds)
+        output, _ = program.communicate(timeout=scaled(seconds))
     except subprocess.TimeoutExpired:
         os.killpg(program.pid, signal.SIGKILL)
         program.communicate()
