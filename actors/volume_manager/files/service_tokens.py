@@ -6,6 +6,7 @@ all do not come at once. When that fails, the old one is good as long as it is g
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import random
 import time
@@ -24,6 +25,8 @@ OLDEST_SECONDS: Final = 24 * 3600.0
 JITTER_SECONDS: Final = 10.0
 LEFT: Final = 0.2
 """Share of its life that a token has left when it is replaced."""
+FORBIDDEN_PAUSES: Final = (0.1, 0.4)
+"""Seconds before a refused request is repeated: the server may not know yet that the pod is on this node."""
 
 Call = Callable[[ApiCall], Awaitable[ApiAnswer]]
 
@@ -49,9 +52,13 @@ class ServiceTokens:
     """By request."""
 
     def __init__(
-        self, call: Call, clock: Callable[[], float] = time.time, rng: Callable[[], float] = random.random
+        self,
+        call: Call,
+        clock: Callable[[], float] = time.time,
+        rng: Callable[[], float] = random.random,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._call, self._clock, self._rng = call, clock, rng
+        self._call, self._clock, self._rng, self._sleep = call, clock, rng, sleep
         self._kept: dict[PodTokenRequest, _Kept] = {}
 
     async def get(self, wanted: PodTokenRequest) -> str:
@@ -82,6 +89,11 @@ class ServiceTokens:
     async def _ask(self, wanted: PodTokenRequest) -> _Kept:
         asked = self._clock()
         answer = await self._call(request(wanted))
+        for pause in FORBIDDEN_PAUSES:
+            if answer.ok or answer.reason != "Forbidden":
+                break
+            await self._sleep(pause)
+            answer = await self._call(request(wanted))
         if not answer.ok:
             why = answer.message or f'serviceaccounts "{wanted.account}": {answer.reason or answer.status}'
             raise ContentError(f"failed to fetch token: {why}")

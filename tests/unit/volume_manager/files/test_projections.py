@@ -169,10 +169,18 @@ class Server:
 
     def __init__(self) -> None:
         self.now, self.calls, self.down = 1_000_000.0, [], False  # type: tuple[float, list[ApiCall], bool]
-        self.tokens = ServiceTokens(self.call, lambda: self.now, lambda: 0.0)
+        self.forbidden = 0
+        """So many requests are refused."""
+        self.tokens = ServiceTokens(self.call, lambda: self.now, lambda: 0.0, self.sleep)
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
 
     async def call(self, call: ApiCall) -> ApiAnswer:
         self.calls.append(call)
+        if self.forbidden:
+            self.forbidden -= 1
+            return ApiAnswer(status=403, reason="Forbidden", message="bound to a pod scheduled on a different node")
         if self.down:
             return ApiAnswer(status=0, reason="Unreachable", message="away")
         seconds = json.loads(call.body)["spec"]["expirationSeconds"]
@@ -193,6 +201,21 @@ async def test_a_token_is_kept_until_a_fifth_of_its_life_is_left() -> None:
     server.now += 2
     assert server.tokens.due(WANTED)
     assert await server.tokens.get(WANTED) == "token 2"
+
+
+async def test_a_server_that_does_not_know_yet_that_the_pod_is_here_is_asked_again_within_a_second() -> None:
+    server = Server()
+    server.forbidden, began = 2, server.now
+    assert await server.tokens.get(WANTED) == "token 3"
+    assert server.now - began < 1
+
+
+async def test_a_token_that_stays_refused_is_an_error() -> None:
+    server = Server()
+    server.forbidden = 9
+    with pytest.raises(ContentError, match="failed to fetch token: bound to a pod"):
+        await server.tokens.get(WANTED)
+    assert len(server.calls) == 3
 
 
 async def test_a_token_is_bound_to_its_pod() -> None:
