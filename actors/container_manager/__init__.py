@@ -7,6 +7,7 @@ startup_hold.py      new pods wait after a restart; shutdown_admission.py: and w
 cgroup_setup.py      the driver (cgroup_driver.py), kubepods and its tiers (qos_tiers.py, qos_limits.py)
 pod_cgroups.py       cgroups of pods (pod_limits.py); removed by cgroup_removal.py and orphaned_cgroups.py
 node_resources.py    capacity and allocatable; node_allocatable.py and reserved_cgroups.py enforce them
+preemption.py        room for critical pods
 eviction_admission.py  what the eviction manager tells: pressure conditions, and pods that are evicted
 periodic_tasks.py    system_cgroups.py and utility_chains.py
 """

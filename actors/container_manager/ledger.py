@@ -20,6 +20,10 @@ class Ledger:
     def get(self, uid: str) -> Demand | None:
         return self._demands.get(uid)
 
+    def demands(self) -> list[Demand]:
+        """Of all pods that are counted."""
+        return list(self._demands.values())
+
     def add(self, demand: Demand) -> None:
         """Count this pod, in place of what was counted for it before."""
         self._demands[demand.uid] = demand

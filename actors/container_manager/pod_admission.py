@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from actors.shared.admission.checks import refusal
-from actors.shared.admission.request import Candidate, Demand, NodeState, demand_of
+from actors.shared.admission.request import Candidate, Demand, NodeState, Refusal, demand_of
 from actors.shared.admission.resources import resize_refusal
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.kube.codec import ObjectError, decode_pod
@@ -25,6 +25,7 @@ from .orphaned_cgroups import OrphanedCgroups
 from .pending_admissions import PendingAdmission, PendingAdmissions
 from .pod_cgroups import PodCgroups
 from .pod_limits import larger, pod_limits, rules_of
+from .preemption import Preemption, StillEnding
 from .qos_tiers import QosTiers
 from .shutdown_admission import ShutdownAdmission
 from .startup_hold import StartupHold
@@ -32,6 +33,7 @@ from .systemd_slices import SliceError
 
 WITHDRAWN: Final = "the pod was withdrawn before it was admitted"
 ENDED: Final = "the shutdown of the node ends it"
+PREEMPTS: Final = "the pods that make room for it have not ended yet"
 EVICTED: Final = "the eviction manager ends it"
 _UID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,127}\Z")
 
@@ -60,6 +62,7 @@ class PodAdmission:
         self._cgroups, self._setup, self._tiers, self._hold = cgroups, setup, tiers, hold
         self._removal, self._orphans, self._evictions, self._shutdown = removal, orphans, evictions, shutdown
         self._pending = PendingAdmissions()
+        self._preemption = Preemption(actor, ledger, evictions)
         self._rules = rules_of(config, totals.capacity)
 
     async def admit(self, message: AdmitPod) -> Answer:
@@ -107,10 +110,24 @@ class PodAdmission:
             await self._hold.wait()
         if admission.withdrawn:
             return AdmissionFailed(uid, WITHDRAWN)
-        refused = refusal(candidate, self._node(message), admitted=not new)
+        try:
+            refused = await self._refusal(candidate, message, admission, new=new)
+        except StillEnding:
+            return AdmissionFailed(uid, PREEMPTS)
         if refused is not None:
             return PodRejected(uid, refused.reason, refused.message)
         return await self._enter(candidate.demand, limits, admission, running=message.running)
+
+    async def _refusal(
+        self, candidate: Candidate, message: AdmitPod, admission: PendingAdmission, *, new: bool
+    ) -> Refusal | None:
+        """Raises StillEnding, also when nobody waits for the pod any more."""
+        if new and candidate.demand.critical:
+            refused = await self._preemption.make_room(candidate, lambda: self._node(message))
+            if admission.withdrawn:
+                raise StillEnding
+            return refused
+        return refusal(candidate, self._node(message), admitted=not new)
 
     def _node(self, message: AdmitPod) -> NodeState:
         return NodeState(

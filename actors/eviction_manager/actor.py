@@ -19,19 +19,20 @@ from actors.shared.config.agent import Agent
 from actors.shared.config.fields.eviction import Threshold
 from actors.shared.cri.client import CriClient
 from actors.shared.linux import cgroup_tree
-from supervision.actor import Actor
+from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
 
 from .ending_pods import REPEAT_SECONDS, EndingPods
 from .local_storage import is_limited
 from .memory_notices import MemoryNotices
+from .messages import PreemptPods
 from .node_cleanup import NodeCleanup
 from .node_observer import NodeObserver, Observed
 from .oom_watcher import OomWatcher
 from .resources import RESOURCE_OF, disk_of, reclaims
 from .thresholds import Observation, ThresholdTracker, for_layout, headroom, is_met, still_met, watched
 from .usage_reader import UsageReader
-from .victims import evictable, of_threshold, over_limits, victim
+from .victims import evictable, of_threshold, over_limits, preempted, victim
 
 ROUND_SECONDS: Final = 10.0
 SETTLE_SECONDS: Final = 30.0
@@ -183,6 +184,12 @@ class EvictionManager(Actor):
         most = self._agent.config.evictionMaxPodGracePeriod
         self._ending.add(of_threshold(found, usage, threshold, observed.signals.get(signal), most))
         self._news.set()
+
+    @on(PreemptPods)
+    async def on_preempt(self, message: PreemptPods, sender: Address) -> None:
+        uids = frozenset(message.uids) - self._ending.uids
+        for ending in preempted(await self._usage.pods() or [] if uids else [], uids, message.resource):
+            self._ending.add(ending)
 
     async def _hold_limits(self) -> None:
         """Evict the pods that are over a limit of their local storage. Only pods with limits are measured."""

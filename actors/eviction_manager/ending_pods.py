@@ -23,16 +23,18 @@ from supervision.state_file import DamagedError, StateFile
 FILE: Final = "evictions"
 REPEAT_SECONDS: Final = 1.0
 EVICTED: Final = "Evicted"
+PREEMPTING: Final = "Preempting"
 _ASK_SECONDS: Final = 5.0
 _MOST_TEXT: Final = 1024
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod that is evicted."""
+    """One pod that is evicted, or preempted."""
 
     uid: str
     namespace: str
     name: str
+    reason: str = EVICTED
     message: str
     grace_seconds: int
     signal: str
@@ -72,6 +74,10 @@ def progress(ending: Iterable[Ending], found: LivePods) -> Progress:
     return Progress(tuple(left), tuple(one for one in left if one.uid not in there or not there[one.uid].finished))
 
 
+def _evicted(ending: Iterable[Ending]) -> frozenset[str]:
+    return frozenset(one.uid for one in ending if one.reason == EVICTED)
+
+
 class EndingPods:
     """`changed` is called when there is another one, or one less."""
 
@@ -88,7 +94,7 @@ class EndingPods:
             self._actor.log.warning("evictions that were under way are not known: %s", error)
         for one in self._kept.ending:
             self._begin(one)
-        self._stopping = self.uids
+        self._stopping = _evicted(self._kept.ending)
 
     @property
     def uids(self) -> frozenset[str]:
@@ -96,7 +102,7 @@ class EndingPods:
 
     @property
     def stopping(self) -> bool:
-        """Whether any of them may still use something of the node."""
+        """Whether any that is evicted may still use something of the node."""
         return bool(self._stopping)
 
     def conditions(self, watched: tuple[Threshold, ...]) -> tuple[str, ...]:
@@ -111,7 +117,7 @@ class EndingPods:
         if ending.uid in self.uids:
             return
         self._keep(ending=(*self._kept.ending, ending))
-        self._stopping |= {ending.uid}
+        self._stopping |= _evicted([ending])
         self._changed()
         self._begin(ending)
 
@@ -125,7 +131,7 @@ class EndingPods:
             self._actor.log.warning("how far evictions are is not known: %s", error)
             return
         now = progress(self._kept.ending, found)
-        self._stopping = frozenset(one.uid for one in now.kill)
+        self._stopping = _evicted(now.kill)
         for one in now.kill:
             self._kill(one)
         if now.left != self._kept.ending:
@@ -140,24 +146,26 @@ class EndingPods:
         self._kill(ending)
 
     def _announce(self, ending: Ending) -> None:
-        self._actor.log.warning(
-            "evicting pod %s/%s (%s): %s", ending.namespace, ending.name, ending.uid, ending.message
-        )
-        self._actor.metrics.count("kubelet_evictions", eviction_signal=ending.signal)
+        text = "%s pod %s/%s (%s): %s"
+        self._actor.log.warning(text, ending.reason, ending.namespace, ending.name, ending.uid, ending.message)
+        if ending.reason == EVICTED:
+            self._actor.metrics.count("kubelet_evictions", eviction_signal=ending.signal)
+        else:
+            self._actor.metrics.count("kubelet_preemptions", preemption_signal=ending.signal)
         event = RecordEvent(
             kind="Pod",
             namespace=ending.namespace,
             name=ending.name,
             uid=ending.uid,
             type="Warning",
-            reason=EVICTED,
+            reason=ending.reason,
             message=ending.message[:_MOST_TEXT],
             annotations=ending.annotations,
         )
         self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
     def _kill(self, ending: Ending) -> None:
-        order = KillPod(ending.uid, EVICTED, ending.message, ending.grace_seconds, disruption=ending.disruption)
+        order = KillPod(ending.uid, ending.reason, ending.message, ending.grace_seconds, disruption=ending.disruption)
         self._actor.tell(worker_of(ending.uid, self._agent.workers), order, deadline=REPEAT_SECONDS)
 
     def _keep(self, **changes: object) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from actors.shared.config.fields.eviction import Threshold
-from actors.shared.kube.pods import is_critical, pod_requests
+from actors.shared.kube.pods import grace_period, is_critical, pod_requests
 from actors.shared.kube.quantity import QuantityError
 
-from .ending_pods import Ending
+from .ending_pods import PREEMPTING, Ending
 from .explanation import explain
 from .local_storage import violation
 from .ranking import Contender, ranked
@@ -60,6 +60,24 @@ def of_threshold(
         disruption=said.message,
         annotations=said.annotations,
     )
+
+
+def preempted(pods: Iterable[Active], uids: Collection[str], resource: str) -> list[Ending]:
+    """The pods with these UIDs end in their own grace period; `resource`: what a critical pod lacks."""
+    return [
+        Ending(
+            uid=one.uid,
+            namespace=one.pod.metadata.namespace,
+            name=one.pod.metadata.name,
+            reason=PREEMPTING,
+            message="Preempted in order to admit critical pod",
+            grace_seconds=grace_period(one.pod),
+            signal=resource,
+            disruption="Pod was preempted by Kubelet to accommodate a critical pod.",
+        )
+        for one in pods
+        if one.uid in uids
+    ]
 
 
 def over_limits(pods: Iterable[Active], usages: Mapping[str, PodUsage], layout: Layout) -> list[Ending]:

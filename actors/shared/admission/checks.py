@@ -42,9 +42,14 @@ CHECKS: Final = (
 )
 
 
-def refusal(candidate: Candidate, node: NodeState, *, admitted: bool = False) -> Refusal | None:
-    """Why the pod is refused; None if it is admitted. `admitted`: it was admitted before, or runs already."""
+def refusal(
+    candidate: Candidate, node: NodeState, *, admitted: bool = False, of_resources: bool = True
+) -> Refusal | None:
+    """Why the pod is refused; None if it is admitted. `admitted`: it was admitted before, or runs already.
+    `of_resources`: also for what it lacks."""
     for check in CHECKS:
+        if not of_resources and check.refuse is insufficient_resource:
+            continue
         if check.of_admitted or not admitted:
             refused = check.refuse(candidate, node)
             if refused is not None:

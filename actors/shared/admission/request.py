@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from actors.shared.kube.pod import HostPort, Pod
-from actors.shared.kube.pods import is_sidecar, pod_requests, qos_class
+from actors.shared.kube.pods import is_critical, is_sidecar, pod_requests, qos_class
 
 from .node_object import NodeObject
 
@@ -27,6 +27,9 @@ class Demand(msgspec.Struct, frozen=True):
     """cpu in thousandths of a core, everything else in bytes or units."""
     ports: frozenset[HostPort]
     qos: str
+    priority: int | None = None
+    critical: bool = False
+    """It may have other pods end to get room."""
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -70,7 +73,7 @@ CheckFunction = Callable[[Candidate, NodeState], Refusal | None]
 
 def demand_of(uid: str, pod: Pod) -> Demand:
     """Raises QuantityError."""
-    return Demand(uid, pod_requests(pod), host_ports(pod), qos_class(pod))
+    return Demand(uid, pod_requests(pod), host_ports(pod), qos_class(pod), pod.spec.priority, is_critical(pod))
 
 
 def host_ports(pod: Pod) -> frozenset[HostPort]:

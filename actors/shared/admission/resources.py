@@ -18,6 +18,15 @@ def insufficient_resource(candidate: Candidate, node: NodeState) -> Refusal | No
     return None
 
 
+def shortages(demand: Demand, node: NodeState) -> dict[str, int]:
+    """By resource how much is lacking, in the units of Demand."""
+    return {
+        name: requested - (capacity - used)
+        for name, requested, used, capacity in _amounts(demand, node)
+        if 0 < requested > capacity - used
+    }
+
+
 def resize_refusal(before: Demand, after: Demand, node: NodeState) -> Refusal | None:
     """Why an admitted pod, which is part of the usage, cannot have new requests: Infeasible or Deferred."""
     for name in ("cpu", "memory"):

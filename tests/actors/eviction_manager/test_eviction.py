@@ -8,6 +8,7 @@ import pytest
 
 from actors.api_clients.messages import EVENT_CLIENT, HEARTBEAT_CLIENT, NodePressure, RecordEvent
 from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
+from actors.eviction_manager.messages import PreemptPods
 from actors.image_manager.messages import RemoveUnusedImages
 from actors.pod_workers.messages import KillPod, RemoveDeadContainers
 from supervision.actor import DisposableError
@@ -197,3 +198,28 @@ async def test_standing_alone_the_node_is_cleaned_up_and_no_server_is_told(node:
         assert any(isinstance(question, RemoveUnusedImages) for _, question in manager.asks)
         assert not manager.sent(NodePressure)
         assert not manager.sent(RecordEvent)
+
+
+async def test_pods_that_make_room_for_a_critical_one_end_in_their_own_time(node: MadeUpNode) -> None:
+    node.add("a", terminationGracePeriodSeconds=40)
+    node.add("b")
+    async with node.start() as manager:
+        order = PreemptPods(["a"], "cpu")
+        await manager.deliver(order)
+        await manager.deliver(order)
+        text = "Preempted in order to admit critical pod"
+        disrupted = "Pod was preempted by Kubelet to accommodate a critical pod."
+        assert manager.sent(KillPod) == [KillPod("a", "Preempting", text, 40, disruption=disrupted)]
+        (told,) = manager.sent(RecordEvent)
+        assert (told.uid, told.type, told.reason, told.message) == ("a", "Warning", "Preempting", text)
+        assert manager.sent(NodeEvictions)[-1] == NodeEvictions([], ["a"])
+
+
+async def test_a_preempted_pod_that_takes_its_time_holds_no_eviction_up(node: MadeUpNode) -> None:
+    node.add("preempted")
+    node.add("eater", memory_kib=700)
+    async with node.start() as manager:
+        await manager.deliver(PreemptPods(["preempted"], "memory"))
+        node.leave(50)
+        await manager.advance(11.0)
+        assert killed(manager) == ["preempted", "eater"]

@@ -4,6 +4,7 @@ is that of the node's own pods, the disk is a file system in memory."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from actors.eviction_manager.signals import pid_signals
 from actors.shared.linux.memory import total_memory
 from tests.node.joined.test_pod_features import within
 from tests.support.api_connection import Obj
-from tests.support.joined import NODE, Joined, condition, container, joined, pod, status
+from tests.support.joined import FOREVER, NODE, Joined, condition, container, joined, pod, status
 from tests.support.runtime import RealRuntime
 
 MIB = 1 << 20
@@ -180,3 +181,23 @@ def test_a_child_that_the_kernel_kills_for_memory_is_an_event_that_names_the_con
     assert told["message"].startswith("Memory cgroup out of memory: killed process tail, pid: ")
     assert told["involvedObject"]["fieldPath"] == "spec.containers{greedy}"
     assert event(small, NODE, "SystemOOM") == {}
+
+
+def test_a_critical_pod_gets_the_room_of_another_one(real_runtime: RealRuntime) -> None:
+    with joined(real_runtime, "critical", systemReserved={"cpu": "0"}) as site:
+        cores = len(os.sched_getaffinity(0))
+
+        def asks(name: str, cpu: float, **spec: Any) -> Obj:
+            resources = {"requests": {"cpu": f"{int(1000 * cpu * cores)}m"}}
+            return pod(name, container("main", *FOREVER, resources=resources), **spec)
+
+        site.create(asks("small", 0.3), asks("large", 0.6))
+        site.wait_pods_ready("small", "large")
+        site.create(asks("critical", 0.5, priorityClassName="system-node-critical", priority=2_000_001_000))
+        site.wait_pods_ready("critical")
+        found = status(site.wait_phase("large", "Failed", SECONDS))
+        assert (found["reason"], found["message"]) == ("Preempting", "Preempted in order to admit critical pod")
+        disrupted = condition(site.pod("large"), "DisruptionTarget")
+        assert disrupted["message"] == "Pod was preempted by Kubelet to accommodate a critical pod."
+        assert status(site.pod("small"))["phase"] == "Running"
+        assert event(site, "large", "Preempting")["message"] == "Preempted in order to admit critical pod"

@@ -1,0 +1,90 @@
+"""Which pods make room for a critical one that lacks resources. Pure.
+
+Source: the reference's critical pod admission handler. As few Guaranteed pods as possible, as if all others were gone;
+then as few Burstable ones; then BestEffort ones. Within a class always the pod that comes nearest to what is lacking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from .request import Demand, NodeState, Refusal
+from .resources import shortages
+
+PREFIX: Final = "Unexpected error while attempting to recover from admission failure: preemption: "
+Lacking = Mapping[str, int]
+"""By resource, in the units of Demand; `pods` is a number of pods. Only what is above 0."""
+
+
+class NoVictims(Exception):
+    """No set of pods would do."""
+
+    def __init__(self, left: Lacking) -> None:
+        super().__init__(left)
+        self.left = left
+
+
+def victims(demand: Demand, node: NodeState, running: Iterable[Demand]) -> list[Demand] | Refusal:
+    """The pods to end. The refusal when all of them together would not do."""
+    able = [one for one in running if one.uid != demand.uid and _may_preempt(demand, one)]
+    try:
+        return _choose(shortages(demand, node), able)
+    except NoVictims as error:
+        left = "".join(f"(res: {name}, q: {amount}), " for name, amount in error.left.items())
+        text = "error finding a set of pods to preempt: no set of running pods found to reclaim resources: "
+        return Refusal("UnexpectedAdmissionError", f"{PREFIX}{text}[{left}]")
+
+
+def without(lacking: Lacking, pods: Iterable[Demand]) -> dict[str, int]:
+    """What is still lacking once these pods are gone."""
+    left = dict(lacking)
+    for pod in pods:
+        left = {name: amount - _gives(pod, name) for name, amount in left.items()}
+    return {name: amount for name, amount in left.items() if amount > 0}
+
+
+def _may_preempt(pod: Demand, other: Demand) -> bool:
+    if pod.critical and not other.critical:
+        return True
+    return pod.priority is not None and other.priority is not None and pod.priority > other.priority
+
+
+def _choose(lacking: Lacking, able: list[Demand]) -> list[Demand]:
+    """Raises NoVictims."""
+    left = without(lacking, able)
+    if left:
+        raise NoVictims(left)
+    classes = {qos: [one for one in able if one.qos == qos] for qos in ("Guaranteed", "Burstable", "BestEffort")}
+    guaranteed = _nearest(without(lacking, [*classes["BestEffort"], *classes["Burstable"]]), classes["Guaranteed"])
+    burstable = _nearest(without(lacking, [*classes["BestEffort"], *guaranteed]), classes["Burstable"])
+    best_effort = _nearest(without(lacking, [*burstable, *guaranteed]), classes["BestEffort"])
+    return _needed(lacking, [*guaranteed, *burstable, *best_effort])
+
+
+def _nearest(lacking: Lacking, pods: list[Demand]) -> list[Demand]:
+    """One after the other, until nothing is lacking."""
+    found, left, lacking = list[Demand](), list(pods), dict(lacking)
+    while lacking and left:
+        best = min(left, key=lambda pod: (_distance(lacking, pod), _gives(pod, "memory"), _gives(pod, "cpu")))
+        left.remove(best)
+        found.append(best)
+        lacking = without(lacking, [best])
+    return found
+
+
+def _distance(lacking: Lacking, pod: Demand) -> float:
+    return sum((max(0, amount - _gives(pod, name)) / amount) ** 2 for name, amount in lacking.items())
+
+
+def _needed(lacking: Lacking, chosen: list[Demand]) -> list[Demand]:
+    """Without those that the others make up for, the most valuable ones first."""
+    for pod in list(chosen):
+        others = [one for one in chosen if one is not pod]
+        if not without(lacking, others):
+            chosen = others
+    return chosen
+
+
+def _gives(pod: Demand, resource: str) -> int:
+    return 1 if resource == "pods" else pod.requests.get(resource, 0)
