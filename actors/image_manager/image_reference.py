@@ -39,9 +39,8 @@ def parse(image: str) -> Reference:
     """The parts of an image reference. Raises ReferenceInvalid."""
     match = _REFERENCE.match(image)
     if match is None or _ID.match(image):
-        wanted = (
-            " (repository name must be lowercase)" if image.lower() != image and is_reference(image.lower()) else ""
-        )
+        remote = _remote(image)
+        wanted = f": repository name ({remote[:300]}) must be lowercase" if remote.lower() != remote else ""
         raise ReferenceInvalid(f'couldn\'t parse image name "{image[:300]}": invalid reference format{wanted}')
     name, tag, digest = match.groups()
     if len(name) > MAX_NAME:
@@ -49,8 +48,13 @@ def parse(image: str) -> Reference:
     return Reference(name, tag or "", digest or "")
 
 
-def is_reference(image: str) -> bool:
-    return _REFERENCE.match(image) is not None
+def _remote(image: str) -> str:
+    """The name of the repository in its registry, as far as it can be told; images without a registry are in
+    `library`."""
+    first, slash, rest = image.partition("/")
+    has_registry = bool(slash) and ("." in first or ":" in first or first == "localhost" or first.lower() != first)
+    path = (rest if has_registry else image).partition(":")[0]
+    return path if has_registry or "/" in path else f"library/{path}"
 
 
 def pull_policy(policy: str, reference: Reference) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from actors.shared.kube.codec import decode_pod
+from actors.shared.kube.pods import qos_class
 from actors.status_manager.times import rfc3339
 from proto import cri_pb2 as cri
 from tests.support.assembly import Assembly, played
@@ -19,6 +21,8 @@ from tests.support.virtual_loop import VirtualLoop
 
 UID, NAME, NAMESPACE = "u", "p", "n"
 FOREVER = "trap 'exit 0' TERM; serve"
+START_SECONDS = 3.0
+"""Until the node takes pods."""
 FIRST_SECONDS = 3.0
 """Until a pod has come up: time for two relists."""
 SEEN_SECONDS = 2.5
@@ -78,7 +82,8 @@ def pod(*containers: dict[str, Any], meta: Mapping[str, Any] | None = None, **sp
     metadata = {"name": NAME, "namespace": NAMESPACE, "uid": UID, "generation": 1, "resourceVersion": "1"}
     metadata["creationTimestamp"] = "2023-11-14T22:13:00Z"
     scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2023-11-14T22:13:00Z"}
-    status = {"phase": "Pending", "conditions": [scheduled], "qosClass": "BestEffort"}
+    quality = qos_class(decode_pod(json.dumps({"metadata": metadata, "spec": whole}).encode()))
+    status = {"phase": "Pending", "conditions": [scheduled], "qosClass": quality}
     return {"metadata": {**metadata, **(meta or {})}, "spec": whole, "status": status}
 
 
@@ -132,7 +137,7 @@ class Situation:
         names, lines = dict(self._ids()), []
         calls: list[tuple[str, Any]] = [*self.fake.calls]
         for method, request in calls:
-            if method == "RunPodSandbox":
+            if method == "RunPodSandbox" and request.config.metadata.name != "other":
                 lines.append(f"RunPodSandbox {request.config.metadata.attempt}")
             elif method == "CreateContainer":
                 lines.append(f"CreateContainer {request.config.metadata.name}")
@@ -474,6 +479,7 @@ async def play(row: Row, home: Path, loop: VirtualLoop) -> None:
     on = Situation(node)
     with played(node.fake):
         await node.start()
+        await node.settle(START_SECONDS)
         try:
             for step in row.before:
                 await step(on)

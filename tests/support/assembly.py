@@ -39,7 +39,7 @@ from actors.shared.config.fields.kubelet_configuration import KubeletConfigurati
 from actors.shared.cri import looking
 from actors.shared.declaration import Declaration
 from actors.status_manager.messages import STATUS_MANAGER
-from actors.status_manager.times import Clocks
+from actors.status_manager.times import Clocks, rfc3339
 from actors.tree import RELATIONS, declarations, feeders
 from actors.volume_manager.host import propagation
 from supervision.actor import Actor, Address, AskTimeout, DisposableError, Timer
@@ -89,8 +89,11 @@ class _Port:
     def every(self, seconds: float, call: Callable[[], Any], jitter: float, immediately: bool) -> Timer:
         return self._timers.every(seconds, call, jitter, immediately)
 
-    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
+    def start_task(self, coroutine: Coroutine[Any, Any, Any], name: str, hand: object = None) -> asyncio.Task[Any]:
         return self._node.task(coroutine, name)
+
+    def work_for(self, label: str, allowance_seconds: float) -> None:
+        """No watchdog looks."""
 
     def listen(self, label: str, make: Make) -> list[socket.socket]:
         return make()
@@ -115,6 +118,7 @@ class Assembly:
 
     def __init__(self, home: Path, loop: VirtualLoop, **config: Any) -> None:
         self.home, self.loop = home, loop
+        self.began = rfc3339(loop.wall_ns()) or ""
         self.fake = FakeRuntime(clock_ns=loop.wall_ns)
         self.store = ApiNeighbour()
         self.events: list[RecordEvent] = []

@@ -8,7 +8,12 @@ from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.spec_hash import container_hash
 from actors.pod_workers.pod.starts import POST_START
 from actors.pod_workers.pod.state import Verdicts
-from actors.shared.cri.crash_loop import next_consecutive_restarts, start_not_before
+from actors.shared.cri.crash_loop import (
+    consecutive_restarts,
+    is_delayed_after_kill,
+    next_consecutive_restarts,
+    start_not_before,
+)
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState, PodRuntime
 from actors.shared.kube.container import Container
@@ -23,11 +28,14 @@ KILLED = 137
 """Exit code of a container that was killed."""
 
 
-def next_start(container: Container, runtime: PodRuntime) -> Start:
-    """The next instance; restart counts continue over sandboxes."""
+def next_start(container: Container, runtime: PodRuntime, *, first_kill: bool = False) -> Start:
+    """The next instance: counting goes on over sandboxes. `first_kill`: the last one was killed in order to be
+    restarted, and none had ended before it, so no crash is counted."""
     last = runtime.newest(container.name)
     if last is None:
         return Start(container, 0)
+    if first_kill:
+        return Start(container, last.restart_count + 1, consecutive_restarts(last))
     consecutive = next_consecutive_restarts(last, mended=_is_mended(container, last))
     return Start(container, last.restart_count + 1, consecutive)
 
@@ -243,9 +251,21 @@ class ContainerActions:
     def _start(self, container: Container) -> None:
         """Start it now, or put it in backoff."""
         last = self.runtime.newest(container.name)
-        mended = last is not None and _is_mended(container, last)
-        until = 0.0 if mended else start_not_before(last, self.maximum, self.now)
-        if last is not None and until > self.now:
-            self.backoff.append(Backoff(container.name, until, last))
-        else:
-            self.start.append(next_start(container, self.runtime))
+        if last is not None and not self._at_once(container, last):
+            until = start_not_before(last, self.maximum, self.now)
+            if until > self.now:
+                self.backoff.append(Backoff(container.name, until, last))
+                return
+        first_kill = last is not None and last.id in self.restarting and not last.restart_count
+        self.start.append(next_start(container, self.runtime, first_kill=first_kill))
+
+    def _at_once(self, container: Container, last: Ran) -> bool:
+        """Whether the end of the last instance delays nothing."""
+        if _is_mended(container, last):
+            return True
+        return last.id in self.restarting and not is_delayed_after_kill(last, self._previous(last), self.maximum)
+
+    def _previous(self, last: Ran) -> Ran | None:
+        """The instance before this one, if it has ended."""
+        same = [ran for ran in self.runtime.containers if ran.name == last.name and ran.id != last.id]
+        return same[0] if same and same[0].state is ContainerState.EXITED else None

@@ -142,7 +142,7 @@ def _crash_loops(state: PodState, pod: Pod, backoffs: list[Backoff]) -> tuple[Po
 
 def _without_network(state: PodState, facts: Facts) -> tuple[PodState, tuple[Announce, ...]]:
     """A sandbox needs a network: check again soon."""
-    text = f"network is not ready: {facts.network_message}"
+    text = f"network is not ready: container runtime network not ready: {facts.network_message}"
     announcements = () if SANDBOX in state.announced else (Announce("Warning", "NetworkNotReady", text),)
     state = replace(state, announced=state.announced | {SANDBOX})
     return waiting_for_all(state, text).due_by(facts.now + NETWORK_SECONDS), announcements

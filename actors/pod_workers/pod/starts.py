@@ -15,6 +15,8 @@ from .state import SANDBOX, PodState, replace
 MOST_PULLS: Final = 20
 REPORT_SECONDS: Final = 5.0
 """How long the reason of a failed pull is shown before the reason becomes ImagePullBackOff."""
+LEAST_RETRY_SECONDS: Final = 0.1
+"""A pause that is as good as over, by another actor's clock, is not slept in a circle."""
 BACKING_OFF: Final = "ImagePullBackOff"
 POST_START: Final = "postStart"
 """The reason of a container that is unhealthy because its hook failed."""
@@ -86,7 +88,8 @@ class ContainerFailed(PodEvent, frozen=True):
         if self.retry_seconds:
             # looked at sooner, once, so that users are told that it waits, and why
             told = self.reason == BACKING_OFF
-            not_before = self.now + (self.retry_seconds if told else min(self.retry_seconds, REPORT_SECONDS))
+            pause = self.retry_seconds if told else min(self.retry_seconds, REPORT_SECONDS)
+            not_before = self.now + max(LEAST_RETRY_SECONDS, pause)
             state = state.due_by(not_before)
         else:
             state = TryFailed(self.message, self.now).apply(state)

@@ -16,7 +16,7 @@ def untolerated_taint(candidate: Candidate, node: NodeState) -> Refusal | None:
     tolerations = candidate.pod.spec.tolerations
     for taint in node.object.spec.taints or []:
         if taint.effect == "NoExecute" and not any(_tolerates(one, taint) for one in tolerations):
-            text = f"node(s) had untolerated taint(s): {{{taint.key}: {taint.value}}}"
+            text = "node(s) had taints that the pod didn't tolerate"
             return Refusal("TaintToleration", f"Predicate TaintToleration failed: {text}")
     return None
 

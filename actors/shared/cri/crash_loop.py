@@ -40,6 +40,16 @@ def next_consecutive_restarts(last: Ran, *, mended: bool = False) -> int:
     return 1 if mended else consecutive_restarts(last) + 1
 
 
+def is_delayed_after_kill(last: Ran, previous: Ran | None, maximum: float) -> bool:
+    """Whether the instance after one that was killed in order to be restarted has to wait. As in the reference, the
+    pause counts from the end of the instance before it, as that is the last end that was known at the kill. Once that
+    one is collected it counts as for any other."""
+    if previous is None:
+        return last.restart_count > 0
+    pause = pause_after(consecutive_restarts(last), maximum)
+    return last.finished_ns / 1e9 < previous.finished_ns / 1e9 + pause
+
+
 def start_not_before(last: Ran | None, maximum: float, now: float) -> float:
     """Seconds since 1970 at which the instance after this one may start; 0: at once.
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from actors.shared.kube.go_text import rpc_error
+
 
 class CriError(Exception):
     """A call failed. `method` is the CRI method, `code` the gRPC code's name, `details` the runtime's words."""
@@ -20,8 +22,8 @@ class CriError(Exception):
 
     @property
     def rpc_text(self) -> str:
-        """As the reference's gRPC library prints it: `rpc error: code = NotFound desc = ...`."""
-        return f"rpc error: code = {_go_name(self.code)} desc = {self.details}"
+        """As the reference prints it."""
+        return rpc_error(self.code, self.details)
 
 
 class NotFound(CriError):
@@ -79,18 +81,12 @@ class EndpointError(ValueError):
 _RESERVED = re.compile(r'name .*\bis reserved(?: for "?([0-9A-Za-z]+))?', re.DOTALL)
 _STARTING = re.compile(r'container "([0-9A-Za-z]+)": container is (?:already )?in starting state')
 _REGISTRY = ("failed to pull", "failed to resolve", "RegistryUnavailable")
-_GO_NAMES = {"CANCELLED": "Canceled", "OK": "OK"}
 _BY_CODE: dict[str, type[CriError]] = {
     "NOT_FOUND": NotFound,
     "UNAVAILABLE": Unavailable,
     "DEADLINE_EXCEEDED": DeadlineExceeded,
     "UNIMPLEMENTED": Unimplemented,
 }
-
-
-def _go_name(code: str) -> str:
-    """`DeadlineExceeded` for DEADLINE_EXCEEDED."""
-    return _GO_NAMES.get(code) or "".join(part.capitalize() for part in code.split("_"))
 
 
 def from_rpc(method: str, code: str, details: str) -> CriError:

@@ -63,7 +63,8 @@ async def test_a_network_that_is_not_ready_is_told_with_each_try(tmp_path):
         await node.want(pod())
         await node.until(lambda: node.waiting() == "ContainerCreating")
         await node.pass_time(3)
-        assert told(node, "NetworkNotReady") == [("network is not ready: cni plugin not initialized", "")] * 4
+        text = "network is not ready: container runtime network not ready: cni plugin not initialized"
+        assert told(node, "NetworkNotReady") == [(text, "")] * 4
 
 
 async def test_an_unhealthy_container_is_told_and_whether_it_comes_back(tmp_path):

@@ -59,6 +59,7 @@ class ContainerService:
             sandbox_id=sandbox.id,
             config=config,
             image_ref=image_id(image),
+            image_name=image,
             created_ns=self.world.clock_ns(),
             log_path=f"{directory}/{config.log_path}" if directory and config.log_path else "",
             resources=config.linux.resources,

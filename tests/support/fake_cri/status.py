@@ -67,7 +67,7 @@ def container_status(container: Container) -> cri.ContainerStatus:
         started_at=container.started_ns,
         finished_at=container.finished_ns,
         exit_code=container.exit_code,
-        image=container.config.image,
+        image=cri.ImageSpec(image=container.image_name),
         image_ref=container.image_ref,
         reason=container.reason,
         message=container.message,

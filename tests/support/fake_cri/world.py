@@ -29,6 +29,8 @@ class Container:
     config: cri.ContainerConfig
     image_ref: str
     created_ns: int
+    image_name: str = ""
+    """The first tag of the image, which its status names whatever the container was created with."""
     state: cri.ContainerState.ValueType = cri.CONTAINER_CREATED
     started_ns: int = 0
     finished_ns: int = 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from actors.pod_workers.phases.effects import Announce, CollectGarbage, StartContainers
 from actors.pod_workers.phases.running import CRASH_LOOP, MOST_BACKOFF_SECONDS, NETWORK_SECONDS
 from actors.pod_workers.pod.orders import ProbeDecided
-from actors.pod_workers.pod.results import Looked, RuntimeTouched
+from actors.pod_workers.pod.results import Looked, RuntimeTouched, Woken
 from actors.pod_workers.pod.starts import ContainerFailed, ContainerStarted, PostStartBegun, SandboxFailed
 from actors.pod_workers.pod.state import SANDBOX
 from actors.pod_workers.pod.table import Phase
@@ -86,12 +88,13 @@ def test_a_probe_that_passes_again_withdraws_the_restart_of_a_container_that_sti
     assert decide(healthy).state.restarting == frozenset()
 
 
-def test_a_sandbox_waits_for_the_network_and_users_are_told_once():
+def test_a_sandbox_waits_for_the_network_and_users_are_told_with_each_wake():
     facts = {"network_ready": False, "network_message": "no CNI"}
     step = decide(running(pod(), boxes=()), **facts)
     assert (effects(step), step.state.due) == (["Announce"], NOW + NETWORK_SECONDS)
-    assert step.state.waiting["a"].message == "network is not ready: no CNI"
-    assert effects(decide(rested(step.state), **facts)) == []
+    assert step.state.waiting["a"].message == "network is not ready: container runtime network not ready: no CNI"
+    assert effects(decide(msgspec.structs.replace(rested(step.state), done=frozenset()), **facts)) == []
+    assert effects(decide(Woken().apply(step.state), **facts)) == ["Announce"]
 
 
 def test_a_sandbox_that_changed_is_not_stopped_before_the_network_is_ready():
