@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from .authorizer import references
 from .errors import forbidden
 from .node_restriction import MIRROR, NodeRestriction
-from .objects import Obj
+from .objects import Obj, dig
 from .options import Options
 from .pod_defaults import taint_tolerations, token_volume
 from .registry import Registry
@@ -20,6 +21,8 @@ class Admission:
     def admit(self, user: User, target: Target, old: Obj | None, new: Obj | None) -> None:
         """`old` None: create, `new` None: delete. Changes `new`. Raises StatusError 403."""
         new_pod = target.resource.plural == "pods" and old is None and target.subresource == ""
+        if new_pod and new is not None and MIRROR in (new["metadata"].get("annotations") or {}):
+            _check_mirror(new)
         if self._options.node_restriction:
             self._nodes.check(user, target, old, new)
         if new_pod and new is not None and new.get("spec"):
@@ -53,3 +56,15 @@ class Admission:
             if spec.setdefault(field, computed) != computed:
                 why = f"{field} must not be provided in pod spec; priority admission controller computed {computed}"
                 forbidden("pods", pod["metadata"].get("name", ""), f"{why} from the given PriorityClass name")
+
+
+def _check_mirror(pod: Obj) -> None:
+    """The admission plugin ServiceAccount, which comes before NodeRestriction. Raises StatusError 403."""
+    name, spec = pod["metadata"].get("name", ""), pod.get("spec") or {}
+    if spec.get("serviceAccountName"):
+        forbidden("pods", name, "a mirror pod may not reference service accounts")
+    if any(plural == "secrets" and found for plural, found in references({**pod, "spec": spec})):
+        forbidden("pods", name, "a mirror pod may not reference secrets")
+    sources = [one for volume in spec.get("volumes") or [] for one in dig(volume, "projected.sources", None) or []]
+    if any("serviceAccountToken" in one for one in sources):
+        forbidden("pods", name, "a mirror pod may not use ServiceAccountToken volume projections")

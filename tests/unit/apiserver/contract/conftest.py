@@ -10,20 +10,35 @@ from typing import Any
 import pytest
 
 from tests.support.api_process import ApiProcess
-from tests.support.joined import KUBECONFIG
+from tests.support.joined import KUBECONFIG, Cluster
 from tests.support.raw_api import Obj, RawApi
+from tests.support.real_cluster import RealCluster
 
 SERVERS = ["fake", *(["real"] if KUBECONFIG in os.environ else [])]
+NODE = "contract-node"
+"""There is no such machine."""
 
 
 @pytest.fixture(scope="package", params=SERVERS)
-def api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawApi]:
-    """An administrator's requests to the server."""
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("api")
     if request.param == "real":
-        yield RawApi(os.environ[KUBECONFIG])
+        yield RealCluster(os.environ[KUBECONFIG], folder)
         return
-    with ApiProcess(tmp_path_factory.mktemp("api"), scheduler=False) as server:
-        yield RawApi(server.admin)
+    with ApiProcess(folder, NODE, scheduler=False, node_lifecycle=False) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def api(cluster: Cluster) -> RawApi:
+    """An administrator's requests to the server."""
+    return RawApi(cluster.admin)
+
+
+@pytest.fixture(scope="package")
+def node(cluster: Cluster) -> RawApi:
+    """Those of the node."""
+    return RawApi(cluster.node_kubeconfig(NODE))
 
 
 class Namespace:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from tests.support.raw_api import MERGE
-from tests.unit.apiserver.contract.conftest import Namespace
-
-NODE = "contract-node"
+from tests.unit.apiserver.contract.conftest import NODE, Namespace
 
 
 def test_an_object_goes_at_once_and_the_answer_is_a_status(space: Namespace) -> None:

@@ -12,9 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.support.raw_api import MERGE, Obj, RawApi
-from tests.unit.apiserver.contract.conftest import Namespace
+from tests.unit.apiserver.contract.conftest import NODE, Namespace
 
-NODE = "contract-node"
 CSRS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
 
