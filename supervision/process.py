@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -79,11 +79,19 @@ def run_actor(launch: Launch) -> NoReturn:
     """Run the actor until it ends; never returns."""
     launch.blackbox.arm()
     try:
-        asyncio.run(Process(launch).run())
+        _run(Process(launch).run())
     except BaseException as error:  # noqa: BLE001 - whatever it is, it ends the process and is on record
         launch.blackbox.record("", error)
     logs.flush()
     os._exit(EXIT_EXCEPTION)
+
+
+def _run(main: Coroutine[Any, Any, None]) -> None:
+    """As asyncio.run, without what comes before (a handler of SIGINT) and after: the process ends by itself. That
+    saves 0.1 MiB of memory in every actor."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    loop.run_until_complete(main)
 
 
 def load(name: str) -> Any:

@@ -16,11 +16,11 @@ from typing import NoReturn
 from .. import logs
 from ..protocol import EXIT_EXCEPTION, EXIT_ORPHANED
 from . import titles
-from .signals import restore_defaults
+from .signals import in_child, unblock
 
 _PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SIGKILL = int(signal.SIGKILL)
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ def _child(plan: Plan, fork_server: int, before: set[signal.Signals | int]) -> N
     """Never return or raise: the caller is the fork server's code, and this process is not the fork server."""
     try:
         _begin(plan, fork_server)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        unblock(before)
         plan.body()
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
@@ -89,9 +89,7 @@ def _begin(plan: Plan, fork_server: int) -> None:
     logs.forget()
     random.seed()  # the only fork hook that matters, see fork_hooks.py
     signal.set_wakeup_fd(-1)
-    restore_defaults()
-    for number in STOP_SIGNALS:
-        signal.signal(number, signal.SIG_DFL if plan.obeys_signals else signal.SIG_IGN)
+    in_child(obeys=plan.obeys_signals)
     for fd in plan.close:
         if fd >= 0:  # a connection whose peer is gone may be closed already
             os.close(fd)
@@ -99,6 +97,6 @@ def _begin(plan: Plan, fork_server: int) -> None:
 
 def tie_to_parent(parent: int) -> None:
     """Have the kernel kill this process when its parent ends. If the parent has ended already, exit now."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(EXIT_ORPHANED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal
 import signal
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -33,10 +34,25 @@ def handle(loop: Loop, *, stop: Callable[[], None], dump: Callable[[], None], re
         signal.signal(number, signal.SIG_IGN)
 
 
-def restore_defaults() -> None:
-    """In a child: restore the default actions, except for the stop signals."""
-    for number in (signal.SIGCHLD, DUMP, *IGNORED):
-        signal.signal(number, signal.SIG_DFL)
+_NUMBERS: Final = tuple(int(number) for number in (signal.SIGCHLD, DUMP, *IGNORED))
+_STOP_NUMBERS: Final = tuple(int(number) for number in (*STOP, signal.SIGHUP))
+_DEFAULT, _IGNORE, _SET_MASK = int(signal.SIG_DFL), int(signal.SIG_IGN), int(signal.SIG_SETMASK)
+
+
+def in_child(*, obeys: bool) -> None:
+    """In a child: undo what `handle` did. `obeys`: stop signals end it, else they are ignored.
+
+    The functions of `signal` make an enum of each number, with an exception for each number that has none; those of
+    `_signal`, which they call, make none. That saves 0.2 MiB of memory in every actor."""
+    for number in _NUMBERS:
+        _signal.signal(number, _DEFAULT)
+    for number in _STOP_NUMBERS:
+        _signal.signal(number, _DEFAULT if obeys else _IGNORE)
+
+
+def unblock(mask: set[signal.Signals | int]) -> None:
+    """In a child: have this mask of blocked signals."""
+    _signal.pthread_sigmask(_SET_MASK, mask)
 
 
 def state_lines(tree: Tree) -> Iterator[str]:

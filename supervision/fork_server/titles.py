@@ -13,7 +13,7 @@ from dataclasses import dataclass
 _PR_SET_NAME = 15
 _ARG_START, _ARG_END = 45, 46
 """Places in /proc/PID/stat after the name (proc(5): fields 48, 49)."""
-_libc = ctypes.CDLL(None, use_errno=True)
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 @dataclass
@@ -38,7 +38,7 @@ def prepare(prefix: str) -> None:
 
 def set_title(title: str) -> None:
     """In a child: 15 bytes for its name, `PREFIX: TITLE` for its command line."""
-    _libc.prctl(_PR_SET_NAME, title.encode()[-15:], 0, 0, 0)
+    _prctl(_PR_SET_NAME, title.encode()[-15:], 0, 0, 0)
     size = _area.end - _area.start - 1
     if size > 0:
         text = f"{_area.prefix}: {title}".encode()

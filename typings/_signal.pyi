@@ -1,0 +1,6 @@
+"""The C half of the standard library's `signal`: of it, what the fork server calls."""
+
+from collections.abc import Iterable
+
+def signal(number: int, action: int, /) -> object: ...
+def pthread_sigmask(how: int, mask: Iterable[int], /) -> set[int]: ...
