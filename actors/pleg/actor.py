@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections import Counter
 from typing import Final, cast
@@ -29,7 +30,7 @@ from supervision.time_scale import scaled
 from . import hanging_starts, runtime_health, runtime_view
 from .events import listing
 from .hanging_starts import HangingStarts
-from .messages import GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
+from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .pod_network import PodNetworkSetting
 from .runtime_health import RuntimeState, same_readiness
 from .runtime_view import Relist, RuntimeView
@@ -39,11 +40,24 @@ RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
 SHIMS_SECONDS: Final = 60.0
+RELOAD_SECONDS: Final = 20.0
+"""The least time between two restarts of a runtime that does not list its containers."""
+ROOM_BYTES: Final = 2**23
+"""containerd loads no container, and loses those that it had, with less free space."""
 RESTART_SECONDS: Final = 5.0
 """For the order to restart the runtime."""
 SWEEP_SHIMS: Final = "actors.container_runtime.leaked_shims:sweep"
 FIRST_LOOK_SECONDS = 3.0
 """The first relist waits this long for slow status calls; then the workers learn which pods are not known yet."""
+
+
+def free_bytes(directory: str) -> int:
+    """For everybody but root. Ample where that cannot be told."""
+    try:
+        disk = os.statvfs(directory)
+    except OSError:
+        return ROOM_BYTES
+    return disk.f_bavail * disk.f_frsize
 
 
 class Pleg(Actor):
@@ -59,6 +73,8 @@ class Pleg(Actor):
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
         self._hanging = HangingStarts()
+        self._reload_at = 0.0
+        """The runtime is not restarted before for containers that it does not list, on the monotonic clock."""
 
     @property
     def agent(self) -> Agent:
@@ -119,6 +135,25 @@ class Pleg(Actor):
             self.log.warning(text, name, hanging_starts.HANGS_SECONDS, "restart the runtime, the container stays stuck")
             return
         self.log.error(text, name, hanging_starts.HANGS_SECONDS, "containerd is restarted, the containers go on")
+        await self._restart_runtime()
+
+    @on(ContainersUnlisted)
+    async def on_containers_unlisted(self, message: ContainersUnlisted, sender: Address) -> None:
+        """containerd that came up on a full disk loads them at its next start, if there is room then."""
+        now, text = time.monotonic(), "pod %s: %d containers run that the runtime does not list: %s"
+        if now < self._reload_at:
+            return
+        self._reload_at = now + RELOAD_SECONDS
+        count, full = len(message.container_ids), free_bytes(self.agent.root_dir) < ROOM_BYTES
+        if full or not self.agent.managed_runtime:
+            remedy = "its disk is full" if full else "restart the runtime once its disk has room"
+            self.log.warning(text, message.uid, count, remedy)
+            return
+        self.log.error(text, message.uid, count, "containerd is restarted, the containers go on")
+        await self._restart_runtime()
+
+    async def _restart_runtime(self) -> None:
+        """A managed one. Containers outlive it."""
         try:
             await self.ask(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)), timeout=RESTART_SECONDS)
         except AskError as error:

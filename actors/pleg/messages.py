@@ -25,6 +25,13 @@ class StartHangs(Message, frozen=True):
     container_id: str
 
 
+class ContainersUnlisted(Message, frozen=True):
+    """From a pod worker, each time that it finds containers of a pod which run and which the runtime does not list."""
+
+    uid: str
+    container_ids: list[str]
+
+
 class GetRuntimePods(Question["RuntimeSnapshot"], frozen=True):
     """Answered with RuntimeSnapshot."""
 

@@ -34,6 +34,7 @@ from actors.shared.kube.pods import find_container
 from .execution import Execution
 from .permit import Permit
 from .termination import announce_hook, announce_termination, terminate
+from .unlisted import refuse_doubles
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
 """Reasons of a failed start that may have left something in the runtime."""
@@ -42,6 +43,7 @@ TOUCHING = ("RunContainerError", "CreateContainerError")
 async def start_containers(run: Execution, effect: StartContainers) -> None:
     """Images are pulled concurrently meanwhile; after a failure only once the sandbox is there, so that no image has an
     event with each try. Raises CriError, EffectInterrupted."""
+    await refuse_doubles(run)
     images: dict[str, asyncio.Task[ImageReady]] = {}
     try:
         if not (effect.create_sandbox and run.state.retry.failures):

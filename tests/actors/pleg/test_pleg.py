@@ -15,7 +15,7 @@ from actors.pleg import actor as module
 from actors.pleg import status_calls
 from actors.pleg.actor import RELIST_SECONDS, SHIMS_SECONDS, STATUS_SECONDS, SWEEP_SHIMS, Pleg
 from actors.pleg.hanging_starts import HANGS_SECONDS
-from actors.pleg.messages import GetRuntimePods, PodNetwork, StartHangs
+from actors.pleg.messages import ContainersUnlisted, GetRuntimePods, PodNetwork, StartHangs
 from actors.pod_workers.messages import PodRuntimeChanged, RuntimeHealth, RuntimePods, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -409,6 +409,24 @@ def test_a_start_that_hangs_for_long_is_a_reason_to_restart_a_managed_runtime_on
                 await harness.advance(RELIST_SECONDS)
             order = (FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))
             assert restarts() == ([order] if managed else [])
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("managed", "free", "restarts"), [(True, 2**30, 1), (True, 2**20, 0), (False, 2**30, 0)])
+def test_containers_that_a_managed_runtime_does_not_list_are_a_reason_to_restart_it_if_there_is_room(
+    fake, monkeypatch, managed, free, restarts
+):
+    async def story() -> None:
+        context = Agent(workers=2, managed_runtime=managed, runtime_endpoint="unix:///run/x/containerd.sock")
+        async with Harness(Pleg, name="pleg", context=context) as harness:
+            monkeypatch.setattr(module, "free_bytes", lambda _: free)
+            harness.answer(RollingRestart, lambda _: Done())
+            for _ in range(3):
+                await harness.deliver(ContainersUnlisted("u", ["0a1b"]))
+                await harness.advance(RELIST_SECONDS)
+            asked = [ask for ask in harness.asks if isinstance(ask[1], RollingRestart)]
+            assert asked == restarts * [(FORK_SERVER, RollingRestart((CONTAINER_RUNTIME,)))]
 
     asyncio.run(story())
 

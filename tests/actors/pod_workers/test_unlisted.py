@@ -1,0 +1,43 @@
+"""Containers that run and that the runtime denies, as containerd does that came up on a full disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from actors.pleg.messages import ContainersUnlisted
+from actors.pod_workers.executor import unlisted
+from tests.support.driven import Driven, pod
+
+LOST = "0a" * 32
+
+
+async def test_no_container_is_started_beside_them_until_the_runtime_lists_them(tmp_path: Path, monkeypatch) -> None:
+    running = {LOST}
+    monkeypatch.setattr(unlisted, "running_in", lambda _tree, cgroup: running if cgroup == "/kubepods/podu" else set())
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.harness.sent(ContainersUnlisted) != [], "they are told of")
+        await node.pass_time(30)
+        assert node.harness.sent(ContainersUnlisted, "pleg")[-1] == ContainersUnlisted("u", [LOST])
+        assert len(node.harness.sent(ContainersUnlisted)) > 1
+        assert node.asked("RunPodSandbox") == node.asked("CreateContainer") == 0
+        assert any(reason == "FailedSync" and LOST in text for reason, text in node.told())
+        running.clear()
+        await node.pass_time(15)
+        await node.until(lambda: node.running("a"), "the pod runs")
+
+
+async def test_what_the_runtime_lists_is_in_nobodys_way(tmp_path: Path, monkeypatch) -> None:
+    async with Driven(tmp_path) as node:
+        await node.sources()
+        await node.first_look()
+        await node.want(pod())
+        await node.until(lambda: node.running("a"), "the pod runs")
+        there = {one.id for one in node.containers("a")}
+        monkeypatch.setattr(unlisted, "running_in", lambda *_: there)
+        await node.end("a", 1)
+        await node.pass_time(30)
+        await node.until(lambda: node.attempts("a") == [0, 1], "its container is started again")
+        assert node.harness.sent(ContainersUnlisted) == []
