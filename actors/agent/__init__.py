@@ -1,1 +1,1 @@
-"""The program around the tree: the command line, what a start checks and does, run-once and the demo."""
+"""The program around the tree: the command line, the start and its checks, run-once and the demo."""

@@ -1,5 +1,5 @@
-"""`supervise`: the one command. Each subcommand imports only what it needs, so that those that ask a running agent are
-quick and work while it is wedged; `kubelet`, by which name a unit of systemd may call it, is `supervise start`.
+"""`supervise`: the one command. Each subcommand imports only what it needs, so that those for a running agent are fast
+and work while actors hang. Called as `kubelet`, for example by a systemd unit, it is `supervise start`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _start(words: list[str], program: str) -> int:
     from supervision.fork_server.fork_hooks import drop_fork_hooks
 
-    gc.disable()  # until the fork server is ready to fork: what is loaded until then stays, and is no garbage
+    gc.disable()  # until the first fork, because everything loaded until then stays
     drop_fork_hooks()
     # before anything else, so that what every actor uses lies side by side: 1.5 MiB of memory of the whole tree
     import supervision.fork_server.main  # noqa: F401

@@ -1,6 +1,6 @@
-"""`supervise run-once`: start the pods of the sources, print what became of each, and end; the pods go on.
+"""`supervise run-once`: starts the static pods, prints the outcome of each, and ends; the pods keep running.
 
-The agent runs meanwhile, as `supervise start` with the same flags does, but without its servers.
+The agent runs meanwhile, like `supervise start` with the same flags but without its servers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TIMEOUT_SECONDS: Final = 300.0
 POLL_SECONDS: Final = 0.1
 STOP_SECONDS: Final = 60.0
 HOPELESS: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
-"""Reasons for waiting that only a change of the pod ends."""
+"""Waiting reasons that only a change of the pod can end."""
 _ABOUT: Final = """\
 Usage: supervise run-once [--timeout=SECONDS] [-o json] [flags of start]
 
@@ -48,7 +48,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def outcome_of(pod: Pod) -> Outcome:
-    """Started is a pod whose containers have all begun to run, or have ended well. Pure."""
+    """A pod counts as started if all its containers run or have succeeded. Pure."""
     name, status = f"{pod.metadata.namespace}/{pod.metadata.name}", pod.status
     if status.phase == "Succeeded":
         return Outcome(name, "started", "ended well")
@@ -62,7 +62,7 @@ def outcome_of(pod: Pod) -> Outcome:
     if status.phase == "Running" and len(started) == len(pod.spec.containers) and all(started):
         return Outcome(name, "started")
     waiting = [f"{which}: {why.reason}" for which, why in said if why and why.reason]
-    return Outcome(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not looked at yet")
+    return Outcome(name, "waiting", "; ".join(waiting) or status.reason or status.phase or "not checked yet")
 
 
 def _has_started(one: ContainerStatus) -> bool:
@@ -93,7 +93,7 @@ def run(words: Sequence[str]) -> int:
     try:
         outcomes, failed = _watch(agent, process, seconds)
     except KeyboardInterrupt:
-        process.wait(STOP_SECONDS)  # the signal went to it as well
+        process.wait(STOP_SECONDS)  # the agent got the signal as well
         return 128 + signal.SIGINT
     finally:
         _stop(process)
@@ -122,13 +122,13 @@ def _options(words: Sequence[str]) -> tuple[float, bool, list[str]]:
 
 
 def _started(flags: Sequence[str]) -> subprocess.Popen[bytes]:
-    """The agent, which ends when this process does, however that is."""
+    """Start the agent; it ends together with this process."""
     command = [sys.executable, "-m", "actors.agent.command", "start", *flags]
     return subprocess.Popen(tied(command), stdin=subprocess.DEVNULL)
 
 
 def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tuple[list[Outcome], bool]:
-    """Look until every pod was started or has failed; what was seen last, and whether the agent is gone."""
+    """Watch until every pod has started or failed. Returns the last outcomes, and whether the agent has ended."""
     outcomes: list[Outcome] = []
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:
@@ -142,7 +142,7 @@ def _watch(agent: Agent, process: subprocess.Popen[bytes], seconds: float) -> tu
 
 
 def _look(agent: Agent) -> tuple[list[Outcome], bool] | None:
-    """The outcome of each pod so far, and whether these are all pods; None while the agent does not answer."""
+    """The outcomes so far, and whether all pods are included; None while the agent does not answer."""
     try:
         with closing(Client(Path(agent.run_dir))) as client:
             sources = client.ask(GetSources(), Sources, name=POD_CONFIG, timeout=2.0)

@@ -1,7 +1,7 @@
-"""Finds out that another project's package stands where ours should: before anything of ours is imported.
+"""Detects packages of other projects that hide this project's packages, before any of these is imported.
 
 PyPI has a `supervision` and a `proto-plus` (imported as `proto`) that have nothing to do with this agent. In the same
-environment they hide our packages, or overwrite their files, and what fails then is some import deep down.
+environment they hide this project's packages or overwrite their files, and then some inner import fails.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARK: Final = '__project__ = "troupelet"'
 def shadowed(
     find: Callable[[str], ModuleSpec | None] = PathFinder.find_spec, home: Path = Path(__file__).parents[2]
 ) -> str:
-    """What is wrong and what to do, or nothing. `home`: the directory that holds our packages."""
+    """The problem with advice, or ''. `home`: the directory of this project's packages."""
     wrong = [text for name in PACKAGES if (text := _validate(name, find(name), home / name))]
     if not wrong:
         return ""

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from actors.shared.api.kubeconfig import Loading
 
 EXIT_REFUSED: Final = 1
-"""The flags, the configuration, the policy or the host do not allow a start; the text says why."""
+"""Exit code if the flags, the configuration, the policy or the host prevent the start."""
 
 log = logging.getLogger("fork_server")
 
 
 def start(argv: Sequence[str], program: str = "supervise start") -> int:
-    """Run the agent until it is told to stop; `program` is what --help calls it. Returns the exit code."""
+    """Run the agent until it is stopped; `program` is its name in --help. Returns the exit code."""
     try:
         text = early_text(argv, program)
         if text is not None:
@@ -74,7 +74,8 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
 
 
 def _begin_to_load(agent: Agent) -> Loading | None:
-    """Start to load the kubeconfig in another process. None: there is none, or it is invalid, which is said later."""
+    """Start to load the kubeconfig in another process. None: there is none, or it is invalid, which is reported
+    later."""
     if agent.standalone:
         return None
     from actors.shared.api.kubeconfig import KubeconfigError, Loading
@@ -91,7 +92,7 @@ def _with_access(application: Application, agent: Agent, loading: Loading) -> Ap
 
     with suppress(ImportError):  # the fork server reports it
         for module in application.preload:
-            import_module(module)  # while the loader is at work: they are needed anyway
+            import_module(module)  # imported while the loader runs, because they are needed anyway
     try:
         access = loading.access()
     except KubeconfigError as error:
@@ -103,7 +104,7 @@ def _with_access(application: Application, agent: Agent, loading: Loading) -> Ap
 
 
 class _Refused(Exception):
-    """Something that is not the configuration's fault stands in the way of a start."""
+    """The start is not possible for a reason outside the configuration."""
 
 
 def _refuse(problems: list[str]) -> int:
@@ -139,7 +140,7 @@ def _configure_logs(agent: Agent) -> None:
 
 
 def _container_runtime(agent: Agent) -> ChildSpec | None:
-    """The program of our own containerd, its files and images in place; None for an external runtime."""
+    """Prepare the managed containerd's files and images; return its program. None for an external runtime."""
     if not agent.managed_runtime:
         return None
     from actors.container_runtime.errors import RuntimeSetupError

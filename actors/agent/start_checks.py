@@ -1,4 +1,4 @@
-"""What is checked of this host at a start: reservations, cgroups, the runtime. validation.py validates the files."""
+"""Checks of the host at start: reservations, cgroups, the runtime. validation.py validates the files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .validation import kubeconfigs
 
 
 def problems(agent: Agent, host: str = "") -> Iterator[Problem]:
-    """What forbids a start, in the order in which the kubelet finds it. `host`: the root of a made-up host."""
+    """The problems that prevent the start, in the kubelet's order. `host`: the root directory of a fake host."""
     yield from kubeconfigs(agent)
     yield from _cgroup_root(agent, host)
     yield from _reserved_cgroups(agent)
@@ -31,7 +31,7 @@ def warnings(agent: Agent) -> Iterator[str]:
 
 
 def enter_cgroup(agent: Agent) -> Iterator[str]:
-    """Put this process, and so all that it will fork, into kubeletCgroups. A warning when that is refused."""
+    """Move this process, and with it its future children, into kubeletCgroups. Returns a warning on failure."""
     if not agent.config.kubeletCgroups:
         return
     from actors.shared.linux.cgroup_names import plain_path
@@ -65,7 +65,7 @@ def _reservations(agent: Agent) -> Iterator[Problem]:
 
 
 def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:
-    """On cgroup v2 pods cannot be limited below a cgroup that has processes."""
+    """On cgroup v2 pods cannot be limited below a cgroup with processes."""
     if not agent.config.cgroupsPerQOS or not agent.cgroup_root.strip("/"):
         return
     from actors.shared.linux.cgroup_names import parse_root, path_of
@@ -82,7 +82,7 @@ def _cgroup_root(agent: Agent, host: str) -> Iterator[Problem]:
 
 
 def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
-    """A cgroup whose reservation is enforced must be there: the operator makes it and puts the processes into it."""
+    """The cgroup of an enforced reservation must exist: the operator creates it and moves the processes into it."""
     if not {entry for entry in agent.config.enforceNodeAllocatable if "reserved" in entry}:
         return
     from actors.container_manager.reserved_cgroups import reserved_cgroups
@@ -99,7 +99,7 @@ def _reserved_cgroups(agent: Agent) -> Iterator[Problem]:
 
 
 def _existing(path: str) -> str:
-    """The directory itself, or the nearest above it that is there."""
+    """The directory itself, or its nearest existing parent."""
     found = Path(path)
     while not found.is_dir() and found != found.parent:
         found = found.parent

@@ -1,6 +1,6 @@
-"""Validates what `supervise start` is given: flags and files, the kubeconfigs and the supervision policy they name.
+"""Validates the input of `supervise start`: flags and files, including kubeconfigs and the supervision policy.
 
-Nothing is started, and the host is not checked: a configuration may be for another one.
+Nothing is started, and the host is not checked: the configuration may be for another host.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from supervision.policy_file import PolicyError
 from supervision.spec import ChildSpec, Policy
 
 _SOME_PROGRAM: Final = ChildSpec(name=CONTAINER_RUNTIME, program=("containerd",))
-"""Stands for the one that is made later: to a policy only the name matters."""
+"""A placeholder for the real program: only the name matters for a policy."""
 
 
 def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Warnings and problems: a start is refused with the same, and may be with more, about the host."""
+    """Warnings and problems. A start reports the same ones, and may add problems of the host."""
     try:
         agent = load_with_all(argv, recover=False)
     except ConfigErrors as error:
@@ -39,7 +39,7 @@ def validate(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[Problem, ...]]
 
 
 def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
-    """As load; the error also has the problems of the kubeconfigs and the policy."""
+    """Like load; the error also has the problems of the kubeconfigs and the policy."""
     try:
         return load(argv, recover=recover)
     except ConfigErrors as error:
@@ -50,13 +50,13 @@ def load_with_all(argv: Sequence[str], *, recover: bool = True) -> Agent:
 
 
 def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
-    """The agent with the files that the flags name, where the rest cannot be read."""
+    """The agent from the flags alone, if the rest cannot be read."""
     alone = standing_alone(parsing.parse(argv).values, os.getcwd())
     try:
         _, policy = apart(read_policy(alone["policy"]))
         policy_file = alone["policy"]
     except ConfigErrors:
-        policy, policy_file = "", ""  # that it cannot be read is a problem already
+        policy, policy_file = "", ""  # an unreadable file is already a problem
     return Agent(
         policy=policy,
         policy_file=policy_file,
@@ -69,7 +69,7 @@ def _as_far_as_flags_go(argv: Sequence[str]) -> Agent:
 
 
 def policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
-    """How each actor is supervised; what is wrong with the policy is added to `wrong`."""
+    """The policies by actor; problems of the policy are added to `wrong`."""
     spec = tree(agent, _SOME_PROGRAM if agent.managed_runtime else None)
     file = agent.policy_file or default_policy_file()
     try:
@@ -82,8 +82,8 @@ def policies(agent: Agent, wrong: list[Problem]) -> dict[str, Policy]:
 
 
 def kubeconfigs(agent: Agent, *, whole: bool = False) -> Iterator[Problem]:
-    """The kubeconfig, or else the one to obtain it with, must be of use. `whole`: also to the package that loads it,
-    which takes half a second; a start has that done meanwhile."""
+    """The kubeconfig, or else the bootstrap kubeconfig, must be valid. `whole`: also load it with the package, which
+    takes half a second; a start does that concurrently."""
     if agent.standalone:
         return
     wrong = _wrong_kubeconfig("--kubeconfig", agent.kubeconfig, whole)

@@ -1,7 +1,7 @@
-"""What an actor says of itself to the rest of the agent: the tree and every table about actors are made from that.
+"""An actor's declaration: the tree and every table about actors are derived from it.
 
-A declaration stands in `declaration.py` of the actor's package and imports `messages` modules only: the command line
-reads all of them without loading an actor.
+It is in `declaration.py` of the actor's package and imports only `messages` modules, so that the command line can read
+all declarations without loading an actor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from supervision.addresses import ActorName
 from .config.agent import Agent
 
 CRI: Final = ("grpc", "grpc.aio", "proto.cri_pb2", "actors.shared.cri.client")
-"""Preloaded for who calls the container runtime."""
+"""Modules to preload for an actor that calls the container runtime."""
 API: Final = (
     "ssl",
     "httpcore",
@@ -27,59 +27,59 @@ API: Final = (
     "actors.shared.api.kubeconfig",
     "actors.shared.api.reflector",
 )
-"""Preloaded for who calls the API server."""
+"""Modules to preload for an actor that calls the API server."""
 
 
 class Relations(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows from all declarations together, for the actors that act on it."""
+    """Relations derived from all declarations, for the actors that need them."""
 
     consumers: dict[ActorName, tuple[str, ...]]
     """Each actor to the configuration fields that it reads; a name may end in `*`."""
     inventory: tuple[ActorName, ...]
-    """Actors that want the pod inventory."""
+    """Actors that receive the pod inventory."""
     optional: tuple[ActorName, ...]
-    """Actors that are there under some configurations only."""
+    """Actors that exist only under some configurations."""
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """One actor, or several of one kind, whose `name` then ends in `*`."""
+    """One actor, or several instances, whose `name` then ends with `*`."""
 
     name: ActorName
     """Full, as in the tree."""
     actor: str
     """`module:Class`."""
     instances: Callable[[Agent], int] | None = None
-    """How many there are, where the name ends in `*`."""
+    """The number of instances, if the name ends with `*`."""
     exists: Callable[[Agent], object] | None = None
-    """Whether it is in the tree under a configuration; None: always."""
+    """Whether it exists under a configuration; None: always."""
     reads: tuple[str, ...] = ()
-    """Top-level fields of the configuration. When one changes the actor is restarted."""
+    """Top-level configuration fields. A change of one restarts the actor."""
     fed_by: tuple[ActorName, ...] = ()
-    """Actors that are told Hello when this one starts, and send it their state. Those not in the tree are left out."""
+    """Actors that get a Hello when this one starts, and send it their state. Actors outside the tree are skipped."""
     fed_by_joined: tuple[ActorName, ...] = ()
-    """The same, for an agent that joins a cluster."""
+    """The same for an agent that joins a cluster."""
     pod_inventory: bool = False
-    """Every pod worker tells it which pods it has (KnownPods), when that changes and on Hello."""
+    """Every shard sends it its pods (KnownPods), on change and on Hello."""
     preload: tuple[str, ...] = ()
-    """Modules that the fork server imports before the first fork, besides the actor's own: all processes share them."""
+    """Modules that the fork server imports before the first fork, besides the actor's own."""
     preload_joined: tuple[str, ...] = ()
-    """The same, for an agent that joins a cluster."""
+    """The same for an agent that joins a cluster."""
     prepare: tuple[str, ...] = ()
-    """Functions, `module:function`, that the fork server calls once after that: what they make is shared. They open
-    nothing and start no thread."""
+    """Functions, `module:function`, that the fork server calls once after the preload; all processes share their
+    results. They open nothing and start no thread."""
     prepare_joined: tuple[str, ...] = ()
-    """The same, for an agent that joins a cluster."""
+    """The same for an agent that joins a cluster."""
     keeps_sockets: bool = False
-    """What it listens on survives it: a client waits while it is replaced (supervision/listeners.py)."""
+    """Whether its listening sockets survive a restart: clients wait while it is replaced (supervision/listeners.py)."""
     arguments: Callable[[Relations], dict[str, Any]] | None = None
-    """Keyword arguments of the actor's class, from what all actors declare."""
+    """Keyword arguments of the actor's class, derived from all declarations."""
 
     @property
     def module(self) -> str:
         return self.actor.partition(":")[0]
 
     def names(self, agent: Agent) -> list[ActorName]:
-        """The full names that it has in the tree of this agent."""
+        """Its full names in the tree of this agent."""
         if self.exists is not None and not self.exists(agent):
             return []
         if self.instances is None:
@@ -88,5 +88,5 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def matching(pattern: ActorName, names: Iterable[ActorName]) -> list[ActorName]:
-    """Those of the names that a name, or a pattern with `*`, means."""
+    """The names that match a name or a pattern with `*`."""
     return [name for name in names if fnmatchcase(name, pattern)]

@@ -1,4 +1,4 @@
-"""The token bucket: a limit of so many actions a second, with a burst. Pure: the time is passed in."""
+"""The token bucket: a rate limit with a burst. Pure: the time is passed in."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TokenBucket:
         return max(0.0, -self._tokens / self._rate)
 
     def give_back(self) -> None:
-        """A token that was taken is not used."""
+        """Return an unused token."""
         self._tokens = min(self._burst, self._tokens + 1)
 
     def _refill(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""`supervise demo`, which is what `make run` runs: a node on this machine with a sample pod, gone when it is stopped.
+"""`supervise demo`, run by `make run`: a node on this machine with a sample pod, removed when it is stopped.
 
-No actor: it starts the agent as anybody would, in a process of its own, and watches it from outside.
+It is not an actor: it starts the agent like any user, in a process of its own, and watches it from outside.
 """

@@ -1,4 +1,4 @@
-"""The demo's story, told while it happens: start, a pod runs, the tree and the pod's log, the end."""
+"""Runs the demo and prints its steps: the start, a running pod, the tree and the pod's log, the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .layout import DEFAULT_ROOT_DIR, MANAGED, POD, Layout, log_lines
 from .node import DemoRefused, Node, supervise
 
 RUNNING_SECONDS: Final = 60.0
-"""Until the sample runs; on a slow disk the first start takes longest, as images are made."""
+"""The time for the sample pod to run; the first start is slow on a slow disk, because images are built."""
 GONE_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.1
 
@@ -42,17 +42,21 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
         "tree and the pod's log. Ctrl-C stops and removes all of it. Needs root, and the packages that `make deps` "
         "installs.",
     )
-    parser.add_argument("--root-dir", default=DEFAULT_ROOT_DIR, help="directory for all of it (default: %(default)s)")
+    parser.add_argument("--root-dir", default=DEFAULT_ROOT_DIR, help="directory for all files (default: %(default)s)")
     parser.add_argument(
-        "--container-runtime-endpoint", default=MANAGED, help="a runtime that is there, unix:///... (default: its own)"
+        "--container-runtime-endpoint",
+        default=MANAGED,
+        help="an existing runtime, unix:///... (default: the demo's own)",
     )
-    parser.add_argument("--once", action="store_true", help="do not wait for Ctrl-C: stop once the pod has spoken")
+    parser.add_argument(
+        "--once", action="store_true", help="do not wait for Ctrl-C: stop after the pod's first log line"
+    )
     parser.set_defaults(run=run, execute=run)
     return parser
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 when the pod ran and everything was removed."""
+    """Returns 0 if the pod ran and everything was removed."""
     layout = Layout(os.path.abspath(arguments.root_dir))
     node = Node(layout, arguments.container_runtime_endpoint, sample())
     story = Story(node, sys.stdout)
@@ -62,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def sample() -> Path:
-    """The manifest that came with the agent: beside the sources, else where the wheel puts what an operator reads."""
+    """The sample manifest: beside the sources, or in the wheel's data directory."""
     beside = Path(__file__).parents[3] / "etc" / "pods" / "hello.yaml"
     return beside if beside.exists() else Path(sys.prefix) / "share" / "troupelet" / "etc" / "pods" / "hello.yaml"
 
@@ -117,10 +121,10 @@ class Story:
         self._until(self._pod_speaks if once else self._follow, RUNNING_SECONDS if once else float("inf"))
         if self._node.ended() and not self._stopped:
             return self._fail("the agent ended")
-        return 0 if self._told or self._stopped else self._fail("the sample pod says nothing")
+        return 0 if self._told or self._stopped else self._fail("the sample pod has logged nothing")
 
     def _end(self) -> list[str]:
-        """Stop in order: the pod, the agent, what is left of both."""
+        """Stop in order: the pod, the agent, then remove what they leave."""
         self._say("\nstopping the pod and the agent, removing everything")
         if not self._node.ended():
             self._node.retire_pod()
@@ -138,7 +142,7 @@ class Story:
         return not self._follow() and self._told > 0
 
     def _follow(self) -> bool:
-        """Pass on what the pod has said since the last time. Never done."""
+        """Print new log lines of the pod, for ever."""
         newest = self._node.container_log()
         if newest != self._log:
             self._log, self._position = newest, 0
@@ -148,7 +152,7 @@ class Story:
         return False
 
     def _read_on(self) -> str:
-        """The whole lines that are new in the log."""
+        """The new complete lines of the log."""
         if self._log is None:
             return ""
         try:
@@ -161,7 +165,7 @@ class Story:
         return whole.decode(errors="replace")
 
     def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Whether it came true before the time was up, the agent ended or a signal came."""
+        """Wait for the condition. Returns False if time is up, the agent ends or a signal comes."""
         end = self._clock() + seconds
         while not self._stopped and not self._node.ended() and self._clock() < end:
             if condition():
@@ -170,7 +174,7 @@ class Story:
         return False
 
     def _fail(self, what: str) -> int:
-        sys.stderr.write(f"error: {what}; the last words of the agent:\n{self._node.last_words()}\n")
+        sys.stderr.write(f"error: {what}; the agent's last log lines:\n{self._node.last_words()}\n")
         return 1
 
     def _say(self, text: str) -> None:

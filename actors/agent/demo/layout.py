@@ -1,4 +1,4 @@
-"""What the demo's node is started with, and where it keeps what. Pure."""
+"""The configuration and the paths of the demo's node. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import msgspec
 DEFAULT_ROOT_DIR: Final = "/var/lib/troupelet-demo"
 NODE: Final = "demo"
 POD: Final = f"hello-{NODE}"
-"""A static pod is called after its manifest and its node."""
+"""A static pod's name consists of its manifest's name and its node's name."""
 MANAGED: Final = "managed"
 HEALTHZ_PORT: Final = 10248
 NODE_PORT: Final = 10250
-"""Those of every node agent; others are taken when an agent runs here already."""
+"""The standard port; another one is used if an agent already runs here."""
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Everything is below one directory, which is the demo's alone. `root`: absolute and clean."""
+    """Everything is below one directory of the demo. `root`: absolute and clean."""
 
     root: str
 
     @property
     def mark(self) -> str:
-        """Says that the directory is the demo's, and may be removed."""
+        """Marks the directory as the demo's, so that it may be removed."""
         return f"{self.root}/.troupelet-demo"
 
     @property
@@ -51,12 +51,12 @@ class Layout(msgspec.Struct, frozen=True):
 
     @property
     def cgroup(self) -> str:
-        """Of its own, so that no other agent's pods are met: `/troupelet-` and eight hexadecimal digits."""
+        """Its own cgroup root, apart from other agents' pods: `/troupelet-` and eight hexadecimal digits."""
         return f"/troupelet-{hashlib.sha256(self.root.encode()).hexdigest()[:8]}"
 
 
 def configuration(layout: Layout, is_free: Callable[[int], bool], any_port: Callable[[], int]) -> dict[str, Any]:
-    """A KubeletConfiguration for it. `is_free`: whether a TCP port of this host can be had."""
+    """The KubeletConfiguration of the demo. `is_free`: whether a TCP port of this host is free."""
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -65,7 +65,7 @@ def configuration(layout: Layout, is_free: Callable[[int], bool], any_port: Call
         "cgroupRoot": layout.cgroup,
         "failCgroupV1": False,
         "failSwapOn": False,
-        "makeIPTablesUtilChains": False,  # the machine is to be as it was, afterwards
+        "makeIPTablesUtilChains": False,  # leave the machine unchanged afterwards
         "healthzPort": HEALTHZ_PORT if is_free(HEALTHZ_PORT) else any_port(),
         "port": NODE_PORT if is_free(NODE_PORT) else any_port(),
     }
@@ -77,7 +77,7 @@ def rendered(config: dict[str, Any]) -> str:
 
 
 def flags(layout: Layout, endpoint: str) -> list[str]:
-    """The command line after `supervise start`."""
+    """The flags of `supervise start`."""
     return [
         f"--root-dir={layout.root}",
         f"--config={layout.config}",
@@ -88,5 +88,5 @@ def flags(layout: Layout, endpoint: str) -> list[str]:
 
 
 def log_lines(text: str) -> list[str]:
-    """What a container said, of a log in the runtime's format: each line is time, stream, tag and text (KEP-1753)."""
+    """The text lines of a container log in the runtime's format: time, stream, tag and text (KEP-1753)."""
     return [fields[3] for line in text.splitlines() if len(fields := line.split(" ", 3)) == 4]

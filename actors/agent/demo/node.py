@@ -1,4 +1,4 @@
-"""The demo's node: made, started, looked at, stopped, and removed with all that it left on the host."""
+"""The demo's node: starts, watches and stops it, and removes everything that it leaves on the host."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ STOP_SECONDS: Final = 60.0
 
 
 class DemoRefused(Exception):
-    """Why it is not started; the text says what to do."""
+    """The demo cannot start; the text has advice."""
 
 
 class Node:
-    """One, in one root directory. `start` first."""
+    """A node in one root directory. Call `start` first."""
 
     def __init__(self, layout: Layout, endpoint: str, sample: Path) -> None:
         self.layout, self._endpoint, self._sample = layout, endpoint, sample
@@ -47,7 +47,7 @@ class Node:
 
     # -- before ---------------------------------------------------------------------------------------------------
     def check(self) -> None:
-        """Raises DemoRefused, RuntimeSetupError when it cannot be started here."""
+        """Raises DemoRefused, RuntimeSetupError if it cannot start here."""
         if os.geteuid() != 0:
             raise NotRoot
         if self._endpoint == MANAGED:
@@ -75,7 +75,7 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is for the demo, which stops it in order
+                start_new_session=True,  # only the demo gets Ctrl-C, and stops the agent in order
             )
 
     def _make(self) -> None:
@@ -86,9 +86,9 @@ class Node:
         Path(layout.config).write_text(rendered(configuration(layout, _is_free, _any_port)))
 
     def _begin_again(self) -> None:
-        """One was killed before it could remove what it made."""
+        """Clean up after a demo that was killed."""
         if left := self._remove_traces():
-            raise DemoRefused(f"an earlier demo left what cannot be removed: {', '.join(left)}")
+            raise DemoRefused(f"the files of an earlier demo cannot be removed: {', '.join(left)}")
         self._make()
 
     # -- while it runs ----------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class Node:
         return self.process is None or self.process.poll() is not None
 
     def phases(self) -> dict[str, str] | None:
-        """Phase of each pod by name; None while nobody answers."""
+        """The phase of each pod by name; None while the agent does not answer."""
         answer = self._ask_pods()
         if answer is None:
             return None
@@ -108,7 +108,7 @@ class Node:
         return max(found, key=_changed, default=None)
 
     def moved_ports(self) -> str:
-        """What to say when the usual ports were taken."""
+        """The message if the standard ports are in use."""
         config = self.agent.config if self.agent else None
         if config is None or config.port == NODE_PORT:
             return ""
@@ -125,7 +125,7 @@ class Node:
         Path(self.layout.manifest).unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Stop the agent; its pods go on."""
+        """Stop the agent; its pods keep running."""
         if self.process is None:
             return
         self.process.send_signal(signal.SIGTERM)
@@ -136,7 +136,7 @@ class Node:
             self.process.wait()
 
     def remove(self) -> list[str]:
-        """Take everything away that is left. Answers what could not be removed."""
+        """Remove everything that is left. Returns what could not be removed."""
         return self._remove_traces() if self.agent is not None else []
 
     def _remove_traces(self) -> list[str]:
@@ -150,7 +150,7 @@ class Node:
         _unlink_links(agent.container_logs_dir, self.layout.root)
         left += _remove_run_dir(Path(agent.run_dir), Path(agent.state_dir))
         if any(_mounts_below(self.layout.root)):
-            return [*left, self.layout.root]  # never delete what lies on the other side of a mount
+            return [*left, self.layout.root]  # never delete files below a mount
         shutil.rmtree(self.layout.root, ignore_errors=True)
         return [*left, self.layout.root] if os.path.exists(self.layout.root) else left
 
@@ -192,13 +192,13 @@ class _PodList(msgspec.Struct):
 
 
 def supervise(*words: str) -> list[str]:
-    """The command line of `supervise`, of the environment that this runs in."""
+    """The `supervise` command of this environment."""
     script = Path(sys.executable).with_name("supervise")
     return [str(script) if script.exists() else "supervise", *words]
 
 
 def _remove_run_dir(directory: Path, lock_dir: Path) -> list[str]:
-    """Under the agent's lock: a fork server that was killed has a janitor, who is at work there for a moment yet."""
+    """Under the agent's lock: the janitor of a killed fork server may still work there for a moment."""
     if not directory.exists():
         return []
     lock_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""A GET as probes and hooks make it: no proxy, no kept connection, certificates not verified, Go's words for errors."""
+"""The HTTP GET of probes and hooks: without proxy, keep-alive and certificate verification, with Go's error texts."""

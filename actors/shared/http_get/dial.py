@@ -1,4 +1,4 @@
-"""A TCP connection, and why there is none in the words of Go: `dial tcp 10.0.0.7:80: connect: connection refused`."""
+"""TCP connections with Go's error texts: `dial tcp 10.0.0.7:80: connect: connection refused`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final
 from actors.shared.kube.host_port import joined
 
 READ_LIMIT_BYTES: Final = 64 << 10
-"""Of the reader's buffer."""
+"""The size of the reader's buffer."""
 
 
 HTTP_FOR_HTTPS: Final = "http: server gave HTTP response to HTTPS client"
 
 
 class DialError(Exception):
-    """The text says why."""
+    """The connection failed; the text is Go's."""
 
 
 async def dial(
@@ -31,12 +31,12 @@ async def dial(
         raise DialError(_tls_text(problem)) from problem
     except socket.gaierror as problem:
         raise DialError(f"dial tcp: lookup {host}: no such host") from problem
-    except (OSError, ValueError, OverflowError) as problem:  # a host that is no name of one: nobody has checked it
+    except (OSError, ValueError, OverflowError) as problem:  # the host is not a valid host name
         raise DialError(f"dial tcp {joined(host, port)}: {_text(problem)}") from problem
 
 
 def _text(problem: Exception) -> str:
-    """asyncio's own texts say only where to."""
+    """asyncio's own texts lack the cause."""
     number = getattr(problem, "errno", None)
     if isinstance(problem, OSError) and number and number > 0:
         return f"connect: {os.strerror(number).lower()}"

@@ -1,6 +1,6 @@
 """One GET and its answer, over a connection of its own.
 
-Read by hand: of the answer only the status, the place of a redirect and the start of the body matter.
+The response is parsed here, because only its status, its Location and the start of its body matter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LINE_END: Final = b"\r\n"
 _BROKEN: Final = "net/http: HTTP/1.x transport connection broken: "
 _MOST_INTERIM: Final = 10
 BODY_BYTES: Final = 10 << 10
-"""How much of a body is read."""
+"""The number of body bytes to read."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class ExchangeError(Exception):
-    """There is no answer; the text says why, in the words of Go's HTTP client."""
+    """There is no response; the text is that of Go's HTTP client."""
 
 
 async def get(url: str, headers: Headers, user_agent: str) -> Answer:
@@ -62,12 +62,12 @@ async def get(url: str, headers: Headers, user_agent: str) -> Answer:
     except OSError as problem:
         raise ExchangeError(_read_text(problem, writer)) from problem
     finally:
-        # not waited for: a TLS peer may never say goodbye
+        # not awaited: a TLS peer may never close its side
         writer.transport.abort() if secure else writer.close()
 
 
 def _read_text(problem: OSError, writer: asyncio.StreamWriter) -> str:
-    """Why a connection that was made is lost."""
+    """The error of a lost connection."""
     if not isinstance(problem, ConnectionResetError):
         return str(problem) or type(problem).__name__
     peer = writer.get_extra_info("peername") or ("", 0)
@@ -83,7 +83,8 @@ def _unverified() -> ssl.SSLContext:
 
 
 def request(url: SplitResult, headers: Headers, user_agent: str) -> bytes:
-    """The request; a Host, User-Agent or Accept of the manifest wins, an empty one leaves it out. Raises ValueError."""
+    """The request. A Host, User-Agent or Accept of the manifest overrides the default; an empty one removes it. Raises
+    ValueError."""
     given = {name.lower() for name, _ in headers}
     host = next((value for name, value in headers if name.lower() == "host" and value), url.netloc)
     lines = [("Host", host)]
@@ -107,19 +108,19 @@ def _left_out(name: str, value: str) -> bool:
 
 
 def _plain(path: str) -> str:
-    """The path, escaped so that it cannot end the request line."""
+    """The path, escaped so that it stays within the request line."""
     return "".join(char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode()) for char in path)
 
 
 def _without_breaks(text: str, lines: Headers) -> str:
-    """Raises ValueError when a header would be two."""
+    """Raises ValueError for a header with a line break."""
     if any(char in name + value for name, value in lines for char in "\r\n\0"):
         raise ValueError("net/http: invalid header field value")
     return text
 
 
 async def _read(reader: asyncio.StreamReader) -> Answer:
-    """Status, Location and the start of the body; interim answers (1xx) are passed over."""
+    """Status, Location and the start of the body; interim responses (1xx) are skipped."""
     for _ in range(_MOST_INTERIM):
         head = (await reader.readuntil(_LINE_END * 2)).decode("latin-1").split("\r\n")
         version, _, rest = head[0].partition(" ")
@@ -136,7 +137,7 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
 
 
 async def _body(reader: asyncio.StreamReader, length: str) -> bytes:
-    """Its first bytes: until that many came, the peer closed, or the limit is reached."""
+    """The start of the body, up to its length, the peer's close or the limit."""
     wanted = min(int(length[:10]), BODY_BYTES) if length.isascii() and length.isdigit() else BODY_BYTES
     body = b""
     while len(body) < wanted:
@@ -145,6 +146,6 @@ async def _body(reader: asyncio.StreamReader, length: str) -> bytes:
             break
         body += part
         if body.endswith(b"0\r\n\r\n"):
-            # the end of chunks, from a peer that does not close
+            # the last chunk, from a peer that does not close
             break
     return body

@@ -9,13 +9,13 @@ from urllib.parse import urljoin, urlsplit
 from .exchange import Answer, ExchangeError, Headers, get
 
 MAX_REDIRECTS: Final = 10
-"""So many requests in all, as Go counts."""
+"""The limit of requests in all, as in Go."""
 _FOLLOWED: Final = (301, 302, 303, 307, 308)
 
 
 async def get_following(url: str, headers: Headers, user_agent: str, seconds: float | None = None) -> Answer:
-    """The last answer; one that redirects to another host is the last. `seconds`: for all requests together, None for
-    no limit. Raises ExchangeError, whose text names the URL."""
+    """The last response; a redirect to another host is not followed. `seconds`: limit for all requests together, None
+    for none. Raises ExchangeError with the URL."""
     try:
         async with asyncio.timeout(seconds):
             for _ in range(MAX_REDIRECTS):
@@ -33,7 +33,7 @@ async def get_following(url: str, headers: Headers, user_agent: str, seconds: fl
 
 
 def redirect(url: str, answer: Answer) -> str | None:
-    """Where to go on; None: this is the last answer. Raises ExchangeError."""
+    """The next URL; None: this is the last response. Raises ExchangeError."""
     if answer.status not in _FOLLOWED or not answer.location:
         return None
     try:

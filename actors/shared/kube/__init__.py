@@ -1,1 +1,2 @@
-"""Typed objects of the Kubernetes API, as far as a node agent reads and writes them. Imports nothing of ours."""
+"""Typed objects of the Kubernetes API: the parts that a node agent reads and writes. Imports no other package of the
+agent."""

@@ -1,7 +1,7 @@
 """Reading and writing API objects as JSON.
 
-A pod travels between actors as the JSON bytes it came in (what we do not model must not be lost) and is decoded where
-it is used. Decoding here tolerates unknown fields and the nulls that Go writes for empty lists.
+A pod travels between actors as its original JSON, so that unmodelled fields are not lost, and is decoded where it is
+used. Decoding tolerates unknown fields and the nulls that Go writes for empty lists.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def decode_pod(data: bytes) -> Pod:
 
 
 def prepare() -> None:
-    """Make the largest decoder now (18 ms), before there are processes that would each make their own."""
+    """Make the largest decoder (18 ms) before the first fork, so that processes share it."""
     _decoder(Pod)
 
 
@@ -59,7 +59,7 @@ def encode(thing: Any) -> bytes:
 
 
 def without_nulls(value: Any) -> Any:
-    """The same plain data without any null in a mapping: the API treats null as not given."""
+    """The plain data without nulls in mappings: the API treats null as not given."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

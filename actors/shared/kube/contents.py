@@ -1,4 +1,4 @@
-"""Secrets and ConfigMaps: what is in them, as bytes by key. Pure."""
+"""The data of Secrets and ConfigMaps, as bytes by key. Pure."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def secret_data(body: bytes) -> dict[str, bytes]:
 
 
 def config_map_texts(body: bytes) -> dict[str, str]:
-    """What can be in an environment: `data` alone. Raises ObjectError."""
+    """The data for environment variables: `data` alone. Raises ObjectError."""
     return decode(body, ConfigMap).data
 
 
 def config_map_data(body: bytes) -> dict[str, bytes]:
-    """What can be in a volume: `data` and `binaryData`. Raises ObjectError."""
+    """The data for a volume: `data` and `binaryData`. Raises ObjectError."""
     found = decode(body, ConfigMap)
     return {**{key: text.encode() for key, text in found.data.items()}, **_decoded(found.binaryData)}
 
@@ -56,7 +56,7 @@ def _decoded(data: dict[str, str]) -> dict[str, bytes]:
 
 
 def pull_secret(body: bytes) -> bytes:
-    """The registry credentials in a Secret, as docker keeps them; b'' for a secret of another type. Raises
+    """The registry credentials in a Secret, in docker's format; b'' for a secret of another type. Raises
     ObjectError."""
     found = secret(body)
     key = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}

@@ -1,4 +1,4 @@
-"""The forms of names in the API, each as a check that gives what is wrong, or an empty text.
+"""The API's name formats. Each check returns the error, '' if the text is valid.
 
 Sources: RFC 1123 (labels, subdomains), RFC 6335 (port names), API conventions (qualified names, label values).
 """

@@ -1,4 +1,4 @@
-"""gRPC errors in the words of grpc-go, in which users and tools know the kubelet's messages."""
+"""gRPC errors as grpc-go prints them, because users and tools know the kubelet's messages in that form."""
 
 from __future__ import annotations
 

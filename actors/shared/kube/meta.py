@@ -1,7 +1,7 @@
 """Base of the API types, and object metadata.
 
-Attributes carry the JSON names of the API. Types tolerate fields they do not know (an API server may be newer); strict
-checks of what people write by hand are in `strict.py`.
+Attributes carry the JSON names of the API. Types tolerate unknown fields, because an API server may be newer; strict
+checks of handwritten files are in `strict.py`.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ CONTAINER_TERMINATION_MESSAGE_POLICY = "io.kubernetes.container.terminationMessa
 CONTAINER_PRE_STOP_HANDLER = "io.kubernetes.container.preStopHandler"
 CONTAINER_PORTS = "io.kubernetes.container.ports"
 CONTAINER_RESOURCES = "troupelet.io/resources"
-"""Ours: the requests and limits that a container was made with, as JSON."""
+"""Troupelet's own: the requests and limits that a container was created with, as JSON."""
 CONTAINER_RESTARTS_IN_A_ROW = "troupelet.io/restarts-in-a-row"
-"""Ours: restarts without a long run between them, for the pause before the next one."""
+"""Troupelet's own: restarts without a long run between them, for the next pause."""
 POD_DELETION_GRACE_PERIOD = "io.kubernetes.pod.deletionGracePeriod"
 POD_TERMINATION_GRACE_PERIOD = "io.kubernetes.pod.terminationGracePeriod"
 

@@ -1,6 +1,6 @@
-"""The addresses of this node: which ones its Node object gets, and which ones its pods see in hostIPs. Pure.
+"""The addresses of this node: for its Node object, and for status.hostIPs of its pods. Pure.
 
-The host is asked through a `Host`; the real one is `actors/shared/linux/host_addresses.py`.
+`Host` gives access to the host; the real one is `actors/shared/linux/host_addresses.py`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class AddressError(Exception):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """What is asked of the host."""
+    """The questions to the host."""
 
     has: Callable[[str], bool]
     """Whether an interface has this address."""
     source: Callable[[int], str]
-    """The address that the default route of this family (4, 6) leaves from; '' without one."""
+    """The source address of the default route of this family (4, 6); '' without one."""
 
 
 # -- addresses of the Node object -------------------------------------------------------------------------------------
 def choose(given: str, name: str, looked_up: list[str], host: Host) -> list[Json]:
-    """The NodeAddresses. `given` is --node-ip, `name` the node's name, `looked_up` what DNS has for that name.
+    """The NodeAddresses. `given` is --node-ip, `name` the node's name, `looked_up` its DNS addresses.
 
     Raises AddressError.
     """
@@ -48,7 +48,7 @@ def choose(given: str, name: str, looked_up: list[str], host: Host) -> list[Json
 
 
 def unfit(ip: IP, host: Host) -> str:
-    """Why a node cannot be reached at this address; '' when it can."""
+    """Why the address is not usable for a node; '' if it is."""
     if ip.is_loopback:
         return "nodeIP can't be loopback address"
     if ip.is_multicast:
@@ -61,7 +61,7 @@ def unfit(ip: IP, host: Host) -> str:
 
 
 def specified_ips(given: str) -> tuple[str, ...]:
-    """The addresses of --node-ip, without 0.0.0.0 and ::, which only choose a family."""
+    """The addresses of --node-ip, without 0.0.0.0 and ::, which only select a family."""
     return tuple(text for text in _parts(given) if not ipaddress.ip_address(text).is_unspecified)
 
 
@@ -74,7 +74,7 @@ def _parts(given: str) -> list[str]:
 
 
 def _resolved(name: str, looked_up: list[str], prefer: int, host: Host) -> str:
-    """The name itself, if it is an address; else what DNS has for it; else where the default route leaves from."""
+    """The name itself if it is an address, else its DNS address, else the source address of the default route."""
     named = _address(name)
     if named is not None:
         return str(named)
@@ -114,7 +114,7 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 def host_ips(node: bytes) -> list[str]:
-    """hostIPs by a Node object: internal addresses before external ones, one of each family; [] if unreadable."""
+    """hostIPs from a Node object: internal addresses before external ones, one per family; [] if unreadable."""
     try:
         addresses = msgspec.json.decode(node, type=_Node).status.addresses
     except UNREADABLE:
@@ -125,7 +125,8 @@ def host_ips(node: bytes) -> list[str]:
 
 
 def host_ips_without_node(given: str, source: Callable[[int], str]) -> list[str]:
-    """hostIPs while no Node object has any: --node-ip, else where the default route leaves from; [] without one.
+    """hostIPs while no Node object has addresses: --node-ip, else the source address of the default route; [] without
+    one.
 
     `source`: see Host.
     """

@@ -1,4 +1,4 @@
-"""What can be said of a pod from its object alone: identity, QoS class, requests and limits, kinds of containers."""
+"""Properties that follow from the pod object alone: identity, QoS class, requests and limits, kinds of containers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def all_containers(pod: Pod) -> Iterator[Container]:
 
 
 def used_volumes(pod: Pod) -> frozenset[str]:
-    """Names of the volumes that some container mounts, has as a device, or takes environment variables from."""
+    """Names of the volumes that a container mounts, uses as a device, or reads environment variables from."""
     found: set[str] = set()
     for container in all_containers(pod):
         found.update(mount.name for mount in container.volumeMounts)
@@ -94,8 +94,7 @@ def _largest(into: dict[str, int], more: dict[str, int]) -> None:
 
 
 def pod_requests(pod: Pod) -> dict[str, int]:
-    """What the pod takes of the node: what its containers do, but pod-level requests win (KEP-2837); overhead is
-    added."""
+    """The pod's requests: those of its containers, overridden by pod-level requests (KEP-2837), plus overhead."""
     needs = container_sum(pod)
     if pod.spec.resources is not None:
         merged = {**pod.spec.resources.limits, **pod.spec.resources.requests}
@@ -105,7 +104,7 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 
 def container_sum(pod: Pod) -> dict[str, int]:
-    """What the containers take together: sidecars count with the init containers after them and with the regular ones
+    """The requests of all containers together: sidecars count with later init containers and with the regular ones
     (KEP-753)."""
     running: dict[str, int] = {}
     peak: dict[str, int] = {}

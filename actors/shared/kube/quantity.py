@@ -34,7 +34,7 @@ def parse(quantity: Quantity) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> Fraction:
-    """Pods say the same few again and again."""
+    """Cached: pods use the same few quantities again and again."""
     match = _FORM.match(text) if len(text) <= 64 else None
     if match is None:
         raise QuantityError(f"not a quantity: {text[:64]!r}")

@@ -1,4 +1,4 @@
-"""What the downward API tells of a container's resources (API doc, ResourceFieldSelector). Pure."""
+"""A container's resources for the downward API (API doc, ResourceFieldSelector). Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .pod import Pod
 from .quantity import ceil, parse
 
 _DEFAULTED: Final = ("cpu", "memory", "ephemeral-storage")
-"""Without a limit the node's own stands in; pages of other sizes (hugepages-*) are not had without asking."""
+"""Without a limit the node's allocatable stands in; not so for huge pages, which a container has only on request."""
 
 
 class ResourceFieldError(ValueError):
@@ -38,7 +38,7 @@ def _request(container: Container, name: str) -> Fraction:
 
 
 def _limit(pod: Pod, container: Container, name: str, allocatable: Mapping[str, int]) -> Fraction:
-    """Its own, else its pod's (KEP-2837), else what the node has; a limit of 0 is none."""
+    """Its own limit, else its pod's (KEP-2837), else the node's allocatable; a limit of 0 counts as none."""
     own = parse(container.resources.limits.get(name, 0))
     if own or name not in _DEFAULTED:
         return own

@@ -1,4 +1,4 @@
-"""Whether a container that ended is started again: its rules, its policy, its pod's. Pure."""
+"""Whether an ended container is restarted: by its rules, its policy, its pod's policy. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .pods import is_sidecar
 RESTART: Final = "Restart"
 RESTART_ALL: Final = "RestartAllContainers"
 RESTARTING_ALL: Final = "RestartingAllContainers"
-"""Why a container waits while all containers of its pod are stopped for RESTART_ALL."""
+"""The waiting reason while all containers of the pod are stopped for RESTART_ALL."""
 
 
 def rule_for(container: Container, exit_code: int) -> str:
-    """What the first of its rules that fits the exit says: Restart, RestartAllContainers, or '' for none (KEP-5307)."""
+    """The action of the first rule that matches the exit: Restart, RestartAllContainers, or '' (KEP-5307)."""
     for rule in container.restartPolicyRules:
         codes = rule.exitCodes
         if codes is not None and (exit_code in codes.values) == (codes.operator == "In"):
@@ -24,13 +24,13 @@ def rule_for(container: Container, exit_code: int) -> str:
 
 
 def can_restart_all(pod: Pod) -> bool:
-    """Whether the exit of any of its containers may have all of them restarted (KEP-5532)."""
+    """Whether the exit of a container may restart all containers (KEP-5532)."""
     containers = (*pod.spec.initContainers, *pod.spec.containers)
     return any(rule.action == RESTART_ALL for container in containers for rule in container.restartPolicyRules)
 
 
 def may_restart(pod: Pod, container: Container, exit_code: int, *, init: bool) -> bool:
-    """Whether the policy wants it again after this exit (KEP-5307 for the rules of a single container)."""
+    """Whether the policy restarts it after this exit (KEP-5307 for the rules of a single container)."""
     if init and is_sidecar(container):
         return True
     if rule_for(container, exit_code) in (RESTART, RESTART_ALL):

@@ -1,4 +1,4 @@
-"""Times of the API (RFC 3339), and when a pod was started."""
+"""Times of the API (RFC 3339), and the start time of a pod."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def seconds(when: str | None) -> float:
 
 
 def start_time(pod: Pod) -> str:
-    """When the node saw the pod first: status.startTime, else the annotation of a static pod, which a restart of the
-    agent does not change. '' where neither says so."""
+    """When the node first saw the pod: status.startTime, else the annotation of a static pod, which survives a restart
+    of the agent; '' if neither is set."""
     if pod.status.startTime:
         return pod.status.startTime
     seen = pod.metadata.annotations.get(CONFIG_SEEN, "")

@@ -1,6 +1,6 @@
-"""Volumes of a pod and of claims: the shape of each source, what the API requires of it, and what it refers to.
+"""Volumes of pods and of claims: the type of each source, its validation, and the objects that it refers to.
 
-Sources that this agent does not mount are kept as raw JSON, by name. How a volume is mounted is in
+Sources that this agent does not mount stay raw JSON, by name. How a volume is mounted is in
 `actors/volume_manager/types/`.
 """
 
@@ -17,7 +17,7 @@ from .node_selector import NodeSelector
 from .quantity import QuantityError, parse
 
 Problem = tuple[str, str]
-"""A field of a source, '' for the source itself, and what the API refuses about it."""
+"""A field of a source ('' for the source itself), and the broken rule."""
 HOST_PATH_TYPES: Final = (
     "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice",
 )  # fmt: skip
@@ -29,26 +29,26 @@ class ObjectUse(NamedTuple):
     kind: Literal["Secret", "ConfigMap"]
     name: str
     mounted: bool
-    """Whether the volume's files are made of it, and so change with it."""
+    """Whether the volume's files come from it and change with it."""
 
 
 class VolumeSource(Api, frozen=True):
     """Base of the sources."""
 
     def problems(self) -> Iterable[Problem]:
-        """What API validation refuses (API reference, Volume v1 core)."""
+        """The errors of API validation (API reference, Volume v1 core)."""
         return ()
 
     def objects(self) -> Iterable[ObjectUse]:
         return ()
 
     def api_fields(self) -> Iterable[str]:
-        """Fields that refer to objects of the API server, '' for the source itself: a static pod may not have them."""
+        """Fields that refer to API objects, '' for the source itself; a static pod must not have them."""
         return ()
 
     @property
     def only_read(self) -> bool:
-        """Whether containers may not write to the volume, whatever their volumeMounts say."""
+        """Whether the volume is read-only for all containers, whatever their volumeMounts specify."""
         return False
 
 
@@ -82,7 +82,7 @@ class HostPathVolumeSource(VolumeSource, frozen=True):
 
 
 class FilesSource(VolumeSource, frozen=True):
-    """Base of the sources whose files the agent writes: it alone does."""
+    """Base of the sources whose files only the agent writes."""
 
     defaultMode: int | None = None
 
@@ -240,7 +240,7 @@ class ImageVolumeSource(VolumeSource, frozen=True):
 
 
 class Volume(Api, frozen=True):
-    """Exactly one source is set. The raw ones below are known by name only."""
+    """Exactly one source is set. The raw ones below are only known by name."""
 
     name: str
     emptyDir: EmptyDirVolumeSource | None = None
@@ -275,7 +275,7 @@ class Volume(Api, frozen=True):
     vsphereVolume: msgspec.Raw = msgspec.Raw()
 
     def sources(self) -> Iterator[tuple[str, VolumeSource | msgspec.Raw]]:
-        """Those that are set, by name."""
+        """The sources that are set, by name."""
         for name in SOURCES:
             source = getattr(self, name)
             if source is not None and source != msgspec.Raw():

@@ -1,2 +1,1 @@
-"""What Python lacks of Linux: mount, openat2, mountinfo, cgroup files. Shared by several actors; imports nothing of
-ours but the vocabulary of objects."""
+"""Linux interfaces that Python lacks: mount, openat2, mountinfo, cgroup files. Several actors share them."""

@@ -1,7 +1,7 @@
-"""Opens and makes paths that users chose, without leaving their directory.
+"""Opens and creates user-supplied paths without leaving their directory.
 
-With openat2(2) (Linux 5.6) the kernel does the whole walk and keeps it inside, whatever is renamed meanwhile. Without
-it the path is walked one component at a time with O_PATH | O_NOFOLLOW.
+With openat2(2) (Linux 5.6) the kernel resolves the whole path and keeps it inside, whatever is renamed meanwhile.
+Without it the path is resolved one component at a time with O_PATH | O_NOFOLLOW.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _libc.syscall.restype = ctypes.c_long
 
 
 class UnsafePathError(OSError):
-    """The path leads, or might lead, out of its directory. `errno` is EXDEV or ELOOP."""
+    """The path leaves, or might leave, its directory. `errno` is EXDEV or ELOOP."""
 
 
 class _OpenHow(ctypes.Structure):
@@ -46,7 +46,7 @@ def clean_relative(path: str) -> list[str]:
 
 @functools.cache
 def has_openat2() -> bool:
-    """Whether this kernel (and seccomp filter) lets us use openat2."""
+    """Whether this kernel (and seccomp filter) supports openat2."""
     try:
         os.close(openat2(None, "/", os.O_PATH | os.O_CLOEXEC, 0))
     except OSError:
@@ -69,7 +69,7 @@ def openat2(directory: int | None, path: str, flags: int, resolve: int, mode: in
         if fd >= 0:
             return int(fd)
         number = ctypes.get_errno()
-        # EAGAIN: something was renamed while the kernel walked through '..', so that it cannot vouch for the result
+        # EAGAIN: something was renamed while the kernel resolved '..', so that the result is uncertain
         if number not in {errno.EAGAIN, errno.EINTR} or attempt == _RETRIES - 1:
             break
     kind = UnsafePathError if number in _REFUSED and resolve else OSError
@@ -90,9 +90,9 @@ def open_beneath(directory: int, path: str, *, flags: int = os.O_PATH, links: bo
 
 
 def make_directories(directory: int, path: str, mode: int) -> int:
-    """Open `path` below the directory (O_PATH, see open_beneath with links), making the directories that are missing.
+    """Open `path` below the directory (O_PATH, see open_beneath with links), creating missing directories.
 
-    What is there already may be a file. New directories get `mode` whatever the umask. Raises as open_beneath.
+    An existing path may be a file. New directories get `mode` whatever the umask. Raises like open_beneath.
     """
     parts = clean_relative(path)
     for known in range(len(parts), -1, -1):
@@ -105,7 +105,7 @@ def make_directories(directory: int, path: str, mode: int) -> int:
 
 
 def path_of(fd: int) -> str:
-    """A path that means this open file, whatever happens to its name."""
+    """A path that refers to this open file, whatever happens to its name."""
     return f"/proc/self/fd/{fd}"
 
 
@@ -129,14 +129,14 @@ def _make_one(fd: int, name: str, mode: int) -> None:
         return
     new_fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
     try:
-        # a setgid parent gave the bit to the new directory: keep it, as mkdir(2) would
+        # keep a setgid bit inherited from the parent, as mkdir(2) does
         os.fchmod(new_fd, mode | (os.fstat(new_fd).st_mode & stat.S_ISGID))
     finally:
         os.close(new_fd)
 
 
 def _walk(directory: int, path: str, flags: int, *, links: bool) -> int:
-    """As openat2 with RESOLVE_BENEATH, in user space. With `links`, symlinks without `..` are followed."""
+    """Like openat2 with RESOLVE_BENEATH, in user space. With `links`, symlinks without `..` are followed."""
     todo = path.split("/")
     fd = os.open(".", _DIRECTORY, dir_fd=directory)
     seen = 0
@@ -154,7 +154,7 @@ def _walk(directory: int, path: str, flags: int, *, links: bool) -> int:
             if not links or seen > _MAX_LINKS:
                 raise UnsafePathError(errno.ELOOP, os.strerror(errno.ELOOP), path)
             todo = clean_relative(target) + todo
-        # opened by what it is, not by its name, which may mean something else by now
+        # opened by descriptor, not by its name, which may refer to something else by now
         return os.open(path_of(fd), flags | os.O_CLOEXEC)
     finally:
         os.close(fd)

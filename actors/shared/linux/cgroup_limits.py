@@ -1,4 +1,4 @@
-"""What a cgroup may use, and the files and systemd properties that say so on cgroup v1 and v2."""
+"""The limits of a cgroup, and the files and systemd properties that set them on cgroup v1 and v2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Write = tuple[str, str, str]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """None leaves a value as it is; -1 takes a limit away."""
+    """None leaves a value unchanged; -1 removes a limit."""
 
     cpu_shares: int | None = None
     cpu_quota_us: int | None = None
@@ -69,8 +69,8 @@ def writes_v2(limits: Limits) -> list[Write]:
 
 
 def unit_properties(limits: Limits, version: int) -> dict[str, tuple[str, Any]]:
-    """The same for a slice of systemd, which would otherwise write its own values at the next reload
-    (systemd.resource-control(5)): name to (D-Bus type, value)."""
+    """The limits as properties of a systemd slice, because systemd would otherwise write its own values at the next
+    reload (systemd.resource-control(5)): name to (D-Bus type, value)."""
     found: dict[str, tuple[str, Any]] = {}
     if limits.cpu_shares is not None:
         weight = shares_to_weight(limits.cpu_shares)
@@ -85,7 +85,7 @@ def unit_properties(limits: Limits, version: int) -> dict[str, tuple[str, Any]]:
 
 
 def _quota_per_second(limits: Limits) -> int:
-    """systemd keeps whole hundredths of a core; rounded up, so that the unit never has less than the pod was given."""
+    """systemd stores whole hundredths of a core; rounded up, so that the unit never has less than the pod's limit."""
     quota = limits.cpu_quota_us
     if quota is None or quota < 0:
         return _or_infinity(UNLIMITED)

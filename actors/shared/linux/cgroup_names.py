@@ -1,4 +1,4 @@
-"""Names of cgroups: a path of plain parts, and how each driver writes it.
+"""Names of cgroups: a path of plain parts, and its form in each driver.
 
 `("kubepods", "burstable", "pod1-2")` is `/kubepods/burstable/pod1-2` with the cgroupfs driver and
 `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice` with systemd's (systemd.slice(5)).
@@ -13,11 +13,11 @@ _SLICE = ".slice"
 
 
 class CgroupNameError(ValueError):
-    """Such a part would mean another cgroup."""
+    """The part is not valid in a cgroup name."""
 
 
 def join(parent: CgroupName, *parts: str) -> CgroupName:
-    """Raises CgroupNameError for a part that is no plain name."""
+    """Raises CgroupNameError for a part that is not a plain name."""
     for part in parts:
         if not part or part in {".", ".."} or "/" in part or "\0" in part or "\n" in part:
             raise CgroupNameError(f"not a name for a cgroup: {part!r}")
@@ -25,7 +25,7 @@ def join(parent: CgroupName, *parts: str) -> CgroupName:
 
 
 def parse_root(text: str, driver: str) -> CgroupName:
-    """The name that cgroupRoot gives: `/a/b`, or a slice, `a-b.slice`, when the driver is systemd's."""
+    """Parse cgroupRoot: `/a/b`, or with the systemd driver a slice, `a-b.slice`."""
     parts = [part for part in text.split("/") if part]
     if driver == "systemd" and parts and parts[-1].endswith(_SLICE):
         return tuple(_unescape(part) for part in parts[-1].removesuffix(_SLICE).split("-"))
@@ -33,12 +33,13 @@ def parse_root(text: str, driver: str) -> CgroupName:
 
 
 def plain_path(text: str) -> str:
-    """Of a cgroup that is named as it is, whichever the driver: kubeletCgroups, systemCgroups, --runtime-cgroups."""
+    """The path of a cgroup whose name does not depend on the driver: kubeletCgroups, systemCgroups,
+    --runtime-cgroups."""
     return "/" + "/".join(join((), *(part for part in text.split("/") if part)))
 
 
 def path_of(name: CgroupName, driver: str) -> str:
-    """Where the cgroup is below each hierarchy's mount point, beginning with a slash."""
+    """The path of the cgroup below each hierarchy's mount point, with a leading slash."""
     if driver != "systemd":
         return "/" + "/".join(name)
     return "/" + "/".join(slice_of(name[: length + 1]) for length in range(len(name)))
@@ -50,7 +51,7 @@ def slice_of(name: CgroupName) -> str:
 
 
 def unescaped(parts: Iterable[str], driver: str) -> list[str]:
-    """Directory names below a cgroup as the parts they stand for: the last one of each slice."""
+    """Convert directory names below a cgroup to parts: the last part of each slice."""
     if driver != "systemd":
         return list(parts)
     return [

@@ -1,7 +1,7 @@
 """The cgroup file systems of a host: v1 (each controller its own hierarchy, perhaps with a v2 one beside them: hybrid)
-or v2 (one hierarchy). All paths are below a root directory, so that a made-up host can be used in a test.
+or v2 (one hierarchy). All paths are below a root directory, so that tests can use a fake host.
 
-cgroupfs never hangs, and each call takes microseconds. Paths of cgroups begin with a slash (see cgroup_names).
+cgroupfs never hangs, and each call takes microseconds. Paths of cgroups have a leading slash (see cgroup_names).
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ CONTROLLERS: Final = frozenset(
 )
 _BUSY: Final = {errno.EBUSY, errno.ENOTEMPTY}
 _WITHHELD: Final = {errno.EBUSY, errno.EINVAL, errno.ENOENT, errno.EOPNOTSUPP}
-"""A controller cannot be had: processes in the way, cpu with real-time processes, gone, a threaded cgroup."""
+"""The errors of an unavailable controller: processes in the cgroup, cpu with real-time processes, removed, a threaded
+cgroup."""
 _INHERITED: Final = ("cpuset.cpus", "cpuset.mems")
 
 
 class CgroupError(OSError):
-    """A cgroup could not be made or set; `filename` is the file."""
+    """A cgroup could not be created or changed; `filename` is the file."""
 
 
 class Hierarchy(msgspec.Struct, frozen=True):
     path: str
-    """Where it is mounted."""
+    """The mount point."""
     controllers: frozenset[str]
-    """What it controls; `name=systemd` for systemd's own v1 hierarchy."""
+    """Its controllers; `name=systemd` for systemd's own v1 hierarchy."""
     unified: bool
 
 
@@ -47,8 +48,8 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
     @property
     def version(self) -> int:
-        """2 where v2 stands alone, or has the memory: on a hybrid host the controllers are v1's, but a host of v2 may
-        have a v1 hierarchy besides that some program has mounted for itself (net_cls of a VPN)."""
+        """2 if v2 is alone or has the memory controller. On a hybrid host v1 has the controllers, but a v2 host may
+        also have a v1 hierarchy that some program has mounted for itself (net_cls of a VPN)."""
         unified = [hierarchy for hierarchy in self.hierarchies if hierarchy.unified]
         alone = len(unified) == len(self.hierarchies)
         return 2 if alone or any("memory" in hierarchy.controllers for hierarchy in unified) else 1
@@ -57,9 +58,9 @@ class CgroupTree(msgspec.Struct, frozen=True):
     def controllers(self) -> frozenset[str]:
         return frozenset[str]().union(*(hierarchy.controllers for hierarchy in self.hierarchies))
 
-    # -- making ---------------------------------------------------------------------------------------------------
+    # -- creating ---------------------------------------------------------------------------------------------------
     def create(self, cgroup: str) -> None:
-        """Make the cgroup and its parents wherever pods are limited. Idempotent. Raises CgroupError."""
+        """Create the cgroup and its parents in every hierarchy that limits pods. Idempotent. Raises CgroupError."""
         for hierarchy in self._limiting():
             above, _, name = cgroup.rpartition("/")
             inherits = hierarchy.unified or "cpuset" in hierarchy.controllers
@@ -69,9 +70,8 @@ class CgroupTree(msgspec.Struct, frozen=True):
                 _make_all(hierarchy, cgroup)
 
     def apply(self, cgroup: str, limits: Limits) -> None:
-        """Write the limits where `create` makes the cgroup. A controller or file that this kernel has not is passed
-        over, and so are huge pages that are in use: a pod that has them, from before there was a limit, keeps them.
-        Raises CgroupError."""
+        """Write the limits in the hierarchies of `create`. Controllers and files that this kernel lacks are skipped,
+        and so are huge pages in use: a pod that has them from before the limit keeps them. Raises CgroupError."""
         for hierarchy in self._limiting():
             for controller, name, text in (writes_v2 if hierarchy.unified else writes_v1)(limits):
                 if controller in hierarchy.controllers:
@@ -82,26 +82,26 @@ class CgroupTree(msgspec.Struct, frozen=True):
                             raise
 
     def enter(self, cgroup: str, pid: int) -> None:
-        """Put a process, and so what it forks from now on, into the cgroup that `create` made. Raises CgroupError."""
+        """Move a process, and with it its future children, into the cgroup of `create`. Raises CgroupError."""
         for hierarchy in self._limiting():
             _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def enter_from_root(self, cgroup: str, pid: int) -> None:
-        """As `enter`, but only where the process is in the root cgroup. Raises CgroupError."""
+        """Like `enter`, but only in hierarchies where the process is in the root cgroup. Raises CgroupError."""
         for hierarchy in self._limiting():
             if pid in _pids(f"{hierarchy.path}/cgroup.procs"):
                 _write(f"{hierarchy.path}{cgroup}/cgroup.procs", str(pid))
 
     def exists(self, cgroup: str) -> bool:
-        """Whether it is there in each hierarchy that `create` makes it in."""
+        """Whether it exists in every hierarchy of `create`."""
         return all(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self._limiting())
 
     def anywhere(self, cgroup: str) -> bool:
-        """Whether it is there in any hierarchy."""
+        """Whether it exists in any hierarchy."""
         return any(os.path.isdir(hierarchy.path + cgroup) for hierarchy in self.hierarchies)
 
     def read(self, cgroup: str, controller: str, name: str) -> str:
-        """The text of one file. Raises OSError; FileNotFoundError also when no hierarchy has the controller."""
+        """The text of one file. Raises OSError; FileNotFoundError also if no hierarchy has the controller."""
         return Path(f"{self.directory(cgroup, controller)}/{name}").read_text("ascii").strip()
 
     def directory(self, cgroup: str, controller: str) -> str:
@@ -112,12 +112,12 @@ class CgroupTree(msgspec.Struct, frozen=True):
         raise FileNotFoundError(errno.ENOENT, "no such controller", controller)
 
     def _limiting(self) -> Iterator[Hierarchy]:
-        """On a hybrid host pods need no cgroup in the v2 hierarchy (the runtime makes what it wants there)."""
+        """On a hybrid host pods need no cgroup in the v2 hierarchy (the runtime creates its own there)."""
         return (hierarchy for hierarchy in self.hierarchies if hierarchy.unified == (self.version == 2))
 
-    # -- looking --------------------------------------------------------------------------------------------------
+    # -- queries --------------------------------------------------------------------------------------------------
     def children(self, cgroup: str) -> list[str]:
-        """Names of the cgroups right below, in any hierarchy."""
+        """Names of the direct child cgroups, in any hierarchy."""
         found = set[str]()
         for hierarchy in self.hierarchies:
             found.update(_subdirectories(hierarchy.path + cgroup))
@@ -128,16 +128,16 @@ class CgroupTree(msgspec.Struct, frozen=True):
         return {pid for file in self._process_files(cgroup) for pid in _pids(file)}
 
     def in_root(self) -> set[int]:
-        """Process ids, kernel threads among them, of the root cgroup itself: on v1 that of devices, which is where
-        whoever places processes puts all of them."""
+        """Process ids in the root cgroup itself, including kernel threads; on v1 of the devices hierarchy, in which all
+        processes are placed."""
         limiting = list(self._limiting())
         by_devices = [hierarchy for hierarchy in limiting if "devices" in hierarchy.controllers] or limiting[:1]
         return {pid for hierarchy in by_devices for pid in _pids(f"{hierarchy.path}/cgroup.procs")}
 
     def occupied(self, cgroup: str) -> str:
-        """The cgroup, or the first one above it and below the root, that has processes of its own on v2; '' for none.
+        """On v2: the cgroup itself, or its nearest ancestor below the root, that has processes of its own; '' for none.
 
-        The kernel gives the cgroups below such a one no domain controllers (cgroups(7), "no internal processes").
+        The kernel enables no domain controllers below such a cgroup (cgroups(7), "no internal processes").
         """
         if self.version == 2:
             parts = [part for part in cgroup.split("/") if part]
@@ -152,9 +152,9 @@ class CgroupTree(msgspec.Struct, frozen=True):
             for directory in _depth_first(hierarchy.path + cgroup):
                 yield f"{directory}/cgroup.procs"
 
-    # -- ending ---------------------------------------------------------------------------------------------------
+    # -- removal ---------------------------------------------------------------------------------------------------
     def kill(self, cgroup: str) -> int:
-        """SIGKILL to every process in the cgroup and below. How many there were."""
+        """Send SIGKILL to every process in the cgroup and below; return their number."""
         killed = set[int]()
         for file in self._process_files(cgroup):
             there = [pid for pid in _pids(file) if pid > 0]
@@ -165,7 +165,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
         return len(killed)
 
     def remove(self, cgroup: str) -> list[str]:
-        """Remove the cgroup and those below it, in every hierarchy. The directories that are still in use."""
+        """Remove the cgroup and those below it in every hierarchy; return the directories that are still in use."""
         left: list[str] = []
         for hierarchy in self.hierarchies:
             left += [path for path in _depth_first(hierarchy.path + cgroup) if not _remove(path)]
@@ -173,7 +173,7 @@ class CgroupTree(msgspec.Struct, frozen=True):
 
 
 def find(root: str = "") -> CgroupTree:
-    """The hierarchies that are mounted, each once. Raises OSError, CgroupError when there is none."""
+    """The mounted hierarchies, each once. Raises OSError; CgroupError if there is none."""
     tree = of_mounts(mountinfo.read(f"{root}/proc"), root)
     if not tree.hierarchies:
         raise CgroupError(errno.ENODEV, "no cgroup file system is mounted", f"{root}/sys/fs/cgroup")
@@ -201,7 +201,7 @@ def _available(path: str) -> frozenset[str]:
 
 
 def _enable(path: str, controllers: frozenset[str]) -> None:
-    """Let children of a v2 cgroup have these controllers; one that its own parent withholds is passed over."""
+    """Enable these controllers for the children of a v2 cgroup; unavailable ones are skipped."""
     file = f"{path}/cgroup.subtree_control"
     try:
         missing = _available(path) & controllers - set(Path(file).read_text("ascii").split())
@@ -233,7 +233,7 @@ def _make(hierarchy: Hierarchy, parent: str, name: str) -> None:
     except OSError as error:
         raise _cgroup_error(error, path) from None
     for file in _INHERITED if "cpuset" in hierarchy.controllers and not hierarchy.unified else ():
-        # a v1 cpuset begins empty, and no process can enter it before it has both
+        # a new v1 cpuset is empty, and no process can enter it before both files are set
         try:
             if not Path(path, file).read_text("ascii").strip():
                 _write(f"{path}/{file}", Path(parent, file).read_text("ascii").strip())
@@ -246,7 +246,7 @@ def _write(path: str, text: str) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_TRUNC)
     except FileNotFoundError:
         if os.path.isdir(os.path.dirname(path)):
-            return  # this kernel has not got the file
+            return  # this kernel lacks the file
         raise CgroupError(errno.ENOENT, "the cgroup is gone", path) from None
     except OSError as error:
         raise _cgroup_error(error, path) from None
@@ -267,7 +267,7 @@ def _subdirectories(path: str) -> list[str]:
 
 
 def _depth_first(path: str) -> Iterator[str]:
-    """The directories below, then the directory itself; nothing when it is not there."""
+    """The directories below, then the directory itself; nothing if it does not exist."""
     if not os.path.isdir(path):
         return
     for name in _subdirectories(path):
@@ -280,11 +280,11 @@ def _pids(file: str) -> list[int]:
         with open(file, "rb", buffering=0) as stream:
             return [int(line) for line in stream.readall().split()]
     except OSError:
-        return []  # the cgroup has just gone, or is threaded
+        return []  # the cgroup was just removed, or is threaded
 
 
 def _kill_at_once(path: str) -> bool:
-    """cgroup.kill, which no fork escapes (v2, Linux 5.14)."""
+    """Use cgroup.kill, which also covers concurrent forks (v2, Linux 5.14)."""
     try:
         fd = os.open(f"{path}/cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
@@ -299,7 +299,7 @@ def _kill_at_once(path: str) -> bool:
 
 
 def _kill_member(pid: int, file: str) -> bool:
-    """By pidfd, and only if the process it means is still in the cgroup: ids are used again."""
+    """Kill by pidfd, and only if the process is still in the cgroup, because ids are reused."""
     try:
         pidfd = os.pidfd_open(pid)
     except OSError:

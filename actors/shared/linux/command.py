@@ -1,4 +1,4 @@
-"""A short command of the host, run with nothing of our environment and with a deadline."""
+"""Runs a short host command with a clean environment and a deadline."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _OUTPUT_BYTES: Final = 4096
 
 
 class Runner(Protocol):
-    """Runs a command with this input, gives its error text: '' when it went well."""
+    """Runs a command with this input; returns its error text, '' on success."""
 
     async def __call__(self, argv: list[str], given: bytes = b"") -> str: ...
 
 
 async def run(argv: list[str], given: bytes = b"") -> str:
-    """Run it, `given` being its input; the text of its error, and '' when it went well."""
+    """Run the command with `given` as its input; return its error text, '' on success."""
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
@@ -33,7 +33,7 @@ async def run(argv: list[str], given: bytes = b"") -> str:
     try:
         _, text = await asyncio.wait_for(process.communicate(given or None), scaled(SECONDS))
     except TimeoutError:
-        with suppress(ProcessLookupError):  # it has ended at this very moment
+        with suppress(ProcessLookupError):  # it has just ended
             process.kill()
         await process.wait()
         return f"{argv[0]} did not end within {scaled(SECONDS):g} s"

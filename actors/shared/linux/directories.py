@@ -1,4 +1,4 @@
-"""Directories of a certain mode, those above them as well: os.makedirs leaves the mode of those to the umask."""
+"""Creates directories and missing parents with a given mode; os.makedirs applies the umask to parents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 def make_path(path: str, mode: int) -> None:
-    """Make the directory and those above it that are missing, each with `mode`; one that is there stays as it is.
+    """Create the directory and its missing parents with `mode`; existing ones stay unchanged.
 
-    Raises OSError; FileExistsError when something else is there.
+    Raises OSError; FileExistsError if the path is not a directory.
     """
     if os.path.isdir(path):
         return

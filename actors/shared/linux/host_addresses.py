@@ -1,4 +1,4 @@
-"""The addresses of this host, asked of the kernel and of DNS."""
+"""The addresses of this host, from the kernel and from DNS."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from actors.shared.kube.node_addresses import Host
 
 _FAR: Final = {4: (socket.AF_INET, "192.0.2.1"), 6: (socket.AF_INET6, "2001:db8::1")}
-"""Documentation prefixes, which the default route leads to."""
+"""Addresses of documentation prefixes, which the default route covers."""
 
 
 def is_local(address: str) -> bool:
-    """Whether an interface has it."""
+    """Whether an interface has the address."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         try:
@@ -27,14 +27,14 @@ def source_address(version: int) -> str:
     family, far = _FAR[version]
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as sock:
-            sock.connect((far, 9))  # UDP: sends nothing, only makes the kernel choose
+            sock.connect((far, 9))  # connecting a UDP socket sends nothing; the kernel only selects the address
             return str(sock.getsockname()[0])
     except OSError:
         return ""
 
 
 def look_up(name: str) -> list[str]:
-    """What DNS has for the name, in its order; [] for nothing. Run it in a disposable process: it may hang."""
+    """The DNS addresses of the name, in order; [] for none. Run it in a disposable process: it may hang."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -1,4 +1,4 @@
-"""Watches files and directories by inotify(7), without waiting."""
+"""Watches files and directories with inotify(7), without blocking."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ IN_DIRECTORY: Final = (
     flags.CLOSE_WRITE | flags.CREATE | flags.MOVED_TO | flags.MOVED_FROM | flags.DELETE | flags.DELETE_SELF
     | flags.MOVE_SELF | flags.ONLYDIR
 )  # fmt: skip
-"""What shows that a file of a directory is another one: written and closed, moved, made or deleted."""
+"""The events of a changed file in a directory: written and closed, moved, created or deleted."""
 OPENED: Final = flags.OPEN | flags.DELETE_SELF
 """Somebody opens the file."""
 LOST: Final = flags.DELETE_SELF | flags.MOVE_SELF | flags.Q_OVERFLOW | flags.IGNORED | flags.UNMOUNT
-"""What is watched is gone or another one, or events were lost."""
+"""The watched file was removed or replaced, or events were lost."""
 
 
 class Event(Protocol):
-    """As inotify_simple gives it."""
+    """An event of inotify_simple."""
 
     wd: int
     mask: int
@@ -29,32 +29,32 @@ class Event(Protocol):
 
 
 class Watcher:
-    """One inotify descriptor; an event loop waits for it to be readable."""
+    """One inotify descriptor, for an event loop."""
 
     def __init__(self) -> None:
-        """Raises OSError when the kernel has no descriptor left."""
+        """Raises OSError if no descriptor is free."""
         self._inotify = INotify(nonblocking=True)
 
     def fileno(self) -> int:
         return int(self._inotify.fileno())
 
     def add(self, path: str, mask: int = IN_DIRECTORY) -> int:
-        """Watch this as well; the number of the watch, the same one if it is watched already. Raises OSError."""
+        """Add a watch; return its number, which is the same if the path is already watched. Raises OSError."""
         return int(self._inotify.add_watch(path, mask))
 
     def add_all(self, directories: Iterable[str]) -> None:
-        """Watch those that are there."""
+        """Watch the existing paths."""
         for directory in directories:
             with contextlib.suppress(OSError, ValueError):
                 self.add(directory)
 
     def forget(self, watch: int) -> None:
-        """The kernel may have removed it already."""
+        """Remove a watch, unless the kernel already has."""
         with contextlib.suppress(OSError):
             self._inotify.rm_watch(watch)
 
     def read(self) -> list[Event]:
-        """The events that are there."""
+        """The pending events."""
         return list(self._inotify.read(timeout=0))
 
     def close(self) -> None:
@@ -62,6 +62,6 @@ class Watcher:
 
 
 def prepare() -> None:
-    """Make a descriptor, as the library then looks for libc, once: it runs a program for that. For the fork server."""
+    """For the fork server: create a descriptor once, because the library then runs a program to find libc."""
     with contextlib.suppress(OSError):
         Watcher().close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
-    """Bytes (or plain counts, for the lines without a unit) by name. Lines that are none are passed over."""
+    """Bytes (or plain counts, for lines without a unit) by name. Invalid lines are skipped."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         name, _, rest = line.partition(":")
@@ -22,5 +22,5 @@ def read_memory(proc: str = "/proc") -> dict[str, int]:
 
 
 def total_memory(proc: str = "/proc") -> int:
-    """MemTotal in bytes. Raises OSError; KeyError when the kernel does not tell."""
+    """MemTotal in bytes. Raises OSError; KeyError if it is missing."""
     return read_memory(proc)["MemTotal"]

@@ -14,7 +14,7 @@ _FIELDS_AFTER_DASH = 3
 
 
 class MountInfoError(ValueError):
-    """A line of the mount table is not one."""
+    """A line of the mount table is invalid."""
 
 
 class Mount(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Mount(msgspec.Struct, frozen=True):
     device: str
     """major:minor."""
     root: str
-    """What of the file system is mounted, `/` for all of it."""
+    """The mounted subtree of the file system, `/` for all of it."""
     point: str
     options: tuple[str, ...]
     """Of this mount: ro, nosuid, ..."""
@@ -58,7 +58,7 @@ def below(mounts: Iterable[Mount], directory: str) -> list[Mount]:
 
 
 def covering(mounts: Iterable[Mount], path: str) -> Mount | None:
-    """The mount that a clean absolute path without symlinks lies on; the topmost of several."""
+    """The mount of a clean absolute path without symlinks; the topmost of several."""
     best: Mount | None = None
     for mount in mounts:
         inside = path == mount.point or path.startswith(mount.point.rstrip("/") + "/")

@@ -1,5 +1,5 @@
-"""mount(2) and umount2(2), which Python does not have. Every call may hang on a dead remote file system: run them in a
-disposable process wherever the mount is not of our own making."""
+"""mount(2) and umount2(2), which Python lacks. Every call may hang on a dead remote file system: run it in a disposable
+process unless the mount is local."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 
 
 def umount(target: str, flags: int = UMOUNT_NOFOLLOW) -> None:
-    """Unmount the topmost mount at `target`. Raises OSError (EBUSY, EINVAL when nothing is mounted there, ...)."""
+    """Unmount the topmost mount at `target`. Raises OSError (EBUSY, EINVAL if nothing is mounted there, ...)."""
     if _libc.umount2(os.fsencode(target), flags) != 0:
         raise _last_error(target)
 

@@ -1,4 +1,4 @@
-"""oom_score_adj: going below what a process began with needs CAP_SYS_RESOURCE (proc_pid_oom_score_adj(5))."""
+"""oom_score_adj: lowering it below a process's initial value needs CAP_SYS_RESOURCE (proc_pid_oom_score_adj(5))."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def set_score(score: int, pid: int | None = None, proc: str = "/proc") -> bool:
-    """Set the score of a process (our own by default), which its later children inherit. False when not permitted.
+    """Set the score of a process (default: this one); its later children inherit it. False if not permitted.
 
     Raises OSError for anything else.
     """

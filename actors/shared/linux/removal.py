@@ -1,4 +1,4 @@
-"""Removing a tree of files that others wrote: never follows a symlink, never crosses into another mount."""
+"""Removes a tree of untrusted files: never follows a symlink, never crosses into another mount."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .beneath import RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_XDEV, has_
 
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_DEPTH: Final = 200
-"""Each level holds two file descriptors open. What is deeper is moved to the top of the tree and removed from there."""
+"""Each level uses two file descriptors. Deeper directories are moved to the top of the tree and removed there."""
 _ROUNDS: Final = 3
-"""A listing may leave out entries while others are removed."""
+"""A listing may miss entries while others are removed."""
 
 
 class MountInsideError(OSError):
-    """Something is mounted inside the tree. `errno` is EXDEV, `filename` the place."""
+    """Something is mounted inside the tree. `errno` is EXDEV, `filename` the path."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EXDEV, "is a mount point: not removed", path)
 
 
 def remove_tree(path: str, *, keep_root: bool = False) -> None:
-    """Remove a directory and all that is in it, or a file or symlink; nothing there is fine.
+    """Remove a directory with its content, or a file or symlink; a missing path is no error.
 
-    What lies before a mount in the tree may be gone when MountInsideError is raised; nothing inside the mount is
-    touched. Of what cannot be removed for another reason (an immutable file) the first is raised as OSError, when all
-    the rest is gone.
+    When MountInsideError is raised, other parts of the tree may be removed already; nothing inside the mount is
+    touched. If something else cannot be removed (an immutable file), the rest is removed and then the first error is
+    raised as OSError.
     """
     parent, name = os.path.split(path.rstrip("/"))
     try:
@@ -42,7 +42,7 @@ def remove_tree(path: str, *, keep_root: bool = False) -> None:
 
 
 def remove_at(above: int, name: str, *, where: str, keep_root: bool = False) -> None:
-    """As remove_tree, for `name` in an open directory; `where` is that directory's path, for the texts of errors."""
+    """Like remove_tree, for `name` in an open directory; `where` is the directory's path for error texts."""
     removal = _Removal()
     removal.tree(above, name, f"{where}/{name}", keep_root)
     if removal.failed is not None:
@@ -50,7 +50,7 @@ def remove_at(above: int, name: str, *, where: str, keep_root: bool = False) -> 
 
 
 class _Removal:
-    """Of one tree. `failed` is the first error."""
+    """The removal of one tree. `failed` is the first error."""
 
     def __init__(self) -> None:
         self.failed: OSError | None = None
@@ -58,7 +58,7 @@ class _Removal:
         self._lifted = 0
 
     def tree(self, above: int, name: str, path: str, keep: bool) -> None:
-        """Raises MountInsideError; whatever else goes wrong is noted."""
+        """Raises MountInsideError; other errors are recorded."""
         if not self._is_directory(above, name, path):
             return
         try:
@@ -84,7 +84,7 @@ class _Removal:
         self.failed = self.failed or error
 
     def _is_directory(self, above: int, name: str, path: str) -> bool:
-        """Whether it is one; anything else is removed. Raises MountInsideError."""
+        """Whether it is a directory; anything else is removed. Raises MountInsideError."""
         try:
             if stat.S_ISDIR(os.lstat(name, dir_fd=above).st_mode):
                 return True
@@ -102,7 +102,7 @@ class _Removal:
         self._note(located)
 
     def _empty(self, fd: int, path: str, depth: int) -> None:
-        """One entry after the other, so that millions of them cost no memory."""
+        """One entry after another, so that millions of entries take no memory."""
         with os.scandir(fd) as entries:
             for entry in entries:
                 self._remove(fd, entry.name, f"{path}/{entry.name}", depth)
@@ -130,7 +130,7 @@ class _Removal:
         self._note(OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path))
 
     def _rmdir(self, above: int, name: str, path: str) -> bool:
-        """Whether that is settled; False when there is something in it still. Raises MountInsideError."""
+        """Returns False if the directory is not empty yet. Raises MountInsideError."""
         try:
             os.rmdir(name, dir_fd=above)
         except FileNotFoundError:
@@ -165,13 +165,13 @@ def _enter(above: int, name: str, path: str) -> int:
 
 
 def mount_id(fd: int) -> int:
-    """The mount that an open file is on, as numbered in mountinfo."""
+    """The mount id of an open file, as in mountinfo."""
     with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as file:
         for line in file:
             key, _, value = line.partition(":")
             if key == "mnt_id":
                 return int(value)
-    raise OSError(errno.ENOSYS, "the kernel does not tell mount ids", f"/proc/self/fdinfo/{fd}")
+    raise OSError(errno.ENOSYS, "the kernel does not report mount ids", f"/proc/self/fdinfo/{fd}")
 
 
 def _with_path(error: OSError, path: str) -> OSError:

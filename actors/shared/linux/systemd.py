@@ -9,11 +9,11 @@ CgroupDriver = Literal["cgroupfs", "systemd"]
 
 
 def booted(root: str = "") -> bool:
-    """As sd_booted(3) tells it. `root`: of a made-up host."""
+    """As in sd_booted(3). `root`: the root directory of a fake host."""
     return os.path.isdir(f"{root}/run/systemd/system")
 
 
 def managed_driver(configured: str, root: str = "") -> CgroupDriver:
-    """The cgroup driver of a runtime that the agent runs itself: the configured one. systemd's only where there is a
-    systemd to ask: runc refuses each container without one, and kubeadm's configuration names that driver anywhere."""
+    """The cgroup driver of the managed runtime: the configured one, but systemd only if systemd runs. Without systemd
+    runc would refuse every container, yet kubeadm's configuration always names that driver."""
     return "systemd" if configured == "systemd" and booted(root) else "cgroupfs"

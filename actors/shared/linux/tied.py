@@ -1,4 +1,4 @@
-"""Commands that end with who started them."""
+"""Commands that end together with their parent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Final
 
 _ONLY_IF_OURS: Final = '[ "$PPID" = "$0" ] && exec "$@"'
-"""The starter may have ended before the command was tied to it."""
+"""Covers a parent that ended before the command was tied to it."""
 
 
 def tied(command: Sequence[str]) -> list[str]:
-    """The command as one that this process starts, and that the system kills when the thread that does ends: by
-    util-linux's setpriv(1). Without that, the command as it is.
+    """Wrap the command with util-linux's setpriv(1), so that the kernel kills it when the thread that started it ends.
+    Without setpriv the command is unchanged.
 
-    Not by a preexec_fn: for one, Popen forks in place of vfork(2), and runs the fork handlers of libraries. gRPC's
-    waits for its threads, and has been seen to wait for ever.
+    A preexec_fn is not used: with it Popen uses fork(2) instead of vfork(2) and runs the fork handlers of libraries.
+    gRPC's handler waits for its threads and has been seen to hang.
     """
     setpriv, shell = shutil.which("setpriv"), shutil.which("sh")
     if setpriv is None or shell is None:

@@ -1,7 +1,7 @@
 """Every metric of the agent: name, type, HELP, labels, buckets. Data only.
 
-A metric is declared here, and counted by an actor with `self.metrics`; nothing else is needed. Metrics of the kubelet
-have its names, labels and buckets; those of our own begin with `troupelet_` or the actor's name.
+A metric is declared here, and an actor counts it with `self.metrics`; nothing else is needed. The kubelet's metrics
+keep their names, labels and buckets; Troupelet's own begin with `troupelet_` or the actor's name.
 
 - agent: the program, its tree, its configuration, its servers, its client of the API server, traces
 - pods: pods, containers, probes, PLEG
@@ -22,5 +22,5 @@ METRICS: Final[tuple[Metric, ...]] = (*agent.METRICS, *pods.METRICS, *resources.
 
 
 def catalogue(*, strict: bool = False) -> Catalogue:
-    """With the engine's own. `strict`: as tests want it."""
+    """The catalogue, with the engine's metrics. `strict`: for tests."""
     return Catalogue(METRICS, strict=strict)

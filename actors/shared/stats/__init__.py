@@ -1,1 +1,1 @@
-"""What the node, its pods and containers use: CPU, memory, disks, network. Read on demand, and kept for a while."""
+"""Usage of the node, its pods and containers: CPU, memory, disks, network. Read on demand and cached for a while."""

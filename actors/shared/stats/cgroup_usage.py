@@ -1,6 +1,6 @@
-"""The figures of one cgroup, from its files, of cgroups v1 and v2 (cgroups(7), cgroup-v2.rst).
+"""Usage figures of one cgroup, from its files on cgroup v1 and v2 (cgroups(7), cgroup-v2.rst).
 
-Fields are None where the kernel or the cgroup (v2's root) does not have the file: unknown is not zero.
+A field is None if the kernel or the cgroup (v2's root) lacks the file: unknown is not zero.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Psi(msgspec.Struct, frozen=True):
 
 
 class DiskIo(msgspec.Struct, frozen=True):
-    """Of one disk: bytes and operations since the cgroup was made."""
+    """One disk: bytes and operations since the cgroup was created."""
 
     read_bytes: int = 0
     write_bytes: int = 0
@@ -46,7 +46,7 @@ class DiskIo(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes, nanoseconds, counts. Limits: None also when there is none."""
+    """Bytes, nanoseconds, counts. A limit is also None if there is none."""
 
     at: float
     """Seconds since 1970."""
@@ -72,7 +72,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     swap_bytes: int | None = None
     kernel_bytes: int | None = None
     reserved_bytes: int | None = None
-    """Of memory: below that much it is not reclaimed."""
+    """Memory below this amount is not reclaimed."""
     failures: int | None = None
     page_faults: int | None = None
     major_page_faults: int | None = None
@@ -88,7 +88,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(tree: CgroupTree, cgroup: str, clock: Callable[[], float] = time.time) -> Usage:
-    """Never raises: a cgroup that is gone has nothing known."""
+    """Never raises: for a removed cgroup everything is unknown."""
 
     def file(controller: str, name: str) -> str:
         return tree.read(cgroup, controller, name)

@@ -1,7 +1,7 @@
-"""Takes samples of usage figures on demand, and keeps each for a while.
+"""Takes samples of usage figures on demand, and caches each for a while.
 
-Cgroups and /proc are read here, a few at a time, as these reads never block; disks are read by a disposable process,
-as they may.
+Cgroups and /proc are read here, a few at a time, because these reads never block; disks may block and are read in a
+disposable process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KEPT_SECONDS: Final = 10.0
 RATE_SECONDS: Final = 600.0
 """A rate is not computed from a value older than this."""
 FIRST_RATE_SECONDS: Final = 0.2
-"""Between the two samples of the first rate."""
+"""The time between the two samples of the first rate."""
 DISK_SECONDS: Final = 30.0
 FIRST_DISK_SECONDS: Final = 3.0
 """How long the first answer waits for the disks."""
@@ -42,7 +42,7 @@ Disposable = Callable[[str, dict[str, Any], float], Awaitable[Any]]
 
 
 class Collector:
-    """`runtime`: a client of the runtime, which tells the pods."""
+    """`runtime`: a client of the runtime, for the list of pods."""
 
     def __init__(self, agent: Agent, runtime: CriClient, disposable: Disposable) -> None:
         self._agent, self._runtime, self._disposable = agent, runtime, disposable
@@ -93,7 +93,7 @@ class Collector:
         try:
             return {stats.id: stats for stats in await self._runtime.list_container_stats()}
         except CriError:
-            return {}  # only what containers wrote is not known then
+            return {}  # then only the sizes of writable layers are unknown
 
     async def _pods(
         self, sandboxes: list[Sandbox], containers: list[Container], stats: dict[str, ContainerStats]
@@ -132,8 +132,8 @@ class Collector:
         return ContainerSample(container, measured, stats.writable_layer if stats is not None else None)
 
     def _network(self, cgroups: list[str]) -> Network | None:
-        """Of the pod that these belong to: of its sandbox, or of its containers where no process is the sandbox's
-        (CRI-O keeps none). None: it is the node's, or not to be seen."""
+        """The network of a pod: of its sandbox, or of its containers if the sandbox has no process (CRI-O). None: it is
+        the node's, or not visible."""
         pid = next((pid for cgroup in cgroups if (pid := pod_cgroups.first_process(self.tree, cgroup))), 0)
         try:
             if not pid or os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
@@ -182,7 +182,7 @@ class Collector:
             self._rates.pop(path, None)
 
     async def processes(self, sample: Sample) -> dict[str, Processes]:
-        """The processes of containers and sandboxes, by cgroup; looked at now."""
+        """The current processes of containers and sandboxes, by cgroup."""
         found: dict[str, Processes] = {}
         for count, path in enumerate(_cgroups(sample)):
             if count % _AT_ONCE == _AT_ONCE - 1:
@@ -192,7 +192,7 @@ class Collector:
 
     # -- disks -----------------------------------------------------------------------------------------------------
     async def _measure(self, sample: Sample) -> None:
-        """Measure the disks when that is due; only the first caller waits."""
+        """Measure the disks if due; only the first caller waits."""
         period = float(self._agent.config.volumeStatsAggPeriod) or 60.0
         first = not self._disks_at
         due = first or (period > 0 and not 0 <= time.time() - self._disks_at < period)
@@ -215,7 +215,7 @@ class Collector:
             whole = await self._disposable(f"{disk}:file_systems", {"paths": wanted}, DISK_SECONDS)
             found = await self._disposable(f"{disk}:measure_pods", {"pods": pods}, DISK_SECONDS) if walk else {}
         except (DisposableError, DisposableTimeout):
-            self._disks_at = time.time()  # as they were; again after a period
+            self._disks_at = time.time()  # keep the old figures; retry after a period
             return
         self._disks, self._disks_at = found, time.time()
         node = whole.get(self._agent.root_dir, {})
@@ -252,7 +252,7 @@ def _cgroups(sample: Sample) -> Iterator[str]:
 
 
 def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:
-    """The ready sandboxes, one for each pod."""
+    """The ready sandboxes, one per pod."""
     found: dict[str, Sandbox] = {}
     for sandbox in sorted(sandboxes, key=lambda one: one.created_ns):
         if sandbox.ready:
@@ -261,7 +261,7 @@ def newest(sandboxes: list[Sandbox]) -> list[Sandbox]:
 
 
 def own_cgroup() -> str:
-    """Where this agent runs, by /proc/self/cgroup (cgroups(7)): of the memory controller, or of v2."""
+    """The agent's own cgroup, from /proc/self/cgroup (cgroups(7)): of the memory controller, or of v2."""
     try:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             lines = [line.rstrip("\n").split(":", 2) for line in file]

@@ -1,4 +1,4 @@
-"""Where the cgroups of pods and containers are, found by their names, whichever driver made them."""
+"""Finds the cgroups of pods and containers by name, for every driver."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PODS: Final = "kubepods"
 _POD: Final = re.compile(r"(?:.*-)?pod([^/]+?)(?:\.slice)?")
 _CONTAINER: Final = re.compile(r"(?:[a-z-]+-)?([0-9a-zA-Z][0-9a-zA-Z_.-]{11,}?)(?:\.scope)?")
 _MONITOR: Final = "crio-conmon-"
-"""CRI-O's companion of each container, where it is told to keep it in the pod: named by the same id."""
+"""CRI-O's monitor of each container, if configured to be in the pod's cgroup; it has the same id."""
 _CRUN: Final = "container"
-"""Into this one, below the container's, crun puts the processes (cgroup v2 with systemd)."""
+"""The child cgroup into which crun puts a container's processes (cgroup v2 with systemd)."""
 _TIERS: Final = re.compile(r"(?:kubepods-)?(besteffort|burstable)(?:\.slice)?")
 
 
@@ -35,7 +35,7 @@ class CgroupPaths(msgspec.Struct, frozen=True):
 
 
 def roots(cgroup_root: str) -> list[str]:
-    """Where kubepods may be: the runtime decides which driver it is, so both are looked for."""
+    """The possible paths of kubepods: the runtime decides the driver, so both are tried."""
     found = []
     for driver in ("cgroupfs", "systemd"):
         try:
@@ -46,7 +46,7 @@ def roots(cgroup_root: str) -> list[str]:
 
 
 def find(tree: CgroupTree, cgroup_root: str) -> CgroupPaths:
-    """What is there now."""
+    """Find the existing cgroups."""
     tiers: list[str] = []
     pods: dict[str, PodCgroup] = {}
     for root in roots(cgroup_root):
@@ -65,7 +65,7 @@ def find(tree: CgroupTree, cgroup_root: str) -> CgroupPaths:
 
 
 def pod_uid(name: str) -> str:
-    """Of the pod whose cgroup has this name; '': it is no pod's."""
+    """The UID of the pod with this cgroup name; '': it is not a pod's."""
     match = _POD.fullmatch(name)
     if match is None:
         return ""
@@ -73,13 +73,13 @@ def pod_uid(name: str) -> str:
 
 
 def container_id(name: str) -> str:
-    """Of the container whose cgroup has this name; '': it is no container's."""
+    """The id of the container with this cgroup name; '': it is not a container's."""
     match = None if name.startswith(_MONITOR) else _CONTAINER.fullmatch(name)
     return match[1].rpartition("-")[2] if match is not None else ""
 
 
 def first_process(tree: CgroupTree, path: str) -> int:
-    """A process of the container whose cgroup this is; 0: there is none."""
+    """A process of the container with this cgroup; 0: there is none."""
     for directory in (path, f"{path}/{_CRUN}"):
         try:
             return int(tree.read(directory, "cpu", "cgroup.procs").split()[0])

@@ -1,4 +1,4 @@
-"""The processes of a container, from its cgroup and proc(5): how many, and what they have open."""
+"""The processes of a container, from its cgroup and proc(5): their number and open files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Processes(msgspec.Struct, frozen=True):
 
 
 def processes_of(tree: CgroupTree, path: str) -> Processes:
-    """Raises nothing: a process that ends meanwhile counts for nothing."""
+    """Raises nothing: a process that ends meanwhile is skipped."""
     pids = [pid for inner in _INNER for pid in _pids(tree, path + inner)]
     links = [link for pid in pids for link in _descriptors(pid)]
     sockets = sum(link.startswith("socket:") for link in links)
@@ -40,7 +40,7 @@ def _pids(tree: CgroupTree, path: str) -> list[int]:
 
 
 def _descriptors(pid: int) -> list[str]:
-    """What each of them is open on."""
+    """The targets of a process's descriptors."""
     found = []
     try:
         names = os.listdir(f"/proc/{pid}/fd")

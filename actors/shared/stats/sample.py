@@ -14,14 +14,14 @@ from .host import Host, Interface
 
 
 class Network(msgspec.Struct, frozen=True):
-    """Of a network namespace; `default` is the name of the interface that leads out."""
+    """A network namespace; `default` is the interface of the default route."""
 
     interfaces: list[Interface]
     default: str = ""
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A cgroup with what it uses. `nano_cores`: cores x 10^9 used lately; None before there are two looks."""
+    """A cgroup with its usage. `nano_cores`: recent usage in cores x 10^9; None before the second sample."""
 
     path: str
     usage: Usage
@@ -32,18 +32,18 @@ class ContainerSample(msgspec.Struct, frozen=True):
     container: Container
     measured: Measured
     layer: FileSystem | None = None
-    """What it wrote into its own file system."""
+    """Its writable layer."""
 
 
 class PodSample(msgspec.Struct, frozen=True):
-    """`measured` is the pod's cgroup; without one of its own, None."""
+    """`measured` is the pod's cgroup; None without one."""
 
     sandbox: Sandbox
     measured: Measured | None
     sandbox_measured: Measured | None
     containers: list[ContainerSample]
     network: Network | None = None
-    """None: that of the host, or not known."""
+    """None: the host's network, or unknown."""
 
 
 Disk = dict[str, Any]
@@ -69,7 +69,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usage_of(stats: ContainerStats, at: float) -> Usage:
-    """What the runtime says, where the cgroup is not found."""
+    """The runtime's figures, if the cgroup is not found."""
     cpu, memory, swap = stats.cpu, stats.memory, stats.swap
     return Usage(
         at=at,

@@ -1,5 +1,5 @@
-"""Spans of what the agent does, and their export to a collector (KubeletConfiguration.tracing).
+"""Tracing spans and their export to a collector (KubeletConfiguration.tracing).
 
-`tracer.py` makes spans, `start.py` gives an actor its tracer; the rest is for where tracing is configured, and is
-imported only there: which spans count (`sampling`), what waits (`queue`), the wire (`encoding`, `exporting`).
+`tracer.py` makes spans, `start.py` gives an actor its tracer. The other modules are imported only if tracing is
+configured: `sampling`, `queue`, `encoding`, `exporting`.
 """

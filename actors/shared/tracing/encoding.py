@@ -10,13 +10,13 @@ from proto import otlp_trace_pb2 as otlp
 from .span import Attributes, Span, SpanContext, Value
 
 MAX_TEXT: Final = 4096
-"""Characters of a text; errors of a runtime may be longer, and a collector takes 4 MiB in all."""
+"""The maximum length of a text: errors of a runtime may be longer, and a collector accepts 4 MiB in all."""
 _KNOWN_REMOTE, _REMOTE = 0x100, 0x200
 _FAILED: Final = otlp.Status.STATUS_CODE_ERROR
 
 
 def request(spans: Iterable[Span], resource: Attributes, scope: str, version: str) -> otlp.ExportTraceServiceRequest:
-    """`resource` says who the agent is, `scope` which part of it."""
+    """`resource` identifies the agent, `scope` its part."""
     export = otlp.ExportTraceServiceRequest()
     resource_spans = export.resource_spans.add()
     resource_spans.resource.attributes.extend(_pairs(resource))

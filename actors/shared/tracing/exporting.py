@@ -1,4 +1,5 @@
-"""Takes spans to a collector: OTLP over gRPC, plaintext, in batches. A collector that is away costs spans, no more."""
+"""Exports spans to a collector: OTLP over gRPC, plaintext, in batches. While the collector is unreachable spans are
+lost, nothing else."""
 
 from __future__ import annotations
 
@@ -22,21 +23,22 @@ from .span import Attributes, Span
 METHOD: Final = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 DEFAULT_ENDPOINT: Final = "localhost:4317"
 EVERY_SECONDS: Final = 5.0
-"""Between two looks at what waits; the default of OpenTelemetry's batch processor, as are the numbers of `queue`."""
+"""The export interval, the default of OpenTelemetry's batch processor, as are the numbers of `queue`."""
 CALL_SECONDS: Final = 10.0
 """Default of OTLP's exporters."""
 GIVE_UP_SECONDS: Final = 60.0
-"""A batch is tried again for so long; then it is dropped, for what comes after it."""
+"""How long a batch is retried before it is dropped."""
 EXPORTED: Final = "troupelet_trace_spans_exported_total"
 DROPPED: Final = "troupelet_trace_spans_dropped_total"
 RETRYABLE: Final = frozenset({
     grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.ABORTED, grpc.StatusCode.OUT_OF_RANGE,
     grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DATA_LOSS,
 })  # fmt: skip
-"""OTLP's table; RESOURCE_EXHAUSTED only where the collector says when, which none does that holds its data."""
+"""OTLP's table of retryable codes, without RESOURCE_EXHAUSTED, which is retryable only with a retry delay from the
+collector."""
 OPTIONS: Final = (
-    ("grpc.enable_http_proxy", 0),  # a collector is near; gRPC would ask a proxy for localhost too
-    ("grpc.enable_retries", 0),  # we do that
+    ("grpc.enable_http_proxy", 0),  # a collector is near; gRPC would use a proxy even for localhost
+    ("grpc.enable_retries", 0),  # the exporter itself retries
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.enable_channelz", 0),
 )
@@ -44,7 +46,7 @@ _SCHEMES: Final = ("dns:", "unix:", "unix-abstract:")
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Who tells: the agent as a whole, and which part of it."""
+    """The source of spans: the agent, and its part."""
 
     resource: Attributes
     scope: str
@@ -52,7 +54,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def target_of(endpoint: str) -> str:
-    """What gRPC is to call the collector. Pure."""
+    """The collector's address in gRPC's form. Pure."""
     return endpoint if endpoint.startswith(_SCHEMES) else f"dns:///{endpoint}"
 
 
@@ -70,14 +72,14 @@ class Exporter:
         self._endpoint, self._source, self._metrics, self._log, self._clock = endpoint, source, metrics, log, clock
         self.queue = SpanQueue()
         self._batch: list[Span] = []
-        """What is being sent, until the collector has it."""
+        """The batch being sent."""
         self._since = 0.0
         self._away = False
         self._channel: grpc.aio.Channel | None = None
         self._export: Any = None
 
     async def flush(self) -> None:
-        """Send what waits; after a failure the rest waits for the next time."""
+        """Send the queued spans; after a failure the rest waits for the next interval."""
         while self._batch or len(self.queue):
             if not self._batch:
                 self._batch, self._since = self.queue.take(BATCH_SPANS), self._clock()
@@ -86,7 +88,7 @@ class Exporter:
         self._count_dropped("queue_full", self.queue.take_dropped())
 
     async def _send(self) -> bool:
-        """The batch; whether it is done with."""
+        """Send the batch. Returns whether it is finished."""
         source = self._source
         export = encoding.request(self._batch, source.resource, source.scope, source.version)
         try:
@@ -132,7 +134,7 @@ class Exporter:
         return self._export
 
     async def close(self) -> None:
-        """Drop the connection; what waits is lost."""
+        """Close the connection; queued spans are lost."""
         channel, self._channel, self._export = self._channel, None, None
         if channel is not None:
             await channel.close(None)

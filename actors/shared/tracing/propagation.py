@@ -10,13 +10,13 @@ from .span import SpanContext
 TRACEPARENT: Final = "traceparent"
 TRACESTATE: Final = "tracestate"
 MAX_STATE: Final = 512
-"""Characters of a tracestate that are passed on; a longer one is dropped, as the standard allows."""
+"""The maximum length of a tracestate; a longer one is dropped, as the standard allows."""
 _SAMPLED: Final = 1
 _PARENT: Final = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?", re.ASCII)
 
 
 def read(traceparent: str, tracestate: str = "") -> SpanContext | None:
-    """The context that a caller sent; None for what is none: the caller is treated as one without."""
+    """The context from a caller; None if it is invalid, as if the caller had sent none."""
     found = _PARENT.fullmatch(traceparent.strip())
     if found is None:
         return None
@@ -34,11 +34,11 @@ def read(traceparent: str, tracestate: str = "") -> SpanContext | None:
 
 
 def traceparent(context: SpanContext) -> str:
-    """The header of a call that is made within this span."""
+    """The header of a call within this span."""
     return f"00-{context.trace_id.hex()}-{context.span_id.hex()}-{int(context.sampled):02x}"
 
 
 def headers(context: SpanContext) -> tuple[tuple[str, str], ...]:
-    """Both headers, or the one that there is; gRPC takes them as metadata."""
+    """The headers, one or both; gRPC uses them as metadata."""
     parent = (TRACEPARENT, traceparent(context))
     return (parent, (TRACESTATE, context.trace_state)) if context.trace_state else (parent,)

@@ -1,4 +1,4 @@
-"""What has ended and is not exported yet: bounded. When it is full, what comes is dropped and counted."""
+"""The bounded queue of ended spans. When it is full, new spans are dropped and counted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SpanQueue:
             self._spans.append(span)
 
     def take(self, limit: int = BATCH_SPANS) -> list[Span]:
-        """The oldest, removed."""
+        """Remove and return the oldest."""
         return [self._spans.popleft() for _ in range(min(limit, len(self._spans)))]
 
     def take_dropped(self) -> int:

@@ -1,4 +1,4 @@
-"""Which traces are recorded: the parent's decision, and of those without a parent one in so many. Pure."""
+"""Sampling: a trace follows its parent's decision; without a parent a fraction of traces is recorded. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _RANGE: Final = 1 << 63
 
 
 def bound_of(per_million: int | None) -> int:
-    """Trace ids whose last eight bytes, without their lowest bit, are below this are sampled: all processes decide
-    alike, those in Go too."""
+    """The bound below which the last eight bytes of a trace id, without their lowest bit, are sampled. All processes
+    decide alike, including those in Go."""
     return _RANGE * (per_million or 0) // MILLION
 
 
 def is_sampled(parent: SpanContext | None, trace_id: bytes, bound: int) -> bool:
-    """`bound` is that of `bound_of`."""
+    """`bound` comes from `bound_of`."""
     if parent is not None:
         return parent.sampled
     return int.from_bytes(trace_id[8:], "big") >> 1 < bound

@@ -1,4 +1,4 @@
-"""A span: who, what, from when to when, and how it went."""
+"""A tracing span."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import IntEnum
 import msgspec
 
 Value = str | bool | int | float
-"""Of an attribute."""
+"""The value of an attribute."""
 Attributes = Mapping[str, Value]
 
 
@@ -22,7 +22,7 @@ class Kind(IntEnum):
 
 
 class SpanContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What others need to know of a span to be its children."""
+    """The part of a span that its children need."""
 
     trace_id: bytes
     """16 bytes, not all zero."""
@@ -30,13 +30,13 @@ class SpanContext(msgspec.Struct, frozen=True, kw_only=True):
     """8 bytes, not all zero."""
     sampled: bool
     trace_state: str = ""
-    """What other vendors pass along."""
+    """Vendor-specific state, passed on."""
     remote: bool = False
     """It came from another process."""
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened within a span. `at`: nanoseconds since 1970."""
+    """An event within a span. `at`: nanoseconds since 1970."""
 
     at: int
     name: str
@@ -44,7 +44,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Span:
-    """One that is under way until `end`. One that is not sampled keeps nothing but its context."""
+    """A span lasts until `end`. A span that is not sampled has only its context."""
 
     __slots__ = ("_began", "_done", "attributes", "context", "end_ns", "error", "events", "kind", "links", "name",
                  "parent", "start_ns")  # fmt: skip
@@ -58,7 +58,7 @@ class Span:
         self.events: list[Event] = []
         self.links: tuple[SpanContext, ...] = ()
         self.error: str | None = None
-        """Why it failed; None: it did not."""
+        """The error; None on success."""
         self._began = time.monotonic_ns()
         self.start_ns, self.end_ns = time.time_ns(), 0
 
@@ -68,12 +68,12 @@ class Span:
             self.attributes[name] = value
 
     def fail(self, text: str) -> None:
-        """It went wrong; the last word counts."""
+        """Mark the span as failed; the last call counts."""
         if self.context.sampled:
             self.error = text
 
     def raised(self, error: BaseException) -> None:
-        """It was left by an exception."""
+        """An exception ended it."""
         if self.context.sampled:
             text = str(error)
             attributes_of_error = {"exception.type": type(error).__qualname__, "exception.message": text}
@@ -81,7 +81,7 @@ class Span:
             self.error = text or type(error).__name__
 
     def end(self) -> None:
-        """Now, by the monotonic clock; the second call does nothing."""
+        """End it now, by the monotonic clock; a second call does nothing."""
         if not self.end_ns:
             self.end_ns = self.start_ns + time.monotonic_ns() - self._began
             self._done(self)

@@ -1,4 +1,4 @@
-"""Gives an actor its tracer: nothing is imported, opened or timed where tracing is not configured."""
+"""Gives an actor its tracer. Without configured tracing nothing is imported or opened, and no timer runs."""
 
 from __future__ import annotations
 

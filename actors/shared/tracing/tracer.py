@@ -1,4 +1,4 @@
-"""Makes spans. What is under way is known to the task that does it, and to those that it starts (contextvars).
+"""Makes spans. A task and the tasks that it starts know the current span (contextvars).
 
     with tracer.span("syncPod", {"k8s.pod.uid": uid}) as span:
         ...                                       # spans that are made in here are its children
@@ -24,7 +24,7 @@ _current: ContextVar[SpanContext | None] = ContextVar("span", default=None)
 
 
 def _forget(span: Span) -> None:
-    """Of one that is not sampled nothing is kept."""
+    """Discards a span that is not sampled."""
 
 
 _NOWHERE: Final = SpanContext(trace_id=bytes(16), span_id=bytes(8), sampled=False)
@@ -32,7 +32,7 @@ _NOBODY: Final = Span("", Kind.INTERNAL, _NOWHERE, None, _forget)
 
 
 class Tracer:
-    """Makes nothing, at no cost."""
+    """The tracer without tracing: does nothing, at no cost."""
 
     def start(
         self,
@@ -43,17 +43,17 @@ class Tracer:
         parent: SpanContext | None = None,
         link: SpanContext | None = None,
     ) -> Span:
-        """A span that whoever asks for it ends, and that is nobody's parent.
+        """Start a span that the caller must end and that is not the current one.
 
-        Its parent is `parent`, else what is under way. With a `link` it is the root of a trace of its own, which names
-        that one beside.
+        Its parent is `parent`, else the current span. With a `link` it is the root of a new trace that links to the
+        other.
         """
         return _NOBODY
 
     @contextmanager
     def around(self, span: Span, expected: tuple[type[Exception], ...] = ()) -> Iterator[Span]:
-        """Make it the one under way for a block, and end it. What the block raises is its failure, unless that is
-        `expected`, and goes on."""
+        """Make it the current span of a block, and end it. An exception of the block, unless `expected`, marks it as
+        failed, and propagates."""
         yield span
 
     @contextmanager
@@ -71,7 +71,7 @@ class Tracer:
 
     @contextmanager
     def within(self, traceparent: str) -> Iterator[None]:
-        """What is done in the block belongs to a span of another actor; '' is none."""
+        """Run the block within a span of another actor; '' is none."""
         yield
 
 
@@ -79,7 +79,7 @@ OFF: Final = Tracer()
 
 
 class RecordingTracer(Tracer):
-    """Hands each sampled span, when it has ended, to `done`. `bound`: see `sampling.bound_of`."""
+    """Passes each ended sampled span to `done`. `bound`: see `sampling.bound_of`."""
 
     def __init__(self, bound: int, done: Callable[[Span], None]) -> None:
         self._bound, self._done = bound, done
@@ -131,11 +131,11 @@ class RecordingTracer(Tracer):
 
 
 def traceparent_of_current() -> str:
-    """What is under way, for a message to another actor; '' for nothing."""
+    """The current span, for a message to another actor; '' for none."""
     context = _current.get()
     return propagation.traceparent(context) if context is not None else ""
 
 
 def headers_of(span: Span) -> tuple[tuple[str, str], ...]:
-    """What a call to another program carries of this span: headers of HTTP, metadata of gRPC."""
+    """The HTTP headers or gRPC metadata that propagate this span."""
     return () if span is _NOBODY else propagation.headers(span.context)
