@@ -37,7 +37,7 @@ def waiting(reason, message=""):
         (pod("Pending", waiting("PodInitializing"), init=[waiting("ErrImagePull")]), "waiting",
          "i0: ErrImagePull; c0: PodInitializing"),
         (pod("Pending"), "waiting", "Pending"),
-        (pod(""), "waiting", "not looked at yet"),
+        (pod(""), "waiting", "not checked yet"),
         (pod("Pending", waiting("InvalidImageName", "X!")), "failed", "c0: InvalidImageName: X!"),
         (pod("Failed", ended(3)), "failed", "c0: exit code 3"),
         (pod("Failed", reason="OutOfcpu", message="no"), "failed", "OutOfcpu: no"),
