@@ -1,4 +1,4 @@
-"""What the clients of the API server are to the rest of the agent."""
+"""The declarations of the clients of the API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admission of pods, their cgroups, QoS tiers, node allocatable and pressure. Where is what:
+"""Admission of pods, their cgroups, QoS tiers, node allocatable and pressure. The modules:
 
 actor.py             what it is told, handed on to its parts
 pod_admission.py     admits, resizes and releases pods; the checks are in actors/shared/admission

@@ -1,6 +1,6 @@
 """The container manager: admits pods and keeps their cgroups.
 
-The ledger of admitted pods is in memory only. After a restart the workers tell their pods again, those that run first,
+The ledger of admitted pods is only in memory. After a restart the workers report their pods again, running ones first,
 and new pods wait for that (`startup_hold.py`).
 """
 
@@ -53,7 +53,7 @@ class ContainerManager(Actor):
     """Wires its parts and hands each message to one of them; see messages.py."""
 
     def __init__(self, host: str = "", runner: Runner = run) -> None:
-        """`host`: the root directory of a made-up host; `runner`: what runs busctl and iptables."""
+        """`host`: the root directory of a fake host; `runner` runs busctl and iptables."""
         super().__init__()
         self._host, self._runner = host, runner
 
@@ -124,7 +124,7 @@ class ContainerManager(Actor):
 
     @on(StopCounting)
     async def on_stop_counting(self, message: StopCounting, sender: Address) -> None:
-        """A coroutine, though it never waits: so it begins after the admissions that came before it."""
+        """A coroutine although it never waits, so that it runs after the admissions that came before it."""
         self._admission.withdraw(message.uid)
 
     @on(ReleasePod)

@@ -12,22 +12,22 @@ from supervision.actor import Actor, DisposableError
 from supervision.time_scale import scaled
 
 DRIVER_SECONDS: Final = 2.0
-"""How long the runtime has to answer which cgroup driver it uses."""
+"""The deadline for the runtime's answer about its cgroup driver."""
 
 
 class CgroupDriverChoice:
-    """The runtime's driver where the runtime tells it (KEP-4033), else the configured one. A runtime that starts after
-    the agent is asked again before its first pod: it refuses every sandbox whose cgroup has the other driver's name."""
+    """The driver that the runtime reports (KEP-4033), else the configured one. A runtime that starts after the agent is
+    asked again before its first pod, because it refuses every sandbox with a cgroup of the other driver."""
 
     def __init__(self, actor: Actor, agent: Agent, host: str = "") -> None:
         """`host`: the root directory of a made-up host."""
         self._actor, self._agent, self._host = actor, agent, host
         self._asked_at = 0.0
         self._final = False
-        """The runtime cannot change the choice any more."""
+        """The choice is final."""
 
     def due(self, since: float) -> bool:
-        """Whether to choose again: the runtime has not answered, nor been asked since then (monotonic clock)."""
+        """Whether to choose again: the runtime has neither answered nor been asked since then (monotonic clock)."""
         return not self._final and self._asked_at < since
 
     async def choose(self) -> str:
@@ -45,7 +45,7 @@ class CgroupDriverChoice:
         return answer or configured
 
     async def _ask(self) -> str:
-        """'' when the runtime does not tell, or does not answer."""
+        """'' if the runtime does not report it or does not answer."""
         arguments = {"endpoint": self._agent.runtime_endpoint, "seconds": scaled(DRIVER_SECONDS)}
         function = "actors.container_manager.runtime_cgroup_driver:ask"
         try:

@@ -1,4 +1,4 @@
-"""The cgroup lock: which of two agents with the same cgroupRoot may remove cgroups that belong to none of its pods."""
+"""The cgroup lock: of two agents with the same cgroupRoot only its holder may remove cgroups of unknown pods."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import socket
 
 
 class CgroupLock:
-    """Held by an abstract socket name, which the kernel frees when the holder dies."""
+    """The lock is an abstract socket name, which the kernel frees when its holder dies."""
 
     def __init__(self, host: str = "") -> None:
         """`host`: the root directory of a made-up host."""
@@ -14,7 +14,8 @@ class CgroupLock:
         self._socket: socket.socket | None = None
 
     def acquire(self, cgroup: str) -> bool:
-        """Whether the lock of this cgroup tree is ours, taken now if nobody has it. That of another tree is let go."""
+        """Take the lock of this cgroup tree if it is free, and release that of another tree. Returns whether this agent
+        holds it."""
         if self._socket is not None and cgroup == self._cgroup:
             return True
         self.release()

@@ -1,4 +1,4 @@
-"""Removes the cgroups of pods, again and again where something still uses them."""
+"""Removes the cgroups of pods, with retries while they are in use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 
 
 class CgroupRemoval:
-    """A pod that is in the ledger again keeps its cgroup."""
+    """A pod that is back in the ledger keeps its cgroup."""
 
     def __init__(self, actor: Actor, cgroups: PodCgroups, ledger: Ledger) -> None:
         self._actor, self._cgroups, self._ledger = actor, cgroups, ledger
         self._failures: dict[str, int] = {}
 
     def pending(self, uid: str) -> bool:
-        """Whether a removal failed and is tried again."""
+        """Whether a failed removal is being retried."""
         return uid in self._failures
 
     def cancel(self, uid: str) -> None:
@@ -30,7 +30,7 @@ class CgroupRemoval:
         self._failures.pop(uid, None)
 
     async def remove(self, uid: str) -> str:
-        """'' or what is left; then it is tried again."""
+        """Remove the cgroups. Returns what is left, which is retried; '' for nothing."""
         try:
             left = await self._cgroups.remove(uid, lambda: uid in self._ledger)
         except (CgroupError, SliceError) as error:

@@ -1,4 +1,4 @@
-"""Sets up the cgroups above those of pods, before the first pod: the driver is chosen, kubepods and its tiers made."""
+"""Before the first pod: chooses the driver, and creates kubepods and its tiers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .startup_hold import StartupHold
 
 
 class CgroupSetup:
-    """A runtime that did not answer at the start is asked for its driver again, when a pod comes."""
+    """A runtime that did not answer at the start is asked for its driver again when a pod comes."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class CgroupSetup:
         await self._done.wait()
 
     async def renew(self) -> None:
-        """Wait for the end of `run`, and ask the runtime for its driver again if it has not told yet."""
+        """Wait for the end of `run`; ask the runtime for its driver again if it has not answered yet."""
         await self.done()
         asked_at = time.monotonic()
         async with self._choosing:

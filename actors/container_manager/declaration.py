@@ -1,4 +1,4 @@
-"""What the container manager is to the rest of the agent."""
+"""The declaration of the container manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps pods away because the node is short of something, and which pods may not run because they are evicted."""
+"""Refuses pods because of pressure conditions, or because they are evicted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from supervision.actor import Actor
 from .messages import NodeEvictions
 
 HOLD_SECONDS: Final = 2.0
-"""The longest that a new pod waits for the eviction manager to tell what the node is short of."""
+"""The longest time that a new pod waits for the eviction manager's report."""
 
 
 class EvictionAdmission:
-    """What the eviction manager has told. In an agent that stands alone every pod is critical, and waits for
-    nothing."""
+    """The eviction manager's report. In a standalone agent every pod is critical and does not wait."""
 
     def __init__(self, actor: Actor, *, standalone: bool) -> None:
         self._actor, self._standalone = actor, standalone
@@ -33,7 +32,7 @@ class EvictionAdmission:
         self._known.set()
 
     async def known(self) -> None:
-        """Wait until the eviction manager has told, for HOLD_SECONDS at most."""
+        """Wait for the eviction manager's report, at most HOLD_SECONDS."""
         await self._known.wait()
 
     @property

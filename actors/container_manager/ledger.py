@@ -1,4 +1,4 @@
-"""The ledger of admitted pods: what they take of the node, one by one and together. Pure."""
+"""The ledger of admitted pods: their resources, individually and together. Pure."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Ledger:
         return list(self._demands.values())
 
     def add(self, demand: Demand) -> None:
-        """Count this pod, in place of what was counted for it before."""
+        """Count this pod, replacing its earlier entry."""
         self._demands[demand.uid] = demand
 
     def drop(self, uid: str) -> bool:
-        """Stop counting this pod. Whether it was counted."""
+        """Stop counting this pod. Returns whether it was counted."""
         return self._demands.pop(uid, None) is not None
 
     def usage(self) -> Usage:
-        """What all pods take together."""
+        """The resources that all pods take together."""
         ports = frozenset(port for demand in self._demands.values() for port in demand.ports)
         return Usage(len(self._demands), self.requested(), ports)
 

@@ -14,7 +14,8 @@ CONTAINER_MANAGER: Final = ActorName("container_manager")
 class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=True):
     """From a worker: may this pod run? Idempotent.
 
-    A pod with running containers (`running`) needs no room, as it has it; only what it asks for is checked.
+    A pod with running containers (`running`) has its resources already; only the checks without regard to resources
+    apply.
     """
 
     uid: str
@@ -32,10 +33,9 @@ class AdmitPod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=T
 
 
 class CountRunningPod(Message, frozen=True):
-    """From a worker: this pod was admitted and has running containers, so it is counted as it is, without any check.
+    """From a worker: this pod was admitted and has running containers, so it is counted without any check.
 
-    Told when a new container manager says Hello, before KnownPods, and when the containers of a resized pod have
-    followed.
+    Sent when a new container manager says Hello, before KnownPods, and when the containers of a pod are resized.
     """
 
     uid: str
@@ -43,7 +43,7 @@ class CountRunningPod(Message, frozen=True):
 
 
 class PodAdmitted(Message, frozen=True):
-    """The pod is in the ledger and its cgroup is there."""
+    """The pod is in the ledger and its cgroup exists."""
 
     uid: str
     cgroup_parent: str
@@ -52,7 +52,7 @@ class PodAdmitted(Message, frozen=True):
 
 
 class PodRejected(Message, frozen=True):
-    """The pod may not run here: reason and message are worded as the reference does (OutOfcpu, NodePorts, ...)."""
+    """The pod may not run here, with the kubelet's reason and message (OutOfcpu, NodePorts, ...)."""
 
     uid: str
     reason: str
@@ -70,7 +70,7 @@ class ResizePod(Question["PodAdmitted | PodRejected | AdmissionFailed"], frozen=
 
 
 class StopCounting(Message, frozen=True):
-    """From a worker: the pod's containers are gone; its resources and ports are free for others."""
+    """From a worker: the pod's containers have ended; its resources and ports are free."""
 
     uid: str
 
@@ -82,14 +82,14 @@ class ReleasePod(Question["PodReleased"], frozen=True):
 
 
 class PodReleased(Message, frozen=True):
-    """`message` is not empty when something was left (tried again by itself)."""
+    """`message` is not empty if something is left (it is retried)."""
 
     uid: str
     message: str = ""
 
 
 class NodeEvictions(Message, frozen=True):
-    """From eviction_manager, on change and on Hello: what the node is short of, and whom it ends."""
+    """From eviction_manager, on change and on Hello: the pressure conditions, and the pods that it evicts."""
 
     conditions: list[str]
     """Those of MemoryPressure, DiskPressure and PIDPressure that hold."""

@@ -1,4 +1,4 @@
-"""Orphaned cgroups: those of pods that no worker has. They are removed after a while."""
+"""Orphaned cgroups: cgroups of pods that no worker has. They are removed after a while."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .pod_cgroups import PodCgroups
 from .pod_inventory import PodInventory
 
 ORPHAN_SECONDS: Final = 10.0
-"""How long a cgroup must belong to no pod."""
+"""How long a cgroup must be orphaned."""
 
 
 class OrphanedCgroups:
-    """A cgroup with processes is left alone: it may be a pod of another agent."""
+    """A cgroup with processes is not removed: it may belong to another agent's pod."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class OrphanedCgroups:
         self._suspected: set[str] = set()
 
     def adopt(self, uid: str) -> None:
-        """The pod is admitted: its cgroup is no orphan."""
+        """The pod is admitted: its cgroup is not an orphan."""
         self._suspected.discard(uid)
         self._removal.cancel(uid)
 

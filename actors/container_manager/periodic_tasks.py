@@ -14,7 +14,7 @@ from .utility_chains import UtilityChains, families
 
 SECONDS: Final = 60.0
 FIRST_CHAINS_SECONDS: Final = 1.0
-"""Not during the start: after a restart of this actor the chains are there already."""
+"""Not during the start: after a restart of this actor the chains already exist."""
 _GATHER: Final = "actors.container_manager.system_cgroups:gather_host"
 
 
@@ -44,7 +44,7 @@ class PeriodicTasks:
         self._report("gather", f"systemCgroups: not all are in {cgroup} (tried each minute): ", left[:5])
 
     async def _keep_chains(self) -> None:
-        """Keep the chains of iptables that other programs and services of localhost rely on."""
+        """Maintain the iptables chains that other programs and services of localhost rely on."""
         self._report("chains", "chains of iptables (tried each minute): ", await self._chains.keep())
 
     def _report(self, key: str, what: str, problems: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Admits, resizes and releases pods: runs the admission checks, keeps the ledger, has cgroups made and removed."""
+"""Admits, resizes and releases pods: runs the admission checks, keeps the ledger, creates and removes cgroups."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PodAdmission:
             return await self._admit(message, admission)
 
     async def count(self, message: CountRunningPod) -> None:
-        """Enter a pod that was admitted before, whatever the checks would say now."""
+        """Add a pod that was admitted before, without checks."""
         with self._pending.begin(message.uid) as admission:
             try:
                 candidate, limits = self._read(message.uid, message.pod)
@@ -183,13 +183,13 @@ class PodAdmission:
         return PodAdmitted(uid, path)
 
     def withdraw(self, uid: str) -> None:
-        """Stop counting the pod; admissions of it that are pending come to nothing."""
+        """Stop counting the pod; its pending admissions fail."""
         self._pending.withdraw(uid)
         if self._ledger.drop(uid):
             self._tiers.update()
 
     async def release(self, uid: str) -> str:
-        """Withdraw the pod and remove its cgroup. '' or what is left, which is removed later."""
+        """Withdraw the pod and remove its cgroup. Returns what is left and removed later; '' for nothing."""
         self.withdraw(uid)
         if not self._config.cgroupsPerQOS or not _UID.match(uid):
             return ""

@@ -29,7 +29,7 @@ _KILL_PAUSE: Final = 0.05
 
 
 class PodCgroups:
-    """Makes, sets and removes them. Methods raise CgroupError and SliceError; all are idempotent."""
+    """Creates, changes and removes them. Methods raise CgroupError and SliceError; all are idempotent."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class PodCgroups:
         driver: str = "cgroupfs",
         measured: Callable[[str, float], None] = lambda operation, seconds: None,
     ) -> None:
-        """`root`: cgroupRoot; `runner` runs busctl. `measured` is told how long each operation took."""
+        """`root`: cgroupRoot; `runner` runs busctl. `measured` gets the duration of each operation."""
         self._tree, self._root, self._runner, self._measured = tree, root, runner, measured
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.use(driver)
 
     def use(self, driver: str) -> None:
-        """From now on make cgroups with this driver: cgroupfs or systemd."""
+        """Create cgroups with this driver from now on: cgroupfs or systemd."""
         self.driver = driver
         self._slices = Slices(self._tree.version, self._runner) if driver == "systemd" else None
         self._top = join(parse_root(self._root, driver), PODS)
@@ -68,7 +68,7 @@ class PodCgroups:
 
     # -- the tree ---------------------------------------------------------------------------------------------------
     async def ensure_tiers(self, limits: Limits) -> None:
-        """Make kubepods with its limits, and the tiers below it. `set_tier` sets the tiers' own limits."""
+        """Create kubepods with its limits, and the tiers below it. `set_tier` sets the tiers' own limits."""
         await self._ensure(self._top, limits)
         for tier in TIERS.values():
             if tier:
@@ -95,14 +95,14 @@ class PodCgroups:
             return 0
 
     async def ensure_pod(self, uid: str, qos: str, limits: Limits) -> str:
-        """Make the pod's cgroup with its limits. Returns its path."""
+        """Create the pod's cgroup with its limits. Returns its path."""
         name = self.name(uid, qos)
         async with self._lock(uid):
             await self._ensure(name, limits)
         return self.path(name)
 
     def _lock(self, uid: str) -> asyncio.Lock:
-        """A pod that comes back gets its cgroup after the removal of the old one, not during it."""
+        """A returning pod gets its cgroup after the removal of the old one, not during it."""
         return self._locks.setdefault(uid, asyncio.Lock())
 
     async def _ensure(self, name: CgroupName, limits: Limits) -> None:
@@ -130,9 +130,10 @@ class PodCgroups:
 
     # -- removing ---------------------------------------------------------------------------------------------------
     async def remove(self, uid: str, back: Callable[[], bool]) -> str:
-        """Kill what still runs in the pod's cgroups and remove them in every hierarchy. '' or what is left.
+        """Kill the processes in the pod's cgroups and remove these in every hierarchy. Returns what is left; '' for
+        nothing.
 
-        `back`: whether the pod has come back meanwhile. From then on its cgroup is left alone.
+        `back`: whether the pod has returned meanwhile; then its cgroup is not touched any more.
         """
         left: list[str] = []
         began = time.monotonic()

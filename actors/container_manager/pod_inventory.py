@@ -1,4 +1,4 @@
-"""The pod inventory: which pods the workers have, as they tell with KnownPods. Pure."""
+"""The pod inventory: the pods of all workers, from their KnownPods. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class PodInventory:
         self._workers = 0
 
     def update(self, worker: str, workers: int, uids: Iterable[str]) -> frozenset[str]:
-        """Take in what one of so many workers has. Returns the pods that no worker has any more."""
+        """Set the pods of one of `workers` workers. Returns the pods that no worker has any more."""
         before = self._uids.get(worker, frozenset())
         self._uids[worker], self._workers = frozenset(uids), workers
         return frozenset(uid for uid in before if uid not in self)
@@ -23,5 +23,5 @@ class PodInventory:
 
     @property
     def complete(self) -> bool:
-        """Whether every worker has told."""
+        """Whether every worker has reported."""
         return 0 < self._workers <= len(self._uids)

@@ -18,18 +18,18 @@ _MIN_QUOTA_US = 1000
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What the limits depend on beside the pod."""
+    """The input of the limits besides the pod."""
 
     cfs_quota: bool = True
     cfs_period_us: int = 100_000
     pids: int = -1
     """The largest number of processes of a pod; -1 is no limit."""
     huge_pages: tuple[str, ...] = ()
-    """The node's resources of huge pages, `hugepages-2Mi`. A pod has none of a size that it does not ask for."""
+    """The node's huge page resources, `hugepages-2Mi`. A pod gets none of a size that it does not request."""
 
 
 def rules_of(config: KubeletConfiguration, resources: Iterable[str]) -> Rules:
-    """`resources`: names of what the node has."""
+    """`resources`: the names of the node's resources."""
     period = round(float(config.cpuCFSQuotaPeriod) * 1_000_000)
     return Rules(config.cpuCFSQuota, period, config.podPidsLimit, tuple(filter(is_huge_pages, resources)))
 
@@ -69,7 +69,7 @@ def pod_limits(pod: Pod, rules: Rules) -> Limits:
 
 
 def larger(one: Limits, other: Limits) -> Limits:
-    """The limits while a pod is resized from one to the other."""
+    """The limits during a resize from one to the other."""
     return msgspec.structs.replace(
         one,
         cpu_quota_us=_larger(one.cpu_quota_us, other.cpu_quota_us),
@@ -91,7 +91,7 @@ def size_name(resource: str) -> str:
 
 
 def _limits(pod: Pod) -> dict[str, int]:
-    """Limits of the whole pod: of cpu and memory only where every container has one, or the pod itself."""
+    """Limits of the whole pod: cpu and memory only if every container, or the pod itself, has a limit."""
     containers = [*pod.spec.initContainers, *pod.spec.containers]
     found = _peak(pod)
     for resource in ("cpu", "memory"):
@@ -106,7 +106,7 @@ def _limits(pod: Pod) -> dict[str, int]:
 
 
 def _peak(pod: Pod) -> dict[str, int]:
-    """The most that is used at one time, by limits; requests are added up likewise (KEP-753)."""
+    """The peak of the containers' limits, computed like that of requests (KEP-753)."""
     running: dict[str, int] = {}
     peak: dict[str, int] = {}
     for container in pod.spec.initContainers:

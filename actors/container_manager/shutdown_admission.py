@@ -1,4 +1,4 @@
-"""Which pods may not run because the node shuts down, or because its last shutdown ended them."""
+"""Refuses pods because the node shuts down, or because its last shutdown ended them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor
 
 HOLD_SECONDS: Final = 5.0
-"""The longest that a new pod waits for the shutdown manager to tell whether the node shuts down."""
+"""The longest time that a new pod waits for the shutdown manager's report."""
 
 
 class ShutdownAdmission:
-    """What the shutdown manager has told. Without one in the tree no pod is refused."""
+    """The shutdown manager's report. Without a shutdown manager no pod is refused."""
 
     def __init__(self, actor: Actor, agent: Agent) -> None:
         self._actor = actor
@@ -32,7 +32,7 @@ class ShutdownAdmission:
         self._known.set()
 
     async def known(self) -> None:
-        """Wait until the shutdown manager has told, for HOLD_SECONDS at most."""
+        """Wait for the shutdown manager's report, at most HOLD_SECONDS."""
         if self._expected:
             await self._known.wait()
 

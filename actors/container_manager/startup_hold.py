@@ -1,4 +1,4 @@
-"""Holds new pods back after a start, until the pods that run are counted."""
+"""Delays new pods after a start until the running pods are counted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .ledger import Ledger
 from .pod_inventory import PodInventory
 
 HOLD_SECONDS: Final = 1.0
-"""The longest that new pods wait for the workers to tell what runs."""
+"""The longest time that new pods wait for the workers' reports."""
 
 
 class StartupHold:
-    """Released when each pod that had a cgroup at the start is counted, when every worker has told its pods, or when
+    """It ends when every pod with a cgroup at the start is counted, when every worker has reported its pods, or when
     the time is up."""
 
     def __init__(self, actor: Actor, ledger: Ledger, inventory: PodInventory) -> None:

@@ -1,4 +1,4 @@
-"""Images: pulled when containers need them, removed when their disk fills up. Where is what:
+"""Images: pulled when containers need them, removed when their disk fills up. The modules:
 
 actor.py               what it is asked, handed on to its parts
 image_pulls.py         answers EnsureImage: policy, credentials, pull, backoff

@@ -1,7 +1,7 @@
-"""The image manager: has images pulled when containers need them, and removes unused ones when their disk fills up.
+"""The image manager: pulls images when containers need them, and removes unused ones when their disk fills up.
 
-Crash-only: a pull that was running goes on in the runtime, and the next pull of that image joins it there. Backoffs
-begin again.
+Crash-only: a running pull continues in the runtime, and the next pull of that image joins it there. Backoffs start
+again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ImageManager(Actor):
         node_name = "" if agent.standalone else agent.node_name
         self._collector = ImageCollector(self, self._client, self._tracer, thresholds, records, node_name)
         self._collector.begin()
-        if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG says so of the runtime
+        if agent.image_endpoint not in ("", agent.runtime_endpoint):  # the PLEG already reports the runtime
             self._silence = Silence(self, IMAGE_SERVICE, agent.image_endpoint)
             self.every(LOOK_SECONDS, lambda: self._look_for_service(agent.image_endpoint), immediately=True)
 
@@ -87,7 +87,7 @@ class ImageManager(Actor):
                 self._silence.answered()
 
     async def _load(self, records: PullRecords) -> None:
-        """Try again until the runtime answers: it may be started after the agent."""
+        """Retry until the runtime answers: it may start after the agent."""
         while True:
             try:
                 return await records.load(self._image_ref)
@@ -95,7 +95,7 @@ class ImageManager(Actor):
                 await self.pause(LOAD_SECONDS)
 
     async def _image_ref(self, image: str) -> str:
-        """'' when the image is not there. Raises CriError."""
+        """The ref of the image; '' if it is not present. Raises CriError."""
         found = await self._client.image_status(image)
         return found.id if found is not None else ""
 
@@ -123,7 +123,7 @@ class ImageManager(Actor):
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        """Forget what belongs to pods that this worker had and has no more."""
+        """Forget the pods that this shard no longer has."""
         known = set(message.uids)
         self._pulls.retain(lambda uid: uid in known or worker_of(uid, message.workers) != message.worker)
 

@@ -1,4 +1,4 @@
-"""Finds the credentials that a pull tries, in order: the pod's secrets, the node's files, credential plug-ins."""
+"""Finds the credentials for a pull, in order: the pod's secrets, the node's files, credential plug-ins."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .pull_records import Found, Secret
 
 
 class CredentialLookup:
-    """`plugins` is None when none are configured."""
+    """`plugins` is None if none are configured."""
 
     def __init__(self, node: NodeCredentials, plugins: Plugins | None) -> None:
         self._node, self._plugins = node, plugins
 
     async def find(self, question: EnsureImage, reference: Reference) -> list[Found]:
-        """All that fit, each once."""
+        """All matching credentials, each once."""
         sources = {
             Secret(one.uid, question.namespace, one.name): read_docker_config([one.document])
             for one in question.pull_secrets

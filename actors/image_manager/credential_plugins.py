@@ -1,4 +1,4 @@
-"""Credential plug-ins, programs of the node (KEP-2133): which are run for an image, and their cached answers."""
+"""Credential plug-ins, programs of the node (KEP-2133): selects those for an image and caches their answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Account(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a plug-in is given of the pod: a token, and annotations of its service account."""
+    """The pod's identity for a plug-in: a token, and annotations of its service account."""
 
     account_uid: str = ""
     token: str = ""
@@ -68,13 +68,14 @@ class Plugins:
         self._purged = clock()
 
     async def matching(self, image: str, account: Account) -> list[Found]:
-        """For an image by its whole name without tag. A plug-in that fails gives none, and the pull goes on."""
+        """The credentials for an image, by its full name without tag. A failing plug-in contributes none, and the pull
+        continues."""
         matching = [one for one in self._providers if any(fits(pattern, image) for pattern in one.matchImages)]
         found = await asyncio.gather(*(self._found(provider, image, account) for provider in matching))
         return list(dict.fromkeys(one for each in found for one in each))
 
     async def _found(self, provider: Provider, image: str, account: Account) -> list[Found]:
-        """A plug-in that knows no service account gives credentials of the node."""
+        """A plug-in without service accounts gives credentials of the node."""
         identity = Identity()
         try:
             if provider.tokenAttributes is not None:
@@ -107,7 +108,7 @@ class Plugins:
         return None
 
     async def _join(self, provider: Provider, image: str, who: tuple[str, ...], identity: Identity) -> Keyring:
-        """Equal runs are joined."""
+        """Concurrent equal runs are joined."""
         key = (provider.name, image, *who)
         task = self._going.get(key)
         if task is None:

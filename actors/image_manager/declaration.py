@@ -1,4 +1,4 @@
-"""What the image manager is to the rest of the agent."""
+"""The declaration of the image manager."""
 
 from __future__ import annotations
 

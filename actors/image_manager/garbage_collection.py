@@ -1,7 +1,7 @@
-"""Which images to remove when their disk fills up, or when they have not been used for long. Pure.
+"""Selects the images to remove when their disk fills up, or when they are unused for long. Pure.
 
-Constants of the reference: high 85 %, low 80 %, minimum age 2 min. Records of use are kept in memory, so the maximum
-age counts only once the agent itself has run for longer than it.
+The kubelet's constants: high 85 %, low 80 %, minimum age 2 min. Records of use are in memory, so the maximum age
+applies only after the agent has run for longer than it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Disk(msgspec.Struct, frozen=True):
 
     @property
     def used_percent(self) -> int:
-        """Whole percent, as the reference counts it."""
+        """Whole percent, computed as in the kubelet."""
         return 100 - self.available_bytes * 100 // self.capacity_bytes if self.capacity_bytes > 0 else 0
 
 
@@ -41,7 +41,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collection(msgspec.Struct, frozen=True):
-    """Images to remove, in order, and how many bytes that should free of how many wanted."""
+    """Images to remove, in order, with the bytes wanted and the bytes that can be freed."""
 
     remove: list[str]
     wanted_bytes: int
@@ -51,7 +51,7 @@ class Collection(msgspec.Struct, frozen=True):
 def observe(
     known: dict[str, ImageRecord], listed: Iterable[tuple[str, int, bool]], in_use: set[str], now: float
 ) -> dict[str, ImageRecord]:
-    """Records after a listing of (id, size, pinned); images that are gone are forgotten."""
+    """The records after a listing of (id, size, pinned); removed images are forgotten."""
     records = {}
     for image_id, size, pinned in listed:
         old = known.get(image_id)
@@ -68,7 +68,7 @@ def observe(
 def plan(
     records: Iterable[ImageRecord], in_use: set[str], disk: Disk, thresholds: Thresholds, now: float, running_for: float
 ) -> Collection:
-    """What to remove now. Never an image in use, pinned, or younger than the minimum age."""
+    """Plan the removal. Images in use, pinned, or younger than the minimum age are never removed."""
     removable = _removable(records, in_use, thresholds, now)
     freeable = sum(image.size_bytes for image in removable)
     remove = [image.id for image in removable if _expired(image, thresholds, now, running_for)]
@@ -86,14 +86,14 @@ def plan(
 
 
 def unused(records: Iterable[ImageRecord], in_use: set[str], thresholds: Thresholds, now: float) -> list[str]:
-    """All that may be removed when the disk is full."""
+    """All images that may be removed when the disk is full."""
     return [image.id for image in _removable(records, in_use, thresholds, now)]
 
 
 def _removable(
     records: Iterable[ImageRecord], in_use: set[str], thresholds: Thresholds, now: float
 ) -> list[ImageRecord]:
-    """The one that was used longest ago first."""
+    """The removable images, least recently used first."""
     found = [
         image
         for image in records

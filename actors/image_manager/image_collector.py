@@ -24,7 +24,7 @@ _STATFS: Final = "actors.image_manager.image_collector:disk_of"
 
 
 class ImageCollector:
-    """Keeps the records of use that the collection goes by."""
+    """Keeps the records of use for the collection."""
 
     def __init__(
         self,
@@ -44,12 +44,12 @@ class ImageCollector:
         self._failures = 0
 
     def begin(self) -> None:
-        """Collect now and then, unless nothing would ever be removed."""
+        """Start periodic collections, unless nothing would ever be removed."""
         if self._thresholds.high_percent < 100 or self._thresholds.maximum_age:
             self._actor.every(COLLECT_SECONDS, self.collect)
 
     async def collect(self) -> None:
-        """One collection. A failure is an error from the second consecutive one on, as in the reference."""
+        """Run one collection. As in the kubelet, a failure is logged as an error from the second consecutive one on."""
         with self._tracer.span("Images/GarbageCollect") as span:
             try:
                 failure = await self._collect()
@@ -65,7 +65,8 @@ class ImageCollector:
             self._record("ImageGCFailed", failure)
 
     async def _collect(self) -> str:
-        """What could not be removed or freed and why, '' for nothing. Raises CriError, DisposableError."""
+        """Collect. Returns what could not be removed or freed and why, '' on success. Raises CriError,
+        DisposableError."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         images, in_use, now = await self._look()
         left, failures = dict(self._records), []
@@ -75,7 +76,7 @@ class ImageCollector:
             failed = [text for image_id in collection.remove if (text := await self._remove(image_id))]
             left = {image_id: record for image_id, record in left.items() if image_id not in collection.remove}
             failures += failed
-            if not failed:  # else other images are removed in place of those that stay
+            if not failed:  # otherwise other images would be removed instead of those that stay
                 break
         await self._forget_pulls(recorded, images)
         short = shortfall(disk, collection)
@@ -85,7 +86,7 @@ class ImageCollector:
         return "; ".join(failures[:FAILURES_LOGGED])
 
     async def remove_unused(self) -> str:
-        """Remove every image that is old enough and not in use. Why some stay, '' when none does."""
+        """Remove every image that is old enough and not in use. Returns why some stay, '' if none does."""
         recorded = self._pulls.refs() if self._pulls is not None else frozenset()
         try:
             images, in_use, now = await self._look()
@@ -97,25 +98,24 @@ class ImageCollector:
         return "; ".join(failures[:FAILURES_LOGGED])
 
     async def _look(self) -> tuple[list[Image], set[str], float]:
-        """The images, the ids of those in use, and when that was; their records are brought up to it. Raises
-        CriError."""
+        """List the images, the ids of those in use, and the time; update their records. Raises CriError."""
         images, containers = await self._client.list_images(), await self._client.list_containers()
         in_use, now = used_images(images, containers), self._clock()
         self._records = observe(self._records, ((i.id, i.size_bytes, spared(i)) for i in images), in_use, now)
         return images, in_use, now
 
     async def _forget_pulls(self, recorded: frozenset[str], images: list[Image]) -> None:
-        """Of the images that had records before they were listed, those that are gone need none."""
+        """Forget the pull records of images that are no longer listed."""
         if self._pulls is not None:
             await self._pulls.forget(recorded - {image.id for image in images})
 
     def _record(self, reason: str, text: str) -> None:
-        """An event of the node, which a standalone agent has nowhere to send to."""
+        """Emit an event of the node; a standalone agent cannot."""
         if self._node_name:
             self._actor.tell(EVENT_CLIENT, node_event(self._node_name, reason, text, "Warning"), deadline=60.0)
 
     async def _remove(self, image_id: str) -> str:
-        """'' or why it stays."""
+        """Remove the image. Returns the error, '' on success."""
         try:
             await self._client.remove_image(image_id)
         except CriError as error:
@@ -130,7 +130,7 @@ class ImageCollector:
         return Disk(*cast("list[int]", found))
 
     async def mountpoints(self) -> tuple[str, str]:
-        """Where the runtime keeps images and writable layers; '' when it does not say. Raises CriError."""
+        """The runtime's directories of images and writable layers; '' if it does not report them. Raises CriError."""
         info = await self._client.image_fs_info()
         images, containers = (
             next((one.mountpoint for one in systems if one.mountpoint), "")
@@ -152,5 +152,5 @@ def used_images(images: list[Image], containers: list[Container]) -> set[str]:
 
 
 def spared(image: Image) -> bool:
-    """Pinned by the runtime, or the sandbox image, which older runtimes do not pin."""
+    """Whether it is pinned by the runtime, or the sandbox image, which older runtimes do not pin."""
     return image.pinned or any("/pause:" in f"/{tag}" for tag in image.tags)

@@ -1,7 +1,7 @@
 """Answers EnsureImage: by the pull policy, with the pod's and the node's credentials, backing off after failures.
 
-A pull may take minutes, and its question is answered when it has ended. It goes on when the worker that asked is
-replaced: the next one joins it.
+A pull may take minutes; its question is answered at the end. If the asking worker is replaced, the pull continues and
+the next worker joins it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ RUNTIME_REASONS: Final = {
     "RegistryUnavailable": "the registry is unavailable",
     "SignatureValidationFailed": "the signature validation failed",
 }
-"""Reasons that a runtime gives as the first word of its error, and what they mean."""
+"""Reasons in the first word of a runtime's error, and their texts."""
 
 
 class ImagePulls:
-    """Joins equal pulls, and remembers which have failed."""
+    """Joins equal pulls, and remembers failed ones."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ImagePulls:
         self._pending, self._backoffs = PendingPulls(), PullBackoffs()
 
     async def ensure(self, question: EnsureImage) -> Outcome:
-        """Have the image on the node."""
+        """Ensure that the image is on the node."""
         try:
             reference = parse(question.image)
         except ReferenceInvalid as error:
@@ -82,7 +82,7 @@ class ImagePulls:
         return self._backing_off(question, reference) or await self._pull(question, reference)
 
     async def _verified(self, question: EnsureImage, reference: Reference, present: Image) -> bool:
-        """Whether the pod may use the present image. If not, it is pulled again, with the pod's credentials."""
+        """Whether the pod may use the present image. If not, it is pulled again with the pod's credentials."""
         if self._records is None:
             return True
         find = partial(self._credentials.find, question, reference)
@@ -107,10 +107,10 @@ class ImagePulls:
         return outcome
 
     async def _obtain(self, question: EnsureImage, reference: Reference) -> Outcome:
-        """Once for all containers of a pod that wait for it, so that a failure counts once for its backoff."""
+        """Pull once for all waiting containers of a pod, so that a failure counts once for the backoff."""
         try:
             credentials = await self._credentials.find(question, reference)
-            # a runtime may judge an image by the namespace that it is for
+            # a runtime's image policy may depend on the pod's namespace
             key = (reference.full, question.runtime_handler, question.namespace, tuple(credentials))
             task = self._queue.join(key, lambda: self._traced_pull(question, reference, credentials))
             image_ref = await asyncio.shield(task)
@@ -127,7 +127,7 @@ class ImagePulls:
         return ready(question.image, found, pulled=True)
 
     async def _traced_pull(self, question: EnsureImage, reference: Reference, credentials: list[Found]) -> str:
-        """In the trace of the pod that asked first; other pods that join the pull are not in it."""
+        """The pull belongs to the trace of the pod that asked first, not to those of pods that join it."""
         with self._tracer.span("Images/Pull", {"container.image.name": reference.full}):
             return await self._recorded_pull(question, reference, credentials)
 
@@ -150,8 +150,8 @@ class ImagePulls:
         return image_ref
 
     async def _pull_with(self, question: EnsureImage, image: str, credentials: list[Found]) -> tuple[str, Found | None]:
-        """Pull with each credential until one is accepted; without any: anonymously. The image's ref, and the
-        credential. Raises the last CriError."""
+        """Pull with each credential until one is accepted; without credentials anonymously. Returns the image's ref and
+        the credential. Raises the last CriError."""
         spec, pod, began = image_spec(question, image), sandbox(question), time.monotonic()
         for number, found in enumerate(credentials or [None], 1):
             try:
@@ -178,7 +178,7 @@ class ImagePulls:
         return ImageFailed(question.image, reason, text, retry_seconds=pause, event=message_text)
 
     def retain(self, keep: Callable[[str], bool]) -> None:
-        """Forget the pods that are gone: a pull may hang for good, and nobody waits for theirs."""
+        """Cancel the pulls of removed pods: nobody waits for them, and they may hang for ever."""
         self._backoffs.retain(keep)
         self._pending.cancel(keep)
         self._events.retain(keep)

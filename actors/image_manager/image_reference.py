@@ -26,13 +26,13 @@ class Reference(msgspec.Struct, frozen=True):
 
     @property
     def full(self) -> str:
-        """The reference that the runtime is given: with tag `latest` when it has neither tag nor digest."""
+        """The reference for the runtime: with tag `latest` if it has neither tag nor digest."""
         tag = self.tag or ("" if self.digest else "latest")
         return self.name + (f":{tag}" if tag else "") + (f"@{self.digest}" if self.digest else "")
 
 
 class ReferenceInvalid(ValueError):
-    """Not a valid image name (waiting reason InvalidImageName)."""
+    """The image name is invalid (waiting reason InvalidImageName)."""
 
 
 def parse(image: str) -> Reference:
@@ -58,7 +58,7 @@ def _remote(image: str) -> str:
 
 
 def pull_policy(policy: str, reference: Reference) -> str:
-    """The policy that counts: as given, else Always for `latest`, else IfNotPresent (API doc)."""
+    """The effective policy: as given, else Always for `latest`, else IfNotPresent (API doc)."""
     if policy:
         return policy
     return "Always" if not reference.digest and reference.tag in ("", "latest") else "IfNotPresent"

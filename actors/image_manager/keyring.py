@@ -1,7 +1,7 @@
-"""Registry credentials: which of them fit an image. Pure.
+"""Selects the registry credentials for an image. Pure.
 
 A key is `[scheme://]host[:port][/path]`; host labels may be globs, the port must be equal, the path a prefix. The
-longest key is tried first (reference: credentialprovider keyring).
+longest key is tried first (kubelet: credentialprovider keyring).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Credential(msgspec.Struct, frozen=True):
 
 
 class Keyring(msgspec.Struct, frozen=True):
-    """Credentials by key, as they were read."""
+    """Credentials by key, in the order of reading."""
 
     entries: list[tuple[str, Credential]] = []
 
@@ -71,7 +71,7 @@ def _fits(key: str, host: str, path: str) -> bool:
 
 
 def read_docker_config(documents: Iterable[bytes]) -> Keyring:
-    """A keyring of .dockerconfigjson or .dockercfg contents; unreadable ones are left out."""
+    """A keyring from .dockerconfigjson or .dockercfg contents; unreadable ones are skipped."""
     entries: list[tuple[str, Credential]] = []
     for document in documents:
         try:

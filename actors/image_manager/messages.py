@@ -22,8 +22,8 @@ class PullSecret(msgspec.Struct, frozen=True):
 
 
 class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
-    """From a worker before a container is created. Answered with ImageReady or ImageFailed, when the pull has ended:
-    that may take many minutes. Asked again meanwhile, the same pull is joined."""
+    """From a worker before a container is created. Answered with ImageReady or ImageFailed when the pull has ended,
+    which may take many minutes. A repeated question joins the same pull."""
 
     uid: str
     namespace: str
@@ -35,22 +35,22 @@ class EnsureImage(Question["ImageReady | ImageFailed"], frozen=True):
     runtime_handler: str = ""
     pull_secrets: list[PullSecret] = []
     field: str = ""
-    """Where in the pod the container is, for events: `spec.containers{name}`."""
+    """The container's field path in the pod, for events: `spec.containers{name}`."""
     service_account: str = ""
     """Of the pod, for credential plug-ins; '' for a static pod."""
     traceparent: str = ""
-    """The span that the pull belongs to; '' for none."""
+    """The parent span of the pull; '' for none."""
     annotations: dict[str, str] = {}
-    """Of the pod: some runtimes read them when they pull."""
+    """The pod's annotations: some runtimes read them for a pull."""
 
 
 class ImageReady(Message, frozen=True):
     image: str
     image_ref: str
-    """What CreateContainer is given."""
+    """The image reference for CreateContainer."""
     size_bytes: int = 0
     user_uid: int | None = None
-    """User of the image, when it is a number."""
+    """User of the image, if it is a number."""
     username: str = ""
     pulled: bool = False
 
@@ -64,7 +64,7 @@ class ImageFailed(Message, frozen=True):
     message: str
     retry_seconds: float = 0.0
     event: str = ""
-    """Text of the event that says what happened to the image; empty: `message`."""
+    """Text of the event about the image; empty: `message`."""
 
 
 class GetImageFilesystem(Question["ImageFilesystem"], frozen=True):
@@ -73,9 +73,9 @@ class GetImageFilesystem(Question["ImageFilesystem"], frozen=True):
 
 class ImageFilesystem(Message, frozen=True):
     mountpoint: str
-    """Where the runtime keeps images; '' when it does not say."""
+    """The runtime's image directory; '' if it does not report it."""
     containers: str = ""
-    """Where it keeps writable layers; '' when it does not say, or with the images."""
+    """Its directory of writable layers; '' if it does not report it, or if it is the same."""
 
 
 class RemoveUnusedImages(Question["UnusedImagesRemoved"], frozen=True):
@@ -84,7 +84,7 @@ class RemoveUnusedImages(Question["UnusedImagesRemoved"], frozen=True):
 
 class UnusedImagesRemoved(Message, frozen=True):
     problem: str = ""
-    """Why some stay; '' when none does."""
+    """Why some stay; '' if none does."""
 
 
 class GetImages(Question["NodeImages"], frozen=True):
@@ -97,6 +97,6 @@ class NodeImage(msgspec.Struct, frozen=True):
 
 
 class NodeImages(Message, frozen=True):
-    """Biggest first."""
+    """The images, largest first."""
 
     images: list[NodeImage]

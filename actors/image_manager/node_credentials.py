@@ -1,4 +1,5 @@
-"""Registry credentials in files of the node: of the paths of the kubelet and docker, the first that has any."""
+"""Registry credentials in files of the node: the first file with credentials among the paths of the kubelet and
+docker."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ MAX_BYTES: Final = 1 << 20
 
 
 def places(root_dir: str, environment: Mapping[str, str], directory: str) -> list[str]:
-    """Paths in the order in which they are tried. Pure. `directory`: the working directory."""
+    """The paths to try, in order. Pure. `directory`: the working directory."""
     home = environment.get("HOME", "")
     new = [root_dir, directory, f"{home}/.docker" if home else "", "/.docker"]
     old = [root_dir, directory, home, "/"]

@@ -1,4 +1,4 @@
-"""Pending pulls: one for each pod and image, however many containers and questions wait for it."""
+"""Pending pulls: one per pod and image, for any number of waiting containers and questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Work = Callable[[], Awaitable[Outcome]]
 
 
 class PullKey(msgspec.Struct, frozen=True):
-    """The pod of a pull, its image, and everything that decides with which credentials it is pulled."""
+    """The key of a pull: pod, image, and everything that determines its credentials."""
 
     uid: str
     namespace: str
@@ -36,7 +36,7 @@ def pull_key(question: EnsureImage) -> PullKey:
 
 
 class PendingPulls:
-    """A pull goes on when nobody waits for it any more: whoever asks again joins it."""
+    """A pull continues even if nobody waits for it; the next question joins it."""
 
     def __init__(self) -> None:
         self._tasks: dict[PullKey, asyncio.Task[Outcome]] = {}
@@ -45,13 +45,13 @@ class PendingPulls:
         return len(self._tasks)
 
     async def outcome(self, key: PullKey, work: Work) -> Outcome | None:
-        """The outcome of the pending pull, begun with `work` if there is none. None: it was cancelled."""
+        """Wait for the pending pull, or start one with `work`. Returns its outcome; None: it was cancelled."""
         task = self._tasks.get(key) or self._begin(key, work)
         await asyncio.wait((task,))
         return None if task.cancelled() else task.result()
 
     def cancel(self, keep: Callable[[str], bool]) -> None:
-        """Cancel the pulls of pods that are gone. `keep`: whether the node has the pod of this UID."""
+        """Cancel the pulls of removed pods. `keep`: whether the node has the pod with this UID."""
         for key, task in self._tasks.items():
             if not keep(key.uid):
                 task.cancel()
@@ -67,4 +67,4 @@ class PendingPulls:
     def _end(self, key: PullKey, done: asyncio.Task[Outcome]) -> None:
         self._tasks.pop(key, None)
         if not done.cancelled():
-            done.exception()  # retrieved here: nobody may be waiting any more
+            done.exception()  # retrieve the exception here, because nobody may be waiting

@@ -1,4 +1,4 @@
-"""One run of a credential plug-in: a request in JSON on its stdin, the answer on its stdout."""
+"""Runs a credential plug-in once: the JSON request on its stdin, the answer on its stdout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CACHE_KEYS: Final = ("Image", "Registry", "Global")
 
 
 class PluginFailed(Exception):
-    """The plug-in gave no credentials. The text is for the log and holds no secret."""
+    """The plug-in gave no credentials. The text is for the log and has no secret."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ def read(provider: Provider, output: bytes) -> Response:
         seconds = None if answer.cacheDuration is None else float(Duration.parse(answer.cacheDuration))
     except (DurationError, *UNREADABLE):
         # the parser's message may quote a password
-        raise PluginFailed("printed no CredentialProviderResponse in JSON") from None
+        raise PluginFailed("printed no valid CredentialProviderResponse") from None
     if answer.kind != "CredentialProviderResponse" or answer.apiVersion != provider.apiVersion:
         found = f"{answer.kind[:40]!r} of {answer.apiVersion[:60]!r}"
         raise PluginFailed(f"printed {found}, not CredentialProviderResponse of {provider.apiVersion}")

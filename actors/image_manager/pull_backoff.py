@@ -1,4 +1,4 @@
-"""Backoffs of failed pulls, for each image of each pod: 10 s, doubling to 300 s, as in the reference. Pure."""
+"""Backoffs of failed pulls, for each image of each pod: 10 s, doubling to 300 s, as in the kubelet. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PullBackoffs:
         self._failed: dict[tuple[str, str], FailedPull] = {}
 
     def failed(self, uid: str, image: str, reason: str, text: str, now: float, rng: Rng) -> float:
-        """Note a failure. Returns the pause in seconds."""
+        """Record a failure. Returns the pause in seconds."""
         last = self._failed.get((uid, image))
         backoff = (last.backoff if last else Backoff()).failed(POLICY, max(0.0, now - last.until) if last else 0.0)
         pause = backoff.pause(POLICY, rng)

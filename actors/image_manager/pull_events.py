@@ -1,4 +1,4 @@
-"""The events of pulls, in the reference's words: Pulling when a pull starts, Pulled when the image is there."""
+"""The events of pulls, with the kubelet's texts: Pulling when a pull starts, Pulled when the image is present."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MILLION = 1_000_000
 
 
 class Started(msgspec.Struct, frozen=True):
-    """A container that waits for a pull. Another question for it has another `number`, and the time of the first."""
+    """A container that waits for a pull. A repeated question has a new `number` and the time of the first."""
 
     since: float
     number: int
 
 
 class PullEvents:
-    """A container gets one event of a pull's start and one of its end, however often its worker asks."""
+    """A container gets one event for a pull's start and one for its end, however often its worker asks."""
 
     def __init__(self, tell: Callable[[RecordEvent], None], clock: Callable[[], float]) -> None:
         """`clock`: seconds, monotonic."""
@@ -32,7 +32,7 @@ class PullEvents:
         """Of the last pull, by image, without the time in the queue."""
 
     def started(self, question: EnsureImage) -> Started:
-        """A container waits for a pull. Its last question tells of the end."""
+        """A container waits for a pull. Its last question emits the event of the end."""
         key = (question.uid, question.field)
         before = self._started.get(key)
         if before is None:
@@ -42,7 +42,7 @@ class PullEvents:
         return started
 
     def pulled(self, image: str, seconds: float) -> None:
-        """A pull of this image has ended well, and took so long."""
+        """A pull of this image succeeded after `seconds`."""
         self._seconds[image] = seconds
 
     def ended(self, question: EnsureImage, started: Started, size: int | None, image: str) -> None:
@@ -55,7 +55,7 @@ class PullEvents:
             self._tell(pulled(question, *self._times(started.since, image), size))
 
     def present(self, question: EnsureImage, size: int, image: str) -> None:
-        """The image is on the node. A pull that the container waited for, and was not told of, ends with this."""
+        """The image is present. This also ends a pull that the container waited for, if its end was not reported."""
         started = self._started.pop((question.uid, question.field), None)
         if started is None:
             self._tell(present(question))

@@ -1,4 +1,4 @@
-"""Metrics of images: what was asked for, and how long pulls took by the image's size."""
+"""Metrics of images: requests, and the duration of pulls by the image's size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SIZES: Final = (
     (20 * _GB, "20GB-30GB"), (10 * _GB, "10GB-20GB"), (5 * _GB, "5GB-10GB"), (_GB, "1GB-5GB"), (500 * _MB, "500MB-1GB"),
     (100 * _MB, "100MB-500MB"), (10 * _MB, "10MB-100MB"), (1, "0-10MB"),
 )  # fmt: skip
-"""From how many bytes on an image has which label."""
+"""The lower bounds in bytes of the size labels."""
 
 
 def size_label(size_bytes: int) -> str:
-    """The reference's label of an image of this size; N/A when it is not known."""
+    """The kubelet's label for an image of this size; N/A if unknown."""
     return next((label for least, label in _SIZES if size_bytes >= least), "N/A")
 
 
@@ -28,7 +28,7 @@ class PullMetrics:
         self._took: dict[str, float] = {}
 
     def asked(self, policy: str, *, present: bool, pulled: bool) -> None:
-        """An image was asked for; `pulled`: it has to be pulled."""
+        """An image was requested; `pulled`: it must be pulled."""
         self._metrics.count(
             "kubelet_image_manager_ensure_image_requests_total",
             present_locally=str(present).lower(), pull_policy=policy, pull_required=str(pulled).lower(),

@@ -1,6 +1,6 @@
-"""The queue of pulls: equal ones are joined, and so many run at once.
+"""The queue of pulls: joins equal pulls and limits how many run at once.
 
-An image that is on the node never comes here, so its container never waits for a pull.
+An image that is present never comes here, so its container never waits for a pull.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class PullQueue:
     """First come, first served."""
 
     def __init__(self, limit: int | None, qps: int, burst: int) -> None:
-        """`limit`: how many pulls run at once (maxParallelImagePulls), None for no limit. `qps`: how many begin in a
-        second, 0 for no limit; `burst`: how many after a pause. A pull over the rate waits; the kubelet has it fail."""
+        """`limit`: concurrent pulls (maxParallelImagePulls), None for no limit. `qps`: pulls started per second, 0 for
+        no limit; `burst`: pulls after a pause. A pull over the rate waits; in the kubelet it fails."""
         self._slots = asyncio.Semaphore(limit) if limit else None
         self._rate = TokenBucket(qps, burst)
         self._tasks: dict[object, asyncio.Task[str]] = {}
@@ -29,7 +29,7 @@ class PullQueue:
         return len(self._tasks)
 
     def join(self, key: object, pull: Pull) -> asyncio.Task[str]:
-        """The pull of that key, begun if there is none. It goes on when a caller stops waiting for it."""
+        """Wait for the pull of that key; start it if there is none. It continues if a caller stops waiting."""
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.get_running_loop().create_task(self._run(pull))

@@ -1,4 +1,4 @@
-"""Keeps the pull records in memory and on disk, and answers whether a pod may use a present image."""
+"""Keeps the pull records in memory and on disk, and decides whether a pod may use a present image."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ FILE_SECONDS: Final = 10.0
 _FILES: Final = "actors.image_manager.pull_record_files"
 
 ImageRef = Callable[[str], Awaitable[str]]
-"""The ref of an image on the node; '' when it is not there. Raises CriError."""
+"""Returns the ref of an image on the node; '' if it is not present. Raises CriError."""
 
 
 class RecordFailed(Exception):
-    """The intent of a pull could not be written: without it the image could be taken for a preloaded one."""
+    """The intent of a pull could not be written: without it the image could count as preloaded."""
 
 
 class PullRecords:
-    """Of the image manager, where the gate KubeletEnsureSecretPulledImages is on."""
+    """The pull records of the image manager, with the gate KubeletEnsureSecretPulledImages."""
 
     def __init__(self, actor: Actor, root_dir: str, config: KubeletConfiguration) -> None:
         self._actor, self._root_dir = actor, root_dir
@@ -48,17 +48,17 @@ class PullRecords:
         self._allowed = config.preloadedImagesVerificationAllowlist
         self._records: dict[str, Record] = {}
         self._running: Counter[str] = Counter()
-        """How many pulls of an image run: with other credentials it is pulled beside the others."""
+        """Running pulls by image: pulls with different credentials run concurrently."""
         self._leftover: set[str] = set()
-        """Images whose pulls ended, and nobody knows with what."""
+        """Images of ended pulls with an unknown result."""
         self._changing = asyncio.Lock()
-        """Of the files: an intent is not removed while the next pull writes it again."""
+        """Serializes file changes: an intent is not removed while the next pull writes it again."""
         self._loaded = asyncio.Event()
         self._complaints = Complaints(actor.log)
 
     async def load(self, image_ref: ImageRef) -> None:
-        """Read all files, once. An intent without a record, of a pull that does not run, becomes a record without
-        credentials. Raises CriError; the next call goes on where this one broke off."""
+        """Read all files, once. An intent without a record and without a running pull becomes a record without
+        credentials. Raises CriError; the next call continues where this one failed."""
         if not self._loaded.is_set():
             await self._read()
             self._loaded.set()
@@ -88,7 +88,7 @@ class PullRecords:
         return accessible_by_all(record, name) or (record is not None and accessible(record, name, await find()))
 
     async def begin(self, image: str) -> None:
-        """A pull is about to begin. Raises RecordFailed."""
+        """A pull is about to start. Raises RecordFailed."""
         await self._loaded.wait()
         intent = msgspec.json.encode(Intent(image))
         async with self._changing:
@@ -104,12 +104,12 @@ class PullRecords:
         await self._settle(image, with_pull(self._records.get(image_ref), image_ref, name, used, _now()))
 
     async def failed(self, image: str) -> None:
-        """The pull has brought no image."""
+        """The pull has failed: there is no new image."""
         self._ended(image)
         await self._settle(image, None)
 
     def lost(self, image: str) -> None:
-        """The pull has brought an image, and the runtime does not say which: its intent stays."""
+        """The pull has succeeded, but the runtime does not report the image: its intent stays."""
         self._ended(image)
         self._leftover.add(image)
 
@@ -118,12 +118,12 @@ class PullRecords:
         self._running = +self._running
 
     def _intended(self, image: str) -> bool:
-        """Whether the image, when it is there, may be one that a pull has brought."""
+        """Whether the present image may come from a pull."""
         return image in self._running or image in self._leftover
 
     async def _settle(self, image: str, record: Record | None) -> None:
-        """A pull is over. Its intent goes with the last pull of the image, and stays on disk while the record cannot be
-        written."""
+        """A pull has ended. The last pull of the image removes the intent, which stays on disk while the record cannot
+        be written."""
         written = {}
         if record is not None:
             self._records[record.imageRef] = record
@@ -141,13 +141,13 @@ class PullRecords:
         return frozenset(self._records)
 
     async def forget(self, image_refs: Iterable[str]) -> None:
-        """These images are gone."""
+        """These images were removed."""
         removed = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
         if removed:
             await self._change({}, [f"{PULLED}/{file_name(ref)}" for ref in removed])
 
     async def _change(self, written: Mapping[str, bytes], removed: Iterable[str]) -> str:
-        """'' or why it failed."""
+        """Change the files. Returns the error, '' on success."""
         arguments = {"root_dir": self._root_dir, "written": dict(written), "removed": list(removed)}
         try:
             await self._actor.disposable(f"{_FILES}:change", arguments, deadline=FILE_SECONDS)

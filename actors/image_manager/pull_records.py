@@ -1,7 +1,8 @@
-"""Records of pulls: with whose credentials an image was pulled, and so which pods may use it while it is present. Pure.
+"""Records of pulls: the credentials that an image was pulled with, and so the pods that may use it while it is present.
+Pure.
 
-Source: KEP-2535, gate KubeletEnsureSecretPulledImages. The JSON is the kubelet's: either agent reads the other's files.
-An image without record or intent was preloaded: somebody else put it on the node.
+Source: KEP-2535, gate KubeletEnsureSecretPulledImages. The JSON is the kubelet's, so that each agent can read the
+other's files. An image without record or intent is preloaded: somebody else put it on the node.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .keyring import Credential, qualified
 
 API_VERSION: Final = "kubelet.config.k8s.io/v1beta1"
 MAX_SOURCES: Final = 10
-"""How many secrets, and how many accounts, one image of one record has at most; the latest stay."""
+"""The limit of secrets and of accounts for one image of a record; the latest are kept."""
 
 
 class Secret(msgspec.Struct, frozen=True):
@@ -38,7 +39,7 @@ class ServiceAccount(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A credential and where it comes from; None: from the node itself, for all of its pods."""
+    """A credential and its source; None: from the node itself, for all pods."""
 
     credential: Credential
     source: Secret | ServiceAccount | None = None
@@ -52,12 +53,12 @@ class RecordedSecret(msgspec.Struct, frozen=True):
 
 
 class ImageCredentials(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Who has pulled the image by this name."""
+    """The credentials with which the image was pulled by this name."""
 
     kubernetesSecrets: tuple[RecordedSecret, ...] = ()
     kubernetesServiceAccounts: tuple[ServiceAccount, ...] = ()
     nodePodsAccessible: bool = False
-    """It was pulled anonymously, or with a credential of the node: every pod may use it."""
+    """Pulled anonymously or with a credential of the node: every pod may use it."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -72,7 +73,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """Written before a pull: an agent that dies during it must not take the image for a preloaded one."""
+    """Written before a pull, so that the image does not count as preloaded if the agent dies during the pull."""
 
     image: str
     kind: str = "ImagePullIntent"

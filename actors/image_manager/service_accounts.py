@@ -1,4 +1,4 @@
-"""The identity that a credential plug-in is given: a token of the pod's service account, and annotations (KEP-4412)."""
+"""The identity for a credential plug-in: a token of the pod's service account, and annotations (KEP-4412)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class _Token(msgspec.Struct):
 
 
 async def identify(call: Call, provider: Provider, account: Account) -> Identity:
-    """Raises PluginFailed when the plug-in cannot be given what it requires. The token is empty when the pod has no
-    service account and the plug-in requires none."""
+    """Raises PluginFailed if a requirement of the plug-in cannot be met. The token is empty if the pod has no service
+    account and the plug-in requires none."""
     wanted = provider.tokenAttributes
     assert wanted is not None  # noqa: S101 - asked for those only
     if not account.name:

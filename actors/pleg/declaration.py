@@ -1,4 +1,4 @@
-"""What the PLEG is to the rest of the agent."""
+"""The declaration of the PLEG."""
 
 from __future__ import annotations
 

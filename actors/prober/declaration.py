@@ -1,4 +1,4 @@
-"""What the prober is to the rest of the agent."""
+"""The declaration of the prober."""
 
 from __future__ import annotations
 

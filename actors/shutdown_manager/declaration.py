@@ -1,4 +1,4 @@
-"""What the shutdown manager is to the rest of the agent."""
+"""The declaration of the shutdown manager."""
 
 from __future__ import annotations
 

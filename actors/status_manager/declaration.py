@@ -1,4 +1,4 @@
-"""What the status manager is to the rest of the agent."""
+"""The declaration of the status manager."""
 
 from __future__ import annotations
 

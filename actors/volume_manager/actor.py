@@ -1,7 +1,7 @@
 """The volume manager: mounts a pod's volumes, and unmounts them when its containers are gone.
 
-It holds nothing that cannot be found again: what is mounted is in the mount table, what a pod wants is in each order.
-Every system call that may hang runs in a disposable process, one for each volume.
+It has no state that it cannot recover: mounts are in the mount table, and each order has what the pod needs. Every
+system call that may hang runs in a disposable process, one per volume.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def _stamp() -> str:
 
 
 class VolumeManager(Actor):
-    """See messages.py for what it is asked."""
+    """See messages.py for its messages."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, stamp: Callable[[], str] = _stamp) -> None:
-        """`stamp` gives a text that was never given before."""
+        """`stamp` returns a unique text."""
         super().__init__()
         self._clock, self._stamp = clock, stamp
 
@@ -115,7 +115,7 @@ class VolumeManager(Actor):
             self._csi.tell_in_use()
 
     async def on_stop(self) -> None:
-        """Without pods nothing of ours needs to stay: the mount that propagation needs goes too."""
+        """Without pods nothing needs to stay: remove the mount that propagation needs, too."""
         if self._self_bound and not os.listdir(self._pods_dir):
             try:
                 teardown.unmount_all([self._pods_dir], lazy=False)
@@ -139,7 +139,7 @@ class VolumeManager(Actor):
         return path in there
 
     def _count_mounts(self) -> None:
-        """What an earlier incarnation mounted stays until the workers have told their pods."""
+        """Mounts of earlier incarnations stay until the workers have reported their pods."""
         mounts = self._teardown.mounts(self._agent.pods_dir)
         self.metrics.count("reconstruct_volume_operations_total", len(mounts))
         if mounts:

@@ -1,4 +1,4 @@
-"""What the volume manager is to the rest of the agent."""
+"""The declaration of the volume manager."""
 
 from __future__ import annotations
 
