@@ -6,9 +6,11 @@ again.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 from actors.api_clients.messages import EVENT_CLIENT, KUBE_CLIENT, ApiAnswer, ApiCall
@@ -107,6 +109,9 @@ class ImageManager(Actor):
         from actors.shared.config.sources import credential_providers
 
         providers = credential_providers.load(path, bin_dir)
+        with suppress(OSError):
+            digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            self.metrics.gauge("kubelet_credential_provider_config_info", 1, hash=f"sha256:{digest}")
         return Plugins(providers, bin_dir, partial(identify, self._call), self.log.warning, metrics=self.metrics)
 
     async def _call(self, call: ApiCall) -> ApiAnswer:

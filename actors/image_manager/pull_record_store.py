@@ -29,6 +29,10 @@ from .pull_records import (
 )
 
 FILE_SECONDS: Final = 10.0
+POLICY_ALLOWED: Final = "credentialPolicyAllowed"
+RECORD_FOUND: Final = "credentialRecordFound"
+MUST_AUTHENTICATE: Final = "mustAuthenticate"
+"""Results of a check, as the reference labels them."""
 _FILES: Final = "actors.image_manager.pull_record_files"
 
 ImageRef = Callable[[str], Awaitable[str]]
@@ -62,6 +66,7 @@ class PullRecords:
         if not self._loaded.is_set():
             await self._read()
             self._loaded.set()
+            self._measure()
         for image in sorted(self._leftover):
             ref = await image_ref(image)
             if image in self._leftover and image not in self._running:
@@ -84,8 +89,13 @@ class PullRecords:
         record = self._records.get(image_ref)
         pulled = record is not None or self._intended(image)
         if not needs_verification(self._policy, name, self._allowed, pulled=pulled):
-            return True
-        return accessible_by_all(record, name) or (record is not None and accessible(record, name, await find()))
+            result = POLICY_ALLOWED
+        elif accessible_by_all(record, name) or (record is not None and accessible(record, name, await find())):
+            result = RECORD_FOUND
+        else:
+            result = MUST_AUTHENTICATE
+        self._actor.metrics.count("kubelet_imagemanager_image_mustpull_checks_total", result=result)
+        return result != MUST_AUTHENTICATE
 
     async def begin(self, image: str) -> None:
         """A pull is about to start. Raises RecordFailed."""
@@ -96,6 +106,7 @@ class PullRecords:
             if problem:
                 raise RecordFailed(f"failed to record image pull intent for image {image!r}: {problem}")
             self._running[image] += 1
+        self._measure()
 
     async def succeeded(self, image: str, name: str, image_ref: str, used: Found | None) -> None:
         """`used`: the credential that was accepted; None: the pull was anonymous."""
@@ -131,6 +142,7 @@ class PullRecords:
         async with self._changing:
             removed = () if self._intended(image) else (f"{PULLING}/{file_name(image)}",)
             problem = await self._change(written, removed)
+        self._measure()
         if problem:
             self._complaints.say("write", f"the record of a pull of {image} is not written: {problem}")
         else:
@@ -145,6 +157,12 @@ class PullRecords:
         removed = [ref for ref in image_refs if self._records.pop(ref, None) is not None]
         if removed:
             await self._change({}, [f"{PULLED}/{file_name(ref)}" for ref in removed])
+            self._measure()
+
+    def _measure(self) -> None:
+        metrics = self._actor.metrics
+        metrics.gauge("kubelet_imagemanager_ondisk_pulledrecords", len(self._records))
+        metrics.gauge("kubelet_imagemanager_ondisk_pullintents", len(self._leftover | self._running.keys()))
 
     async def _change(self, written: Mapping[str, bytes], removed: Iterable[str]) -> str:
         """Change the files. Returns the error, '' on success."""

@@ -204,6 +204,8 @@ class Shard(Actor):
         state = worker.state
         self.pods.pop(state.uid, None)
         if state.wanted.again:
+            if state.wanted.pod is not None:
+                self.services.starter.metrics.restarted(state.wanted.pod)
             self._want(state.uid, state.wanted.again)
         if state.runtime is not None and remains(state.runtime):
             self._see(state.runtime)  # an order that came during its cleanup is handled once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from actors.shared.kube.pod import ContainerStatus, PodStatus
@@ -70,11 +70,19 @@ class PodMetrics:
         ephemeral = sum(len(each.pod.spec.ephemeralContainers) for each in pods if not each.observed.removed)
         self._metrics.gauge("kubelet_managed_ephemeral_containers", ephemeral)
         self._metrics.gauge("kubelet_mirror_pods", len(table.api.mirrors()))
+        self._resizes(pods)
         counts = Counter(_working(each) for each in pods)
         self._working |= set(counts)
         for config, lifecycle, label in self._working:
             count = counts[config, lifecycle, label]
             self._metrics.gauge("kubelet_working_pods", count, config=config, lifecycle=lifecycle, static=label)
+
+    def _resizes(self, pods: Iterable[TrackedPod]) -> None:
+        resizes = [each.observed.resize for each in pods if each.observed.resize is not None]
+        for reason in ("Deferred", "Infeasible"):
+            count = sum(resize.reason == reason for resize in resizes)
+            self._metrics.gauge("kubelet_pod_pending_resizes", count, reason=reason.lower())
+        self._metrics.gauge("kubelet_pod_in_progress_resizes", sum(resize.in_progress for resize in resizes))
 
 
 def _working(tracked: TrackedPod) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from actors.pod_workers.errors import StartFailed
 from actors.shared.kube.pod import Pod
+from actors.shared.kube.pods import is_static
 from supervision.metrics import Metrics
 
 _CONTAINERS: Final = "kubelet_started_containers_total"
@@ -86,6 +87,10 @@ class ShardMetrics:
             raise
         self._metrics.count("kubelet_image_volume_requested_total")
         self._metrics.count("kubelet_image_volume_mounted_succeed_total")
+
+    def restarted(self, pod: Pod) -> None:
+        """A pod came back with the UID of one that ended."""
+        self._metrics.count("kubelet_restarted_pods_total", static="true" if is_static(pod) else "false")
 
     def orphan(self) -> None:
         """The runtime has a pod that nobody wants."""

@@ -13,7 +13,7 @@ from actors.prober.messages import PROBER, PodAddress
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import Container, ContainerState, PodRuntime, Sandbox
 from actors.status_manager.actor import SAVE_SECONDS, StatusManager
-from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult
+from actors.status_manager.messages import GetPods, GetPodStatus, PodObserved, PodStatusFound, ProbeResult, Resize
 from actors.status_manager.times import Clocks
 from supervision.harness import Harness
 from supervision.protocol import GetMetrics, Hello
@@ -204,6 +204,16 @@ async def test_pods_and_ends_of_containers_are_counted(tmp_path):
         await harness.deliver(seen(uid="u1", gone=True))
         assert await numbers(harness, "kubelet_desired_pods") == {("false",): 1}
         assert await numbers(harness, "kubelet_working_pods") == {("desired", "terminated", "false"): 1}
+
+
+async def test_resizes_are_counted_while_they_wait_and_while_they_are_carried_out(tmp_path):
+    async with started(tmp_path) as harness:
+        await harness.deliver(seen(uid="u1", resize=Resize("Deferred", "later")))
+        await harness.deliver(seen(uid="u2", name="q", resize=Resize(in_progress=True)))
+        assert await numbers(harness, "kubelet_pod_pending_resizes") == {("deferred",): 1, ("infeasible",): 0}
+        assert await numbers(harness, "kubelet_pod_in_progress_resizes") == {(): 1}
+        await harness.deliver(seen(uid="u1"))
+        assert await numbers(harness, "kubelet_pod_pending_resizes") == {("deferred",): 0, ("infeasible",): 0}
 
 
 async def addresses(harness: Harness) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from actors.image_manager.pull_record_store import PullRecords
 from actors.image_manager.pull_records import Found, Intent, file_name
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.cri.errors import Unavailable
+from supervision.metrics import Metrics
 
 IMAGE, OTHER, NAME, REF = "registry.test/app:1", "registry.test/other:1", "registry.test/app", "sha256:1"
 
@@ -24,6 +25,9 @@ class Disk:
     """The actor: what it is asked to do in another process it does at once."""
 
     log = logging.getLogger("test")
+
+    def __init__(self) -> None:
+        self.metrics = Metrics()
 
     async def disposable(self, function: str, arguments: dict[str, Any], deadline: float) -> Any:
         perform: Callable[..., Any] = getattr(pull_record_files, function.partition(":")[2])
@@ -53,6 +57,15 @@ async def is_preloaded(found: PullRecords) -> bool:
     return await found.verified(NAME, IMAGE, REF, no_credentials)
 
 
+def numbers(found: PullRecords) -> dict[str, float]:
+    """By name and labels, without what they have in common."""
+    samples = found._actor.metrics.snapshot("a", 1).samples
+    return {
+        " ".join([one.name.removeprefix("kubelet_imagemanager_"), *dict(one.labels).values()]): one.value
+        for one in samples
+    }
+
+
 def intents(root: Path) -> list[str]:
     return [path.name for path in (root / PULLING).iterdir()]
 
@@ -60,6 +73,25 @@ def intents(root: Path) -> list[str]:
 def leave_intent(root: Path) -> None:
     """Of an agent that ended during the pull."""
     pull_record_files.change(str(root), {f"{PULLING}/{file_name(IMAGE)}": msgspec.json.encode(Intent(IMAGE))}, [])
+
+
+async def test_records_intents_and_checks_are_counted(tmp_path: Path) -> None:
+    found = await loaded(tmp_path)
+    assert await is_preloaded(found)
+    await found.begin(IMAGE)
+    counted = {
+        "ondisk_pulledrecords": 0,
+        "ondisk_pullintents": 1,
+        "image_mustpull_checks_total credentialPolicyAllowed": 1,
+    }
+    assert numbers(found) == counted
+    assert not await is_preloaded(found)
+    await found.succeeded(IMAGE, NAME, REF, None)
+    assert await is_preloaded(found)
+    more = {"image_mustpull_checks_total mustAuthenticate": 1, "image_mustpull_checks_total credentialRecordFound": 1}
+    assert numbers(found) == counted | more | {"ondisk_pulledrecords": 1, "ondisk_pullintents": 0}
+    await found.forget([REF])
+    assert numbers(found)["ondisk_pulledrecords"] == 0
 
 
 async def test_the_failure_of_one_pull_leaves_the_intent_to_the_other_pulls_of_the_image(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from actors.shared.metrics import METRICS, catalogue
 
 FACTS = {
     ("counter", ""): """
+        kubelet_imagemanager_image_mustpull_checks_total result
+        kubelet_restarted_pods_total static
         disabled_metrics_total
         force_cleaned_failed_volume_operation_errors_total
         force_cleaned_failed_volume_operations_total
@@ -63,6 +65,11 @@ FACTS = {
         rest_client_requests_total code host method
     """,
     ("gauge", ""): """
+        kubelet_credential_provider_config_info hash
+        kubelet_imagemanager_ondisk_pulledrecords
+        kubelet_imagemanager_ondisk_pullintents
+        kubelet_pod_pending_resizes reason
+        kubelet_pod_in_progress_resizes
         kubelet_active_pods static
         kubelet_certificate_manager_client_ttl_seconds
         kubelet_certificate_manager_server_ttl_seconds
