@@ -215,10 +215,10 @@ def joined(runtime: RealRuntime, name: str = "joined", **more: Any) -> Iterator[
             found.wait_ready()
             yield found
             found.clear()
-            if isinstance(cluster, RealCluster):
-                api.delete_made()
         except AssertionError as error:
             error.add_note(f"the agent's last words:\n{node.last_words()}")
             raise
         finally:
+            if isinstance(cluster, RealCluster):  # also after a failure: the next test may make the same
+                api.delete_made()
             node.remove()

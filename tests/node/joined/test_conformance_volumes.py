@@ -291,7 +291,12 @@ def test_claims_belong_to_the_group_or_are_only_read_and_may_be_made_for_the_pod
     )
     if not isinstance(site.cluster, RealCluster):  # there a controller makes the claim at once
         within(SECONDS, lambda: any(text in message for _, message in events(site, "owns")), "event")
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": "owns", "uid": site.pod("owns")["metadata"]["uid"]}
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": "owns",
+        "uid": site.api.call("GET", f"{BASE}/pods/owns")["metadata"]["uid"],
+    }
     claim(site, "owns-own", tmp_path / "own", ownerReferences=[{**owner, "controller": True}])
     site.wait_pods_ready("owns", seconds=SECONDS)
     assert files(site, "owns", "/write", "/write/f", "/own/f", "/read") == [
