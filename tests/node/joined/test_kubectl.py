@@ -60,6 +60,20 @@ def test_logs_are_shown_whole_in_part_and_as_they_come(pods: Joined) -> None:
     assert numbers == list(range(numbers[0], numbers[0] + 5))
 
 
+def test_the_last_end_of_a_crash_loop_is_its_previous_log(pods: Joined) -> None:
+    pods.create(pod("crashes", container("main", "sh", "-c", "echo last words; exit 1")))
+
+    def waits() -> bool:
+        found = status(pods.pod("crashes")).get("containerStatuses") or [{}]
+        waiting = found[0].get("state", {}).get("waiting", {}).get("reason") == "CrashLoopBackOff"
+        return bool(waiting and found[0]["restartCount"])
+
+    pods.pods.until(waits, "a crash loop", STREAM_SECONDS)
+    assert pods.kubectl("logs", "crashes", "--previous") == "last words\n"
+    pods.delete("crashes")
+    pods.wait_no_pod("crashes")
+
+
 def test_exec_gives_output_input_and_exit_code(pods: Joined) -> None:
     assert pods.kubectl("exec", "tool", "-c", "serves", "--", "echo", "out") == "out\n"
     assert pods.kubectl("exec", "-i", "tool", "-c", "serves", "--", "cat", data="given\n") == "given\n"
