@@ -12,11 +12,15 @@ import pytest
 
 from actors.shared.api import kubeconfig
 from actors.shared.api.client import ApiClient
-from actors.shared.api.errors import ApiError
-from tests.support.apiserver import ApiServer
+from actors.shared.api.errors import ApiError, Gone, TooManyRequests
+from tests.support.apiserver import Answer, ApiServer, Reply, Request
 from tests.support.apiserver.authorizer import Grant
-from tests.support.apiserver.request import User
+from tests.support.apiserver.errors import StatusError
+from tests.support.apiserver.request import User, target_of
+from tests.support.apiserver.server import ADMIN
+from tests.support.present import present
 
+READY = {"type": "Ready", "status": "True"}
 PODS = "/api/v1/namespaces/default/pods"
 STRATEGIC = "application/strategic-merge-patch+json"
 
@@ -211,6 +215,68 @@ async def test_faults_come_as_ordered_and_requests_are_remembered(tmp_path: Path
         assert [one["metadata"]["name"] for one in (await ask("GET", PODS))["items"]] == ["p"]
         assert (await ask("GET", PODS))["items"] == []
         assert [one.status for one in server.requests if one.verb == "create"] == [201]
+        await ask.client.close()
+
+
+async def test_a_piece_of_a_list_whose_version_is_forgotten_is_410_with_a_way_on(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path) as server:
+        ask = Asked(server.kubeconfig())
+        for name in "abc":
+            server.create("pods", pod(name))
+        first = await ask("GET", PODS, query={"limit": "1"})
+        server.create("pods", pod("d"))
+        server.store.compact()
+        request = Request("GET", f"{PODS}?limit=1&continue={first['metadata']['continue']}", {}, b"", ADMIN)
+        with pytest.raises(StatusError) as caught:
+            server.handling.verbs.perform(request, present(target_of(request)))
+        status = caught.value.status()
+        assert (status["code"], status["reason"]) == (410, "Expired")
+        rest = await ask("GET", PODS, query={"continue": status["metadata"]["continue"]})
+        assert [one["metadata"]["name"] for one in rest["items"]] == ["b", "c", "d"]
+        await ask.client.close()
+
+
+async def test_a_budget_that_nobody_has_looked_at_yet_puts_an_eviction_off(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path) as server:
+        ask = Asked(server.kubeconfig())
+        server.create("pods", {**pod(nodeName="n1"), "metadata": {"name": "p", "labels": {"app": "web"}}})
+        server.patch("pods", "p", {"status": {"phase": "Running", "conditions": [READY]}}, subresource="status")
+        spec = {"minAvailable": 1, "selector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}
+        server.create("poddisruptionbudgets", {"metadata": {"name": "b"}, "spec": spec})
+        eviction = {"metadata": {"name": "p"}}
+        with pytest.raises(TooManyRequests) as caught:
+            await ask("POST", f"{PODS}/p/eviction", eviction)
+        assert caught.value.retry_after == 10
+        observed = {"observedGeneration": 1, "disruptionsAllowed": 1}
+        server.patch("poddisruptionbudgets", "b", {"status": observed}, subresource="status")
+        assert (await ask("POST", f"{PODS}/p/eviction", eviction))["status"] == "Success"
+        assert present(server.get("poddisruptionbudgets", "b"))["status"]["disruptionsAllowed"] == 0
+        await ask.client.close()
+
+
+async def test_a_watch_is_told_410_and_any_other_answer_as_ordered(tmp_path: Path) -> None:
+    async with ApiServer(tmp_path) as server:
+        ask = Asked(server.kubeconfig())
+        server.fault("expired", verb="watch", times=1)
+        with pytest.raises(Gone, match="too old resource version"):
+            await anext(ask.client.watch(PODS, {}))
+        server.fault("answer", path="/api/v1/nodes", code=502, body="<html>", times=1)
+        assert (await ask.refused("GET", "/api/v1/nodes"))[0] == 502
+        assert (await ask("GET", "/api/v1/nodes"))["items"] == []
+        with pytest.raises(StatusError, match="no such fault: explode"):
+            server.fault("explode")
+        await ask.client.close()
+
+
+async def test_a_script_is_asked_first_and_what_it_leaves_is_the_servers(tmp_path: Path) -> None:
+    async def script(request: Request) -> Reply | None:
+        return Answer(418, b"{}") if request.path == "/tea" else None
+
+    async with ApiServer(tmp_path, script) as server:
+        ask = Asked(server.kubeconfig())
+        assert (await ask.refused("GET", "/tea"))[0] == 418
+        assert (await ask("GET", PODS))["items"] == []
+        assert [one.status for one in server.requests] == [418, 200]
         await ask.client.close()
 
 

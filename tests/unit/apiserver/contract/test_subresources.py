@@ -104,16 +104,14 @@ def test_an_evicted_pod_is_deleted_and_says_why(space: Namespace) -> None:
     assert target["message"] == "Eviction API: evicting"
 
 
-def budget(space: Namespace, *, observed: bool = True) -> None:
+def budget(space: Namespace) -> None:
     """A PodDisruptionBudget that allows nothing."""
     path = space.of("poddisruptionbudgets", "policy/v1")
     selector = {"matchLabels": {"app": "web"}}
     made = space.api.make(path, {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": selector}})
-    if observed:
-        generation = made["metadata"]["generation"]
-        status = {"observedGeneration": generation, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1,
-                  "expectedPods": 1}  # fmt: skip
-        space.api.patch(f"{path}/b/status", {"status": status}, MERGE)
+    status = {"observedGeneration": made["metadata"]["generation"], "disruptionsAllowed": 0, "currentHealthy": 1,
+              "desiredHealthy": 1, "expectedPods": 1}  # fmt: skip
+    space.api.patch(f"{path}/b/status", {"status": status}, MERGE)
 
 
 def guarded(space: Namespace) -> None:
