@@ -172,7 +172,7 @@ async def test_a_program_is_given_the_request_its_arguments_and_its_environment(
     [
         ("echo no luck >&2; exit 3", "ended with 3: no luck"),
         ("echo '{}'", "not CredentialProviderResponse"),
-        ("echo secret", "printed no CredentialProviderResponse in JSON"),
+        ("echo secret", "printed no valid CredentialProviderResponse"),
         (f"echo '{answer(cacheKeyType='Some')}'", "is not one of"),
         (f"echo '{answer(cacheDuration='-1s')}'", "negative"),
         (f"echo '{answer(apiVersion='credentialprovider.kubelet.k8s.io/v1beta1')}'", "not CredentialProviderResponse"),
