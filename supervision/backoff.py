@@ -13,6 +13,24 @@ Rng = Callable[[], float]
 """Returns a number in [0, 1), as random.random does."""
 
 
+class RetrySchedule(msgspec.Struct, frozen=True):
+    """The pauses of one thing that is tried until it succeeds, in seconds: `first`, then times `factor` each, up to
+    `limit`."""
+
+    first: float
+    limit: float
+    factor: float = 2.0
+
+    def pause(self, failures: int) -> float:
+        """Seconds to wait after so many consecutive failures; 0 after none."""
+        if failures <= 0:
+            return 0.0
+        try:
+            return min(self.limit, self.first * self.factor ** (failures - 1))
+        except OverflowError:
+            return self.limit
+
+
 class BackoffPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How the pauses grow, in seconds."""
 
@@ -40,13 +58,7 @@ class Backoff(msgspec.Struct, frozen=True):
 
     def base(self, policy: BackoffPolicy) -> float:
         """The pause before jitter."""
-        steps = self.failures - policy.free - 1
-        if steps < 0:
-            return 0.0
-        try:
-            return min(policy.maximum, policy.first * policy.factor**steps)
-        except OverflowError:
-            return policy.maximum
+        return RetrySchedule(policy.first, policy.maximum, policy.factor).pause(self.failures - policy.free)
 
     def pause(self, policy: BackoffPolicy, rng: Rng) -> float:
         """Seconds to wait before the next try; never more than the policy's maximum."""

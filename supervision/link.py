@@ -20,6 +20,7 @@ import math
 from collections import deque
 from typing import Protocol
 
+from .backoff import RetrySchedule
 from .channel import WINDOW_BYTES, Channel, Flusher
 from .mailbox import Entry, Outbox
 from .names import Names, NoSuchActor, PeerRefused, is_ending
@@ -27,7 +28,7 @@ from .wire import Ack, Frame, WireError
 
 log = logging.getLogger(__name__)
 WINDOW = 256
-_RETRY_SECONDS = (0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.05, 0.1)
+_RETRIES = RetrySchedule(first=0.001, limit=0.1)
 
 
 class LinkOwner(Protocol):
@@ -126,9 +127,8 @@ class Link:
             self._opening = self._owner.loop.create_task(opening)
 
     def _retry(self) -> None:
-        delay = _RETRY_SECONDS[min(self._attempt, len(_RETRY_SECONDS) - 1)]
         self._attempt += 1
-        self._owner.loop.call_later(delay, self._connect)
+        self._owner.loop.call_later(_RETRIES.pause(self._attempt), self._connect)
 
     def _give_up(self, reason: str) -> None:
         self._connecting = False

@@ -6,12 +6,15 @@ from typing import Final
 
 from actors.shared.linux.cgroup_tree import CgroupError
 from supervision.actor import Actor
+from supervision.backoff import RetrySchedule
 
 from .ledger import Ledger
 from .pod_cgroups import PodCgroups
 from .systemd_slices import SliceError
 
-RETRY_SECONDS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+RETRIES: Final = RetrySchedule(first=0.5, limit=60.0)
+_TRIES_BEFORE_WARNING: Final = 8
+"""From then on a minute lies between two tries."""
 
 
 class CgroupRemoval:
@@ -37,8 +40,7 @@ class CgroupRemoval:
             left = str(error)
         if left and uid not in self._ledger:
             failures = self._failures[uid] = self._failures.get(uid, 0) + 1
-            pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
-            self._actor.after(pause, lambda: self._retry(uid))
+            self._actor.after(RETRIES.pause(failures), lambda: self._retry(uid))
         else:
             self._failures.pop(uid, None)
         return left
@@ -46,6 +48,6 @@ class CgroupRemoval:
     async def _retry(self, uid: str) -> None:
         if uid in self._failures and uid not in self._ledger:
             left = await self.remove(uid)
-            if left and self._failures.get(uid) == len(RETRY_SECONDS):
+            if left and self._failures.get(uid) == _TRIES_BEFORE_WARNING:
                 text = "cgroups of pod %s are still in use (removal is tried each minute): %s"
                 self._actor.log.warning(text, uid, left)

@@ -49,7 +49,7 @@ from .node_status.machine import read_machine
 from .node_status.runtime_state import RuntimeState
 from .node_status.status import Computed
 from .node_writer import NodeWriter
-from .registration import FIRST_PAUSE, Plan, new_node, pause_after, reconciled
+from .registration import RETRIES, Plan, new_node, reconciled
 from .startup_times import StartupTimes, agent_started, since_boot
 from .status_sync import Clocks, StatusSync
 
@@ -158,10 +158,10 @@ class HeartbeatClient(ApiActor):
     # -- registration -------------------------------------------------------------------------------------------------
     async def _join(self) -> None:
         """Register, then write the status for as long as this process lives."""
-        pause = FIRST_PAUSE
+        failures = 0
         while not await self._registered():
-            await self.pause(pause)
-            pause = pause_after(pause)
+            failures += 1
+            await self.pause(RETRIES.pause(failures))
         self.every(float(self.agent.config.nodeStatusUpdateFrequency), self._sync, jitter=JITTER)
         await self._sync()
         await self._until_ready()

@@ -6,12 +6,14 @@ import copy
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from supervision.backoff import RetrySchedule
+
 Json = dict[str, Any]
 COLLECTION: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 QUICK_TRIES: Final = 5
 JITTER: Final = 0.04
-FIRST_PAUSE, LAST_PAUSE = 0.1, 7.0
-"""Seconds between tries to create it, doubling."""
+RETRIES: Final = RetrySchedule(first=0.1, limit=7.0)
+"""Of reading or creating it."""
 
 
 def renew_seconds(duration: int) -> float:

@@ -12,7 +12,7 @@ import msgspec
 from actors.api_clients.requests import Caller, Json, Pause
 from actors.shared.api.errors import ApiError, Conflict, NotFound
 
-from .lease import COLLECTION, FIRST_PAUSE, LAST_PAUSE, QUICK_TRIES, renewed
+from .lease import COLLECTION, QUICK_TRIES, RETRIES, renewed
 
 
 class LeaseRenewal:
@@ -64,14 +64,14 @@ class LeaseRenewal:
 
         Not before the node is registered: a lease is owned by it, so that it goes with the node.
         """
-        pause = FIRST_PAUSE
+        failures = 0
         while True:
             try:
                 return await self._read_or_create()
             except ApiError as error:
                 self._failed(error)
-            await self._pause(pause)
-            pause = min(LAST_PAUSE, pause * 2)
+            failures += 1
+            await self._pause(RETRIES.pause(failures))
 
     async def _read_or_create(self) -> bool:
         try:

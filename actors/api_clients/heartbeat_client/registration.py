@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from supervision.backoff import RetrySchedule
+
 from .node_status.machine import architecture
 
 Json = dict[str, Any]
-FIRST_PAUSE, LAST_PAUSE = 0.1, 7.0
-"""Seconds between tries, doubling."""
+RETRIES: Final = RetrySchedule(first=0.1, limit=7.0)
 ATTACH_DETACH: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 KEEP_VOLUMES: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"
 UNINITIALIZED: Final = {
@@ -49,11 +50,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     keep_volumes: bool = False
     reset_devices: bool = True
     """No checkpoint of device plugins: what an earlier life of the node offered of devices is gone."""
-
-
-def pause_after(pause: float) -> float:
-    """The next pause between tries."""
-    return min(LAST_PAUSE, pause * 2)
 
 
 def new_node(plan: Plan) -> Json:

@@ -9,6 +9,7 @@ from typing import Final
 
 from actors.shared.cri.model import PodRuntime
 from actors.status_manager.messages import Waiting
+from supervision.backoff import RetrySchedule
 
 from .event import PodEvent
 from .orders import without_waiting
@@ -16,14 +17,8 @@ from .runtime import with_addresses
 from .state import PodState, Retry, View, replace
 from .table import Event
 
-RETRY_SECONDS: Final = 1.0
-MAX_RETRY_SECONDS: Final = 10.0
+RETRIES: Final = RetrySchedule(first=1.0, limit=10.0)
 CREATING: Final = "ContainerCreating"
-
-
-def retry_pause(failures: int) -> float:
-    """Seconds until the next try after `failures` consecutive failures."""
-    return min(MAX_RETRY_SECONDS, RETRY_SECONDS * 2.0 ** min(failures - 1, 10))
 
 
 class Woken(PodEvent, frozen=True):
@@ -44,7 +39,7 @@ class TryFailed(PodEvent, frozen=True):
     def apply(self, state: PodState) -> PodState:
         retry = Retry(state.retry.failures + 1, self.why)
         view = replace(state.view, stale=True) if self.stale else state.view
-        return replace(state, retry=retry, view=view).due_by(self.now + retry_pause(retry.failures))
+        return replace(state, retry=retry, view=view).due_by(self.now + RETRIES.pause(retry.failures))
 
 
 class RoundSucceeded(PodEvent, frozen=True):

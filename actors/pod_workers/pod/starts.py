@@ -9,7 +9,7 @@ from actors.shared.kube.restart_policy import RESTARTING_ALL
 from actors.status_manager.messages import Waiting
 
 from .event import PodEvent
-from .results import TryFailed, retry_pause, waiting_for_all, without_creating
+from .results import RETRIES, TryFailed, waiting_for_all, without_creating
 from .state import SANDBOX, PodState, replace
 
 MOST_PULLS: Final = 20
@@ -45,7 +45,7 @@ class SandboxFailed(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         state = TryFailed(self.message, self.now, stale=True).apply(waiting_for_all(state, self.message))
-        return state.with_attempts([SANDBOX], not_before=self.now + retry_pause(state.retry.failures))
+        return state.with_attempts([SANDBOX], not_before=self.now + RETRIES.pause(state.retry.failures))
 
 
 class ContainerStarted(PodEvent, frozen=True):
@@ -93,7 +93,7 @@ class ContainerFailed(PodEvent, frozen=True):
             state = state.due_by(not_before)
         else:
             state = TryFailed(self.message, self.now).apply(state)
-            not_before = self.now + retry_pause(state.retry.failures)
+            not_before = self.now + RETRIES.pause(state.retry.failures)
         return state.with_attempts([self.name], waiting=Waiting(self.reason, self.message), not_before=not_before)
 
 

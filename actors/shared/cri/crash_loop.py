@@ -11,6 +11,7 @@ import re
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState
 from actors.shared.kube.names import CONTAINER_RESTARTS_IN_A_ROW
+from supervision.backoff import RetrySchedule
 
 _COUNT = re.compile("[0-9]{1,9}")
 
@@ -22,9 +23,7 @@ RESET_SECONDS = 600.0
 
 def pause_after(count: int, maximum: float) -> float:
     """Seconds after that many consecutive restarts: none after the first, then 10 s doubling."""
-    if count <= 0:
-        return 0.0
-    return min(maximum, min(FIRST_SECONDS, maximum) * 2.0 ** min(count - 1, 30))
+    return RetrySchedule(FIRST_SECONDS, maximum).pause(count)
 
 
 def consecutive_restarts(last: Ran) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from supervision.actor import Actor
+from supervision.backoff import RetrySchedule
 from supervision.metrics import Metrics
 
 from .errors import CsiError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .connection import Connection
 
 LOOK_SECONDS: Final = 1.0
-FIRST_PAUSE, LAST_PAUSE = 0.5, 122.0
+RETRIES: Final = RetrySchedule(first=0.5, limit=122.0)
 CSI_PLUGIN: Final = "CSIPlugin"
 
 
@@ -66,15 +67,16 @@ class Drivers:
 
     async def _come(self, path: str, stamp: Stamp) -> None:
         """Try until the driver is registered or its socket changes."""
-        pause = FIRST_PAUSE
+        failures = 0
         while self._seen.get(path) == stamp:
             try:
                 await self._register(path)
                 return
             except CsiError as error:
+                failures += 1
+                pause = RETRIES.pause(failures)
                 self._actor.log.warning("plugin at %s: %s; tried again in %g s", path, error, pause)
             await asyncio.sleep(pause)
-            pause = min(LAST_PAUSE, 2 * pause)
 
     async def _register(self, path: str) -> None:
         """Raises CsiError."""

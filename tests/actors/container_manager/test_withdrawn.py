@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from actors.container_manager import pod_cgroups
-from actors.container_manager.cgroup_removal import RETRY_SECONDS
+from actors.container_manager.cgroup_removal import RETRIES
 from actors.container_manager.messages import (
     AdmissionFailed,
     AdmitPod,
@@ -239,13 +239,13 @@ async def test_a_pod_that_comes_back_while_what_was_left_of_it_is_killed_is_spar
         assert "still in use" in (await manager.deliver(ReleasePod("u1"))).message
         host.undress(f"/{CGROUP}")
         kills.clear()
-        await manager.advance(RETRY_SECONDS[0])
+        await manager.advance(RETRIES.first)
         await manager.wait(lambda: len(kills) > 1)
         assert isinstance(await admit(manager, "u1", pod(), running=True), PodAdmitted)
         count = len(kills)
         assert count < pod_cgroups._KILL_ROUNDS
         await asyncio.sleep(0.1)
-        await manager.advance(RETRY_SECONDS[-1])
+        await manager.advance(RETRIES.limit)
 
         assert len(kills) == count
         assert host.has(CGROUP) != []

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervision.backoff import Backoff, BackoffPolicy
+from supervision.backoff import Backoff, BackoffPolicy, RetrySchedule
 
 RESTARTS = BackoffPolicy()
 PULLS = BackoffPolicy(first=10, maximum=300, reset_after=600)
@@ -52,3 +52,12 @@ def test_pauses_grow_until_a_quiet_period(uptimes: list[float]) -> None:
         base = backoff.base(RESTARTS)
         assert base == 0 if uptime >= RESTARTS.reset_after else base >= previous
         previous = base
+
+
+def test_a_retry_schedule_doubles_from_its_first_pause_to_its_limit() -> None:
+    assert [RetrySchedule(1, 10).pause(failures) for failures in range(7)] == [0, 1, 2, 4, 8, 10, 10]
+
+
+def test_a_retry_schedule_never_exceeds_its_limit() -> None:
+    assert RetrySchedule(10, 3).pause(1) == 3
+    assert RetrySchedule(1, 10).pause(1_000_000) == 10

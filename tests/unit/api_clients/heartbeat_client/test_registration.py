@@ -9,10 +9,10 @@ from actors.api_clients.heartbeat_client.node_status.machine import architecture
 from actors.api_clients.heartbeat_client.node_status.patch import node_patch
 from actors.api_clients.heartbeat_client.registration import (
     KEEP_VOLUMES,
+    RETRIES,
     Plan,
     is_device,
     new_node,
-    pause_after,
     reconciled,
 )
 
@@ -90,10 +90,7 @@ def test_devices_are_known_by_a_domain_that_is_not_kubernetes_own():
 
 
 def test_pauses_double_up_to_seven_seconds():
-    pauses, pause = [], 0.1
-    for _ in range(9):
-        pauses.append(round(pause, 3))
-        pause = pause_after(pause)
+    pauses = [round(RETRIES.pause(failures), 3) for failures in range(1, 10)]
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 7.0, 7.0]
 
 
