@@ -120,3 +120,12 @@ def test_a_pod_has_no_huge_pages_of_a_size_that_it_does_not_ask_for():
 
 def test_the_sizes_of_huge_pages_are_those_that_the_node_has():
     assert rules_of(KubeletConfiguration(), ["cpu", "hugepages-2Mi", "pods"]).huge_pages == ("hugepages-2Mi",)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [(None, None, None), (5, None, -1), (None, 5, -1), (5, 9, 9), (9, 5, 9)],
+)
+def test_during_a_resize_a_pod_has_the_larger_limit_and_none_if_one_is_missing(one, other, expected):
+    both = larger(Limits(cpu_quota_us=one, memory_bytes=one), Limits(cpu_quota_us=other, memory_bytes=other))
+    assert (both.cpu_quota_us, both.memory_bytes) == (expected, expected)
