@@ -119,3 +119,5 @@ class AdmissionFailed(Message, frozen=True):
 
     uid: str
     message: str
+    cgroup: bool = False
+    """The cgroup could not be made."""

@@ -175,7 +175,7 @@ class PodAdmission:
             if not running and self._pending.alone(admission):
                 self._ledger.drop(uid)
             self._actor.log.warning("pod %s: its cgroup could not be made: %s", uid, error)
-            return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}")
+            return AdmissionFailed(uid, f"failed to ensure that the pod: {uid} cgroups exist: {error}", cgroup=True)
         if admission.withdrawn:
             if uid not in self._ledger:  # else it is back already
                 await self._removal.remove(uid)

@@ -56,6 +56,8 @@ from .quarantine import QuarantinedPods
 PODS_AT_ONCE = 4
 """The number of concurrent pod starts in one shard. It is high enough for pods that all hash to one shard; with more,
 each start only takes longer (measured)."""
+ORPHAN_GRACE_SECONDS = 1
+"""For the containers of a pod that no source has, as in the kubelet."""
 SWEEP_SECONDS = 60.0
 DEFAULT_MAXIMUM_BACKOFF_SECONDS = 300.0
 
@@ -234,7 +236,9 @@ class Shard(Actor):
         elif not self._inventory.claims(runtime) and runtime.uid not in self._quarantine:
             where = f"{runtime.namespace}/{runtime.name}"
             self.log.info("no source has pod %s (%s): it is terminated", where, runtime.uid)
-            self._worker(runtime.uid, runtime).wake()
+            orphan = self._worker(runtime.uid, runtime)
+            orphan.tell(KillOrdered(KillPod(runtime.uid, "", "", ORPHAN_GRACE_SECONDS)))
+            orphan.wake()
 
     @on(RuntimeHealth)
     def on_health(self, message: RuntimeHealth, sender: Address) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from actors.api_clients.messages import ObjectRef
-from actors.container_manager.messages import CONTAINER_MANAGER, AdmitPod, PodAdmitted, PodRejected
+from actors.container_manager.messages import CONTAINER_MANAGER, AdmissionFailed, AdmitPod, PodAdmitted, PodRejected
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.containers.api_objects import state_of
 from actors.pod_workers.phases.effects import Admit, AskForKillOrder
@@ -48,6 +48,9 @@ async def admit(run: Execution, effect: Admit) -> None:
             _refuse(run, answer.reason, answer.message)
             return
         if not isinstance(answer, PodAdmitted):
+            if isinstance(answer, AdmissionFailed) and answer.cgroup:
+                text = f"unable to ensure pod container exists: {answer.message}"
+                run.announce("Warning", "FailedCreatePodContainer", text)
             raise AskError(f"container_manager answered {type(answer).__name__}")
         run.report(Counted())
         mounted = await run.unless_leaving(volumes)

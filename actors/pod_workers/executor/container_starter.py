@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -177,14 +178,16 @@ class ContainerStarter:
         except OSError as error:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
 
-    async def post_start(self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp) -> str:
+    async def post_start(
+        self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, fell_back: Callable[[str], None]
+    ) -> str:
         """Run its hook to the end. Returns the error, '' on success. Raises Unavailable if the runtime went away
         meanwhile."""
         hook = container.lifecycle.postStart if container.lifecycle else None
         if hook is None:
             return ""
         try:
-            await run_hook(self._client, hook, container_id, pod_ip, container.ports)
+            await run_hook(self._client, hook, container_id, pod_ip, container.ports, fell_back)
         except HookFailed as error:
             return failure_text(hook, container, pod, error)
         return ""

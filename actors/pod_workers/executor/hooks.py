@@ -42,10 +42,20 @@ def failure_text(handler: LifecycleHandler, container: Container, pod: Pod, fail
     return f"{kind} lifecycle hook ({what}) {whose} - error: {failure}"
 
 
+def unobserved(host: str) -> None:
+    """For hooks of which nobody is told that HTTP took the place of HTTPS."""
+
+
 async def run_hook(
-    client: CriClient, handler: LifecycleHandler, container_id: str, pod_ip: PodIp, ports: list[ContainerPort]
+    client: CriClient,
+    handler: LifecycleHandler,
+    container_id: str,
+    pod_ip: PodIp,
+    ports: list[ContainerPort],
+    fell_back: Callable[[str], None] = unobserved,
 ) -> None:
-    """Run it to its end. A tcpSocket hook is ignored, as in the kubelet.
+    """Run it to its end. A tcpSocket hook is ignored, as in the kubelet. `fell_back` is called with the host and port
+    of a server that answered HTTPS with HTTP, once HTTP has worked.
 
     Raises HookFailed; Unavailable if the runtime went away meanwhile, so that the result is unknown.
     """
@@ -61,7 +71,9 @@ async def run_hook(
             output = _text(result.stdout + result.stderr)
             raise HookFailed(f"command '{command}' exited with {result.exit_code}: {stderr}", output)
     elif handler.httpGet is not None:
-        await _http_get(handler.httpGet, handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports))
+        host, port = handler.httpGet.host or await pod_ip(), _port(handler.httpGet, ports)
+        if await _http_get(handler.httpGet, host, port):
+            fell_back(joined(host, port))
     elif handler.sleep is not None:
         await asyncio.sleep(handler.sleep.seconds)
 
@@ -81,9 +93,9 @@ def _port(action: HTTPGetAction, ports: list[ContainerPort]) -> int:
     raise HookFailed(f"httpGet: the container has no port named {action.port!r}")
 
 
-async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
+async def _http_get(action: HTTPGetAction, host: str, port: int) -> bool:
     """Any response is a success. If the server answers HTTPS with HTTP, the request is repeated over HTTP without its
-    credentials. Raises HookFailed."""
+    credentials: whether that was so. Raises HookFailed."""
     path = action.path if action.path.startswith("/") else f"/{action.path}"
     rest = f"://{joined(host, port)}{path}"
     headers = [(header.name, header.value) for header in action.httpHeaders]
@@ -98,3 +110,5 @@ async def _http_get(action: HTTPGetAction, host: str, port: int) -> None:
             await get_following("http" + rest, without, USER_AGENT)
         except ExchangeError:
             raise HookFailed(f"httpGet: {error}") from None
+        return True
+    return False

@@ -12,7 +12,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
-from actors.pod_workers.pod.resize_plan import by_restart, outdated, swaps, with_limits_of_pod
+from actors.pod_workers.pod.resize_plan import by_restart, outdated, summary, swaps, with_limits_of_pod
 from actors.pod_workers.pod.resizes import (
     ContainerResized,
     ContainersRestarting,
@@ -67,7 +67,8 @@ async def _allocate(run: Execution, desired: Pod) -> None:
         return  # the desired resources changed meanwhile
     if isinstance(answer, PodRejected):
         if run.state.resizing.pending != (answer.reason, answer.message):
-            run.announce("Warning", f"Resize{answer.reason}", answer.message)
+            text = f"Pod resize {answer.reason}: {summary(desired, answer.message)}"
+            run.announce("Warning", f"Resize{answer.reason}", text)
             if answer.reason == "Infeasible":
                 run.services.starter.metrics.resize_infeasible(swap=answer.message == SWAPPED)
         run.report(ResizePending(answer.reason, answer.message))
@@ -79,7 +80,7 @@ async def _allocate(run: Execution, desired: Pod) -> None:
     run.report(ResizeAllocated(desired, data))
     keep_allocation(run)
     renew_volumes(run)
-    run.announce("Normal", "ResizeStarted", "Pod resize started")
+    run.announce("Normal", "ResizeStarted", f"Pod resize started: {summary(desired)}")
     run.publish()
 
 
@@ -107,7 +108,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
                 await _update(run, container, ran, names)
     except (CriError, _NoRoom) as error:
         if run.state.resizing.error != str(error):
-            run.announce("Warning", "ResizeError", f"Pod resize error: {error}")
+            run.announce("Warning", "ResizeError", f"Pod resize error: {summary(run.pod, str(error))}")
         run.report(ResizeFailed(str(error), run.services.clock()))
         run.services.starter.metrics.resized(time.monotonic() - began, success=False)
         return
@@ -118,7 +119,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
     run.report(ResizeCompleted([ran.id for ran in runtime.containers] if runtime is not None else []))
     keep_allocation(run)
     run.services.starter.metrics.resized(time.monotonic() - began, success=True)
-    run.announce("Normal", "ResizeCompleted", "Pod resize completed")
+    run.announce("Normal", "ResizeCompleted", f"Pod resize completed: {summary(run.pod)}")
     await run.look()
 
 

@@ -33,7 +33,7 @@ from actors.shared.kube.pods import find_container
 
 from .execution import Execution
 from .permit import Permit
-from .termination import announce_hook, announce_termination, terminate
+from .termination import announce_fallback, announce_hook, announce_termination, terminate
 from .unlisted import refuse_doubles
 
 TOUCHING = ("RunContainerError", "CreateContainerError")
@@ -164,7 +164,8 @@ async def _post_start(run: Execution, container: Container, container_id: str, p
         return
     permit.release()
     run.report(PostStartBegun(container_id))
-    complaint = await run.unless_leaving(run.services.starter.post_start(run.pod, container, container_id, run.pod_ip))
+    hook = run.services.starter.post_start(run.pod, container, container_id, run.pod_ip, announce_fallback(run))
+    complaint = await run.unless_leaving(hook)
     if not complaint:
         run.report(PostStartEnded(container_id))
         return

@@ -26,7 +26,7 @@ from actors.shared.cri.model import ContainerState, PodRuntime
 from actors.shared.kube.pod import Pod
 
 from .execution import Execution
-from .hooks import HookFailed, PodIp, run_hook
+from .hooks import HookFailed, PodIp, run_hook, unobserved
 
 MIN_GRACE_SECONDS = 2
 CREATED_TRIES = 3
@@ -42,6 +42,8 @@ class Observer(msgspec.Struct, frozen=True):
     """Called with the container's id: the runtime was unavailable, so the hook runs again."""
     failed: Callable[[str, str], None]
     """Called with the container's name and the error."""
+    fell_back: Callable[[str], None] = unobserved
+    """Called with the host that answered HTTPS with HTTP."""
 
 
 class Unstopped(CriError):
@@ -83,7 +85,7 @@ async def _pre_stop(client: CriClient, one: Termination, pod_ip: PodIp, observer
         return
     observer.begun(one.ran.id)
     try:
-        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports)
+        await run_hook(client, one.pre_stop, one.ran.id, pod_ip, one.ports, observer.fell_back)
     except Unavailable:
         observer.unreached(one.ran.id)  # then the stop fails too, and both are retried
     except HookFailed as error:
@@ -130,6 +132,7 @@ async def terminate(run: Execution, terminations: list[Termination]) -> None:
         begun=lambda container_id: run.report(PreStopBegun(container_id)),
         unreached=lambda container_id: run.report(PreStopUnreached(container_id)),
         failed=lambda name, why: announce_hook(run, "PreStop", name, why),
+        fell_back=announce_fallback(run),
     )
     stopping = terminate_all(run.services.client, run.state.wanted.pod, todo, run.pod_ip, observer)
     failures = await run.unless(lambda state: state.wanted.grace_seconds < grace, stopping)
@@ -142,6 +145,17 @@ def announce_termination(run: Execution, ran: Ran, why: str) -> None:
     if not run.state.instances.get(ran.id, Instance()).termination_announced:
         run.report(TerminationAnnounced(ran.id))
         run.announce("Normal", "Killing", why, ran.name)
+
+
+def announce_fallback(run: Execution) -> Callable[[str], None]:
+    """What tells users, and counts, that a hook was made again over HTTP."""
+
+    def announce(host: str) -> None:
+        text = f"request to HTTPS lifecycle hook {host} got HTTP response, retry with HTTP succeeded"
+        run.announce("Warning", "LifecycleHTTPFallback", text)
+        run.services.actor.metrics.count("kubelet_lifecycle_handler_http_fallbacks_total")
+
+    return announce
 
 
 def announce_hook(run: Execution, kind: Literal["PreStop", "PostStart"], name: str, why: str) -> None:

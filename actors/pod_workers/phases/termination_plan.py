@@ -81,9 +81,11 @@ def _annotated_ports(ran: Ran) -> list[ContainerPort]:
 
 def waits_for(pod: Pod | None, terminations: Sequence[Termination]) -> dict[str, frozenset[str]]:
     """By container id: those that end before it. A sidecar ends after all regular ones, and after the sidecars that are
-    behind it in the list."""
+    behind it in the list; nobody waits for an ephemeral one."""
     order = (
         [container.name for container in pod.spec.initContainers if is_sidecar(container)] if pod is not None else []
     )
+    debugs = {container.name for container in pod.spec.ephemeralContainers} if pod is not None else set()
     places = {one.ran.id: order.index(one.ran.name) if one.ran.name in order else len(order) for one in terminations}
-    return {mine: frozenset(other for other, place in places.items() if place > own) for mine, own in places.items()}
+    awaited = {one.ran.id: places[one.ran.id] for one in terminations if one.ran.name not in debugs}
+    return {mine: frozenset(other for other, place in awaited.items() if place > own) for mine, own in places.items()}

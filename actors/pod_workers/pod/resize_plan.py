@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from actors.pod_workers.containers import allocation
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import is_running
+from actors.shared.kube.codec import encode
 from actors.shared.kube.container import Container, ResourceRequirements
 from actors.shared.kube.pod import Pod
 from actors.shared.kube.pods import is_sidecar
@@ -64,6 +65,20 @@ def by_restart(container: Container, names: list[str]) -> bool:
     """Whether the container's policy requires a restart for these resources."""
     policies = {each.resourceName: each.restartPolicy for each in container.resizePolicy}
     return any(policies.get(name) == "RestartContainer" for name in names)
+
+
+def summary(pod: Pod, error: str = "") -> str:
+    """The resources of a resize as JSON, for the events of it."""
+    found: dict[str, object] = {}
+    groups = {"initContainers": pod.spec.initContainers, "containers": pod.spec.containers}
+    for name, containers in groups.items():
+        if containers:
+            found[name] = [{"name": one.name, "resources": one.resources} for one in containers]
+    if pod.metadata.generation:
+        found["generation"] = pod.metadata.generation
+    if error:
+        found["error"] = error
+    return encode(found).decode()
 
 
 def swaps(given: Pod, desired: Pod, may_swap: Callable[[Pod, str], bool]) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from actors.container_manager.messages import ReleasePod, StopCounting
 from actors.image_manager.messages import EnsureImage
+from actors.pod_workers.executor.termination import MIN_GRACE_SECONDS
 from actors.pod_workers.messages import KillPod, KnownPods, RuntimePods
 from actors.pod_workers.pod.orders import PodRemoved
 from actors.shared.kube.names import CONFIG_SOURCE
@@ -202,13 +203,13 @@ async def test_nobody_is_an_orphan_before_all_sources_have_spoken(tmp_path):
         assert node.harness.sent(KnownPods) == []
 
 
-async def test_an_orphan_ends_with_the_grace_it_once_asked_for(tmp_path):
+async def test_an_orphan_ends_with_the_least_grace(tmp_path):
     fake, clock = await left_behind(tmp_path)
     async with Driven(tmp_path, fake, clock) as node:
         await node.first_look()
         await node.sources()
         await node.until(lambda: node.stage() == "gone")
-        assert stopped_with(node) == [9]
+        assert stopped_with(node) == [MIN_GRACE_SECONDS]
         assert (fake.world.containers, fake.world.sandboxes) == ({}, {})
         assert os.listdir(tmp_path / "logs") == []
 

@@ -54,7 +54,8 @@ async def test_a_resize_of_the_pods_limits_reaches_containers_that_have_none_of_
         await node.until(lambda: node.running("a") and node.running("b"))
         await node.settled()
         await node.want(limited("96Mi"))
-        await node.until(lambda: ("ResizeCompleted", "Pod resize completed") in node.told())
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        assert dict(node.told())["ResizeStarted"].startswith('Pod resize started: {"containers":[{"name":"a",')
         await node.settled()
         changed = [(one.container_id, one.linux.memory_limit_in_bytes) for one in node.fake.asked(UPDATE)]
         assert changed == [(node.containers("b")[0].id, 96 << 20)]
@@ -73,7 +74,7 @@ async def test_a_refused_resize_leaves_the_pod_as_it_was_and_says_why(tmp_path):
         assert b"100m" in observed.pod
         assert b"200m" not in observed.pod
         assert node.asked(UPDATE) == 0
-        assert ("ResizeInfeasible", "too much") in node.told()
+        assert dict(node.told())["ResizeInfeasible"].startswith('Pod resize Infeasible: {"containers":[{"name":"a",')
         await node.want(sized("0.1"))
         await node.until(lambda: node.observed().resize is None)
 

@@ -95,8 +95,11 @@ async def test_a_server_that_speaks_http_for_https_gets_the_request_without_cred
         port = server.sockets[0].getsockname()[1]
         headers = [HTTPHeader(name="Authorization", value="secret"), HTTPHeader(name="X", value="y")]
         action = HTTPGetAction(port=port, scheme="HTTPS", httpHeaders=headers)
-        await run_hook(None, LifecycleHandler(httpGet=action), "id", here, [])  # type: ignore[arg-type]
+        hosts: list[str] = []
+        handler = LifecycleHandler(httpGet=action)
+        await run_hook(None, handler, "id", here, [], hosts.append)  # type: ignore[arg-type]
     (request,) = told
+    assert hosts == [f"127.0.0.1:{port}"]
     assert b"X: y" in request
     assert b"Authorization" not in request
 
