@@ -33,6 +33,8 @@ from actors.api_clients.messages import (
     RecordEvent,
     Services,
 )
+from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
+from actors.eviction_manager.messages import EVICTION_MANAGER
 from actors.pod_config.messages import POD_CONFIG, SourcePod, SourcePods
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
@@ -168,6 +170,7 @@ class Assembly:
             for name in declaration.names(self.agent):
                 for feeder in feeders(declaration, self.agent, names):
                     self.send(str(name), Address(feeder), Hello(name, 1))
+        self.send(EVICTION_MANAGER, Address(CONTAINER_MANAGER), NodeEvictions([]))  # the node has enough of everything
         self.tell_pods()
         await self.settle()
 
