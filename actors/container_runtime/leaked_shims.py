@@ -3,11 +3,13 @@ each).
 
 A shim is known to be ours by the socket of our containerd and the namespace of CRI on its command line. It has leaked
 when the runtime, asked, has neither a sandbox nor a container of its id, and it is older than any call that may still
-be making one."""
+be making one. One with a container that runs has not leaked: containerd that started on a full disk does not list what
+it runs, and lists it again after its next start."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -21,6 +23,8 @@ CRI_NAMESPACE: Final = "k8s.io"
 LEAST_AGE_SECONDS: Final = 600.0
 """RunPodSandbox may take four minutes; the list that it is held against may be a minute old."""
 _END_SECONDS: Final = 5.0
+_IDLE: Final = ("pause", "runc")
+"""The programs of a sandbox, and of one that is being made (`runc`, `runc:[2:INIT]`)."""
 
 
 class Shim(msgspec.Struct, frozen=True):
@@ -53,6 +57,21 @@ def _value(argv: list[str], flag: str) -> str:
     return argv[at] if at < len(argv) else ""
 
 
+def has_container(programs: Iterable[str]) -> bool:
+    """Whether one of the programs below a shim is a container's. Pure."""
+    return any(program.partition(":")[0] not in _IDLE for program in programs)
+
+
+def programs(shim: Shim) -> list[str]:
+    """Of the processes below it."""
+    found = []
+    with suppress(psutil.NoSuchProcess):
+        for one in psutil.Process(shim.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                found.append(one.name())
+    return found
+
+
 def end(shims: Iterable[Shim]) -> None:
     """Kill them with what they started."""
     for shim in shims:
@@ -71,6 +90,6 @@ def end(shims: Iterable[Shim]) -> None:
 
 def sweep(socket: str, known: list[str], now: float) -> list[str]:
     """End the leaked ones; their ids. For a disposable process."""
-    found = leaked(running(socket, now), known)
+    found = [shim for shim in leaked(running(socket, now), known) if not has_container(programs(shim))]
     end(found)
     return [shim.id for shim in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -11,10 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from actors.container_runtime.leaked_shims import LEAST_AGE_SECONDS, Shim, leaked, running, sweep
+from actors.container_runtime.leaked_shims import LEAST_AGE_SECONDS, Shim, has_container, leaked, running, sweep
 
 OLD = LEAST_AGE_SECONDS + 1
-SLEEP = "import subprocess, sys, time; subprocess.Popen(['sleep', '100']); print('up', flush=True); time.sleep(100)"
+SLEEP = (
+    "import subprocess, sys, time; subprocess.Popen([sys.argv[-1], '100']); print('up', flush=True); time.sleep(100)"
+)
 
 
 def test_a_shim_of_a_sandbox_or_container_that_the_runtime_knows_has_not_leaked():
@@ -26,12 +29,29 @@ def test_a_shim_that_the_runtime_does_not_know_has_leaked_once_no_call_can_be_ma
     assert leaked([young, old], ["c"]) == [old]
 
 
+@pytest.mark.parametrize("names", [["nginx"], ["pause", "sh"], ["pause", "runcible"]])
+def test_a_program_of_a_container_is_told_from_that_of_a_sandbox(names: list[str]):
+    assert has_container(names)
+
+
+@pytest.mark.parametrize("names", [[], ["pause"], ["runc:[2:INIT]"], ["runc", "pause"]])
+def test_a_sandbox_alone_is_no_container(names: list[str]):
+    assert not has_container(names)
+
+
 @pytest.fixture
-def shim(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+def child_program() -> str:
+    return "pause"
+
+
+@pytest.fixture
+def shim(tmp_path: Path, child_program: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process with the command line of a shim, and a child of its own."""
-    program = tmp_path / "containerd-shim-runc-v2"
+    program, child = tmp_path / "containerd-shim-runc-v2", tmp_path / child_program
     program.symlink_to(sys.executable)
+    shutil.copy("/bin/sleep", child)
     argv = [str(program), "-c", SLEEP, "-namespace", "k8s.io", "-id", "box", "-address", f"{tmp_path}/our.sock"]
+    argv.append(str(child))
     process = subprocess.Popen(argv, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
@@ -46,6 +66,14 @@ def test_a_leaked_shim_is_ended_with_what_it_started(tmp_path: Path, shim: subpr
     assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == ["box"]
     shim.wait(5)
     child.wait(5)
+
+
+@pytest.mark.parametrize("child_program", ["nginx"])
+def test_a_shim_that_runs_a_container_is_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
+    (child,) = psutil.Process(shim.pid).children()
+    assert sweep(f"{tmp_path}/our.sock", ["other"], time.time() + OLD) == []
+    assert shim.poll() is None
+    child.kill()
 
 
 def test_the_shims_of_another_containerd_are_left_alone(tmp_path: Path, shim: subprocess.Popen[bytes]):
