@@ -89,20 +89,21 @@ class EvictionManager(Actor):
 
     # -- rounds -------------------------------------------------------------------------------------------------------
     async def _run(self) -> None:
-        disks = True
+        disks, waited_for = True, frozenset[str]()
         while True:
-            if self._ending.stopping:
-                await self._settle()
+            if self._ending.stopping - waited_for:
+                waited_for = await self._settle(waited_for)
             began = self._clock()
             observed = await self._round(disks=disks)
-            if not self._ending.stopping:
+            if not self._ending.stopping - waited_for:
                 disks = await self._wait(began, observed)
 
-    async def _settle(self) -> None:
-        """Wait until what evicted pods used is free."""
+    async def _settle(self, waited_for: frozenset[str]) -> frozenset[str]:
+        """Wait until what evicted pods used is free, for each pod once. The pods that have not ended."""
         end = self._clock() + SETTLE_SECONDS
-        while self._ending.stopping and self._clock() < end:
+        while self._ending.stopping - waited_for and self._clock() < end:
             await self._sleep(REPEAT_SECONDS)
+        return self._ending.stopping
 
     async def _wait(self, began: float, last: Observed) -> bool:
         """Until the next round: whether it is the regular one, or one for the memory only, which has fallen below a

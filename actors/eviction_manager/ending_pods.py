@@ -101,9 +101,9 @@ class EndingPods:
         return frozenset(one.uid for one in self._kept.ending)
 
     @property
-    def stopping(self) -> bool:
-        """Whether any that is evicted may still use something of the node."""
-        return bool(self._stopping)
+    def stopping(self) -> frozenset[str]:
+        """UIDs of the evicted pods that may still use something of the node."""
+        return self._stopping
 
     def conditions(self, watched: tuple[Threshold, ...]) -> tuple[str, ...]:
         """Those that held last, by these thresholds."""

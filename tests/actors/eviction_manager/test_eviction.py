@@ -75,6 +75,20 @@ async def test_a_pod_that_does_not_end_holds_the_next_one_up_for_half_a_minute(n
         assert killed(manager) == ["stuck", "next"]
 
 
+async def test_a_pod_that_never_ends_keeps_nobody_from_watching_the_memory(node: MadeUpNode) -> None:
+    node.add("stuck", memory_kib=700)
+    node.add("next", memory_kib=600)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.advance(5.0)
+        assert killed(manager) == ["stuck"]
+        node.leave(150)
+        await manager.advance(60.0)
+        node.leave(90)
+        await manager.advance(0.6)
+        assert killed(manager) == ["stuck", "next"]
+
+
 async def test_memory_that_falls_below_its_threshold_between_two_rounds_is_acted_on_at_once(node: MadeUpNode) -> None:
     node.add("eater", memory_kib=700)
     node.leave(150)
