@@ -27,12 +27,13 @@ from supervision.addresses import ActorName
 from supervision.protocol import FORK_SERVER, RollingRestart
 from supervision.time_scale import scaled
 
-from . import hanging_starts, runtime_health, runtime_view
+from . import hanging_starts, runtime_health, runtime_reloads, runtime_view
 from .events import listing
 from .hanging_starts import HangingStarts
 from .messages import ContainersUnlisted, GetRuntimePods, PodNetwork, RuntimeSnapshot, StartHangs
 from .pod_network import PodNetworkSetting
 from .runtime_health import RuntimeState, same_readiness
+from .runtime_reloads import Reloads
 from .runtime_view import Relist, RuntimeView
 from .status_calls import Failure, StatusCalls
 
@@ -40,8 +41,6 @@ RELIST_SECONDS: Final = 1.0
 STATUS_SECONDS: Final = 5.0
 EVENTS_RETRY_SECONDS: Final = 5.0
 SHIMS_SECONDS: Final = 60.0
-RELOAD_SECONDS: Final = 20.0
-"""The least time between two restarts of a runtime that does not list its containers."""
 ROOM_BYTES: Final = 2**23
 """containerd loads no container, and loses those that it had, with less free space."""
 RESTART_SECONDS: Final = 5.0
@@ -73,8 +72,7 @@ class Pleg(Actor):
         self._ids: frozenset[str] = frozenset()
         """All sandboxes and containers of the last list that the runtime gave."""
         self._hanging = HangingStarts()
-        self._reload_at = 0.0
-        """The runtime is not restarted before for containers that it does not list, on the monotonic clock."""
+        self._reloads = Reloads()
 
     @property
     def agent(self) -> Agent:
@@ -141,11 +139,12 @@ class Pleg(Actor):
     async def on_containers_unlisted(self, message: ContainersUnlisted, sender: Address) -> None:
         """containerd that came up on a full disk loads them at its next start, if there is room then."""
         now, text = time.monotonic(), "pod %s: %d containers run that the runtime does not list: %s"
-        if now < self._reload_at:
+        if now < self._reloads.not_before:
             return
-        self._reload_at = now + RELOAD_SECONDS
         count, full = len(message.container_ids), free_bytes(self.agent.root_dir) < ROOM_BYTES
-        if full or not self.agent.managed_runtime:
+        reloads = self.agent.managed_runtime and not full
+        self._reloads = runtime_reloads.acted(self._reloads, now, reloads=reloads)
+        if not reloads:
             remedy = "its disk is full" if full else "restart the runtime once its disk has room"
             self.log.warning(text, message.uid, count, remedy)
             return

@@ -1,0 +1,32 @@
+"""Restarts of a runtime that does not list containers which run. Pure.
+
+containerd that came up on a full disk lists them after its next start. Where a restart does not help, because what it
+knew of them is lost for good, the next one comes later and later.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from supervision.backoff import RetrySchedule
+
+PAUSES: Final = RetrySchedule(first=20.0, limit=1200.0)
+
+
+class Reloads(msgspec.Struct, frozen=True):
+    """The restarts so far."""
+
+    count: int = 0
+    """Those in a row."""
+    not_before: float = 0.0
+    """The next one, on the monotonic clock."""
+
+
+def acted(state: Reloads, now: float, *, reloads: bool) -> Reloads:
+    """Unlisted containers were found; `reloads`: the runtime is restarted for them. Not found for a whole `limit`, they
+    are a new case."""
+    before = 0 if now - state.not_before >= PAUSES.limit else state.count
+    count = before + 1 if reloads else before
+    return Reloads(count, now + PAUSES.pause(max(1, count)))
