@@ -10,7 +10,7 @@ import msgspec
 
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
-from actors.shared.cri.errors import CriError
+from actors.shared.cri.errors import CriError, Unimplemented
 from actors.shared.kube.codec import ObjectError, decode_pod
 from actors.shared.kube.pod import Pod
 from actors.shared.linux.cgroup_tree import CgroupTree
@@ -18,6 +18,7 @@ from actors.shared.stats import pod_cgroups
 from actors.shared.stats.cgroup_usage import processes, working_set
 from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActivePods
 from supervision.actor import Actor, AskError, DisposableError
+from supervision.time_scale import scaled
 
 from .usage import ContainerUsage, PodUsage, Used
 
@@ -86,20 +87,26 @@ class UsageReader:
             meta = pod.pod.metadata
             logs = f"{agent.pod_logs_dir}/{meta.namespace}_{meta.name}_{meta.uid}"
             places.append([meta.uid, agent.pod_dir(meta.uid), logs])
-        layers, measured = await self._layers(), None
+        layers = await self._layers()
+        if layers is None:
+            return None
         try:
             measured = await self._actor.disposable(_MEASURE, {"pods": places}, deadline=DISK_SECONDS)
         except DisposableError as error:
             self._actor.log.warning("what pods have on the disk is not known: %s", error)
-        return None if measured is None else {pod.uid: disk_usage(pod, measured[pod.uid], layers) for pod in pods}
+            return None
+        return {pod.uid: disk_usage(pod, measured[pod.uid], layers) for pod in pods}
 
-    async def _layers(self) -> dict[str, Used]:
-        """By id of the container."""
+    async def _layers(self) -> dict[str, Used] | None:
+        """By id of the container; None when they are not known. Without them the wrong pod would be evicted."""
         try:
-            stats = await self._runtime().list_container_stats()
-        except CriError as error:
-            self._actor.log.warning("what containers have written is not known: %s", error)
+            async with asyncio.timeout(scaled(DISK_SECONDS)):
+                stats = await self._runtime().list_container_stats()
+        except Unimplemented:
             return {}
+        except (CriError, TimeoutError) as error:
+            self._actor.log.warning("what containers have written is not known: %s", str(error) or "no answer in time")
+            return None
         layers = {one.id: one.writable_layer for one in stats}
         return {
             id_: Used(layer.used_bytes or 0, layer.inodes_used or 0)

@@ -17,6 +17,7 @@ from actors.image_manager.messages import (
 from actors.pod_workers.messages import DeadContainersRemoved, KillPod, RemoveDeadContainers
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
+from actors.shared.cri.errors import CriError
 from actors.shared.cri.stats import ContainerStats
 from actors.status_manager.messages import ActivePod, ActivePods, GetActivePods, GetLivePods, LivePod, LivePods
 from supervision.harness import Harness
@@ -38,6 +39,7 @@ class MadeUpNode:
         self.disks: dict[str, list[int]] = {}
         self.measured: dict[str, Any] = {}
         self.listed = True
+        self.runtime_error: CriError | None = None
         base = root / "sys/fs/cgroup/memory"
         base.mkdir(parents=True)
         (root / "proc/self").mkdir(parents=True)
@@ -46,6 +48,8 @@ class MadeUpNode:
 
     async def list_container_stats(self) -> list[ContainerStats]:
         """As the runtime answers."""
+        if self.runtime_error is not None:
+            raise self.runtime_error
         return []
 
     def leave(self, kib: int) -> None:

@@ -11,6 +11,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, NodeEvictions
 from actors.eviction_manager.messages import PreemptPods
 from actors.image_manager.messages import RemoveUnusedImages
 from actors.pod_workers.messages import KillPod, RemoveDeadContainers
+from actors.shared.cri.errors import Unavailable
 from supervision.actor import DisposableError
 from supervision.protocol import Hello
 
@@ -146,6 +147,22 @@ async def test_a_pod_is_evicted_from_a_full_disk_once_nothing_else_is_left(node:
         assert killed(manager) == ["writer"]
         assert "Container main was using 2Ki, request is 0" in manager.sent(KillPod)[0].message
         assert manager.sent(NodePressure)[-1] == NodePressure(disk=True)
+
+
+async def test_nobody_is_evicted_from_a_full_disk_while_the_runtime_does_not_tell_what_containers_wrote(
+    node: MadeUpNode,
+) -> None:
+    node.add("writer")
+    size = {"used_bytes": 5, "inodes_used": 1}
+    node.measured = {"writer": {"volumes": {}, "logs": {"main": size}, "own": size}}
+    node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
+    node.runtime_error = Unavailable("ListContainerStats", "UNAVAILABLE", "away")
+    async with node.start(**DISK) as manager:
+        await manager.advance(15.0)
+        assert killed(manager) == []
+        node.runtime_error = None
+        await manager.advance(11.0)
+        assert killed(manager) == ["writer"]
 
 
 async def test_a_disk_that_hangs_holds_up_no_eviction_for_memory(node: MadeUpNode) -> None:
