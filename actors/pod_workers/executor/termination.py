@@ -98,7 +98,11 @@ async def _stop(
     """After its hook, and in its turn, but no later than its grace allows. Answers '' or the failure."""
     left = one.grace - await _seconds(hook, one.grace)
     for other in before:
-        left -= await _seconds(asyncio.ensure_future(other.wait()), left)
+        turn = asyncio.ensure_future(other.wait())
+        try:
+            left -= await _seconds(turn, left)
+        finally:
+            turn.cancel()
     try:
         await client.stop_container(one.ran.id, max(MIN_GRACE_SECONDS, left))
     except CriError as error:

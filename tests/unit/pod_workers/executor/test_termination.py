@@ -7,8 +7,10 @@ from typing import Any
 
 from actors.pod_workers.executor.termination import Observer, terminate_all
 from actors.pod_workers.phases.termination_plan import Termination
+from actors.shared.cri.errors import Unavailable
 from actors.shared.cri.model import Container as Ran
 from actors.shared.cri.model import ContainerState
+from actors.shared.kube.codec import decode_pod
 from actors.shared.kube.container import LifecycleHandler, SleepAction
 
 
@@ -47,3 +49,26 @@ def test_at_least_two_seconds_are_left_for_the_signal():
 def test_a_hook_that_outlives_the_grace_is_left_behind():
     hook = LifecycleHandler(sleep=SleepAction(seconds=60))
     assert stopped(Termination(ran=ran(), grace=1, pre_stop=hook)) == ({"a": 2}, [])
+
+
+def test_nothing_waits_any_more_for_a_container_that_could_not_be_stopped():
+    class Refuses(Runtime):
+        async def stop_container(self, container_id, seconds):
+            await super().stop_container(container_id, seconds)
+            raise Unavailable("StopContainer", "UNAVAILABLE", "away")
+
+    async def story() -> None:
+        pod = decode_pod(
+            b'{"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": [{"name": "a", "image": "i"}],'
+            b' "initContainers": [{"name": "s", "image": "i", "restartPolicy": "Always"}]}}'
+        )
+        runtime: Any = Refuses()
+        sidecar = Ran(id="s", name="s", pod_uid="u", state=ContainerState.RUNNING)
+        observer = Observer(begun=lambda _: None, unreached=lambda _: None, failed=lambda name, why: None)
+        both = [Termination(ran=ran(), grace=0), Termination(ran=sidecar, grace=0)]
+        assert len(await terminate_all(runtime, pod, both, nowhere, observer)) == 2
+        assert runtime.given == {"a": 2, "s": 2}
+        await asyncio.sleep(0)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(story())
