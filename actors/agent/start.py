@@ -51,9 +51,9 @@ def start(argv: Sequence[str], program: str = "supervise start") -> int:
         agent = load_with_all(argv)
         loading = _begin_to_load(agent)
         _configure_logs(agent)
-        time_scale.establish(log)
         for verbosity, line in announced(agent):
             log.log(logs.V(verbosity), "%s", line)
+        time_scale.establish(log)
         wrong = list(start_checks.problems(agent))
         found = policies(agent, wrong)
         for warning in prepare(agent, say=lambda line: log.info("%s", line), more=wrong):

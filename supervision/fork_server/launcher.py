@@ -18,6 +18,7 @@ from ..blackbox import BlackBox
 from ..listeners import Listeners
 from ..names import Names
 from ..process import HEARTBEAT_SECONDS, Launch, run_actor
+from ..spec import Policy
 from ..status_page import StatusPage
 from .fork import Plan, fork_each
 from .kept_sockets import KeptSockets
@@ -42,6 +43,11 @@ class LaunchContext:
     sockets: KeptSockets
     private_fds: Callable[[], list[int]]
     """The fork server's own descriptors, which every child closes."""
+
+
+def _heartbeat_seconds(policy: Policy) -> float:
+    """How often an actor beats: two beats fit into the silence that its policy allows."""
+    return min(HEARTBEAT_SECONDS, policy.heartbeat_seconds / 2.5 or HEARTBEAT_SECONDS)
 
 
 @dataclass
@@ -143,7 +149,7 @@ class Launcher:
             uplink=uplink,
             listeners=listeners,
             feeders=child.spec.feeders,
-            heartbeat_seconds=min(HEARTBEAT_SECONDS, child.policy.heartbeat_seconds / 4 or HEARTBEAT_SECONDS),
+            heartbeat_seconds=_heartbeat_seconds(child.policy),
             dynamic=application.dynamic,
             settled=context.release_memory,
         )

@@ -42,9 +42,9 @@ class Refusal(NamedTuple):
 
 ROWS = (
     Refusal("an unknown flag", "--nope", "--nope: unknown flag"),
-    Refusal("a word that is no flag", "extra", "extra: unknown command"),
+    Refusal("a word that is no flag", "extra", "extra: unexpected argument"),
     Refusal("a flag's bad value", "--max-pods=many", '--max-pods = "many": must be a whole number'),
-    Refusal("a removed flag", "--container-runtime=docker", "--container-runtime|only remote is left"),
+    Refusal("a removed flag", "--container-runtime=docker", "--container-runtime|only remote exists"),
     Refusal("dockershim", "--experimental-dockershim", "--experimental-dockershim|cri-dockerd"),
     Refusal("a cloud provider", "--cloud-provider=aws", '--cloud-provider = "aws": must be empty or external'),
     Refusal("a label of others", "--node-labels=kubernetes.io/x=y", "--node-labels|label kubernetes.io/x"),

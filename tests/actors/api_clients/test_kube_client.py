@@ -81,7 +81,10 @@ async def harness_of(agent: Agent) -> AsyncIterator[Harness]:
 async def watching(harness: Harness, server: ApiServer, *resources: str) -> None:
     """Until each of these is watched."""
     for resource in resources:
-        await harness.wait(lambda: bool(server.asked("watch", resource)), f"a watch of {resource}")  # noqa: B023
+        await harness.wait(
+            lambda: bool(server.asked("watch", resource)) and server.store.is_watched(resource),  # noqa: B023
+            f"a watch of {resource}",
+        )
 
 
 def names(told: SourcePods) -> list[str]:

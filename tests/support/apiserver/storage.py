@@ -30,8 +30,8 @@ class Change(NamedTuple):
 class Subscription:
     """Changes of one collection from now on."""
 
-    def __init__(self, plural: str) -> None:
-        self.plural = plural
+    def __init__(self, plural: str, *, of_client: bool) -> None:
+        self.plural, self.of_client = plural, of_client
         self.queue: asyncio.Queue[Change | None] = asyncio.Queue()
 
     def end(self) -> None:
@@ -131,15 +131,20 @@ class Store:
             return None
         return [one for one in self._changes if one.revision > revision and one.key[0] == plural]
 
-    def subscribe(self, plural: str) -> Subscription:
-        made = Subscription(plural)
+    def subscribe(self, plural: str, *, of_client: bool = False) -> Subscription:
+        """`of_client`: a watch over HTTP; the controllers of the server itself are no clients."""
+        made = Subscription(plural, of_client=of_client)
         self._subscriptions.add(made)
         return made
 
     def unsubscribe(self, subscription: Subscription) -> None:
         self._subscriptions.discard(subscription)
 
+    def is_watched(self, plural: str) -> bool:
+        """Whether a watch gets what happens from now on; that one was asked for is known before."""
+        return any(one.of_client and one.plural == plural for one in self._subscriptions)
+
     def end_watches(self, plural: str = "") -> None:
         for one in self._subscriptions:
-            if plural in ("", one.plural):
+            if one.of_client and plural in ("", one.plural):
                 one.end()

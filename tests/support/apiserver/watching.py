@@ -46,7 +46,7 @@ def check_options(query: dict[str, str]) -> None:
 async def events(store: Store, watch: Watch) -> AsyncIterator[bytes]:
     """Lines of JSON."""
     plural = key_of(watch.resource, "", "")[0]
-    subscription = store.subscribe(plural)
+    subscription = store.subscribe(plural, of_client=True)
     try:
         try:
             first, sent = _beginning(store, watch, plural)
