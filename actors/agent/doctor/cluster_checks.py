@@ -126,6 +126,9 @@ def refused(what: str, status: int | None, reason: str | None) -> Finding:
     if status == 401:
         text = f"{what}: the node's credentials are refused (401 {reason})"
         return failure(API, text, "give --bootstrap-kubeconfig a fresh token (kubeadm token create), and restart")
+    if status == 403:
+        text = f"{what}: the API server does not let this node read it (403 {reason})"
+        return failure(API, text, "--authorization-mode=Node,RBAC at the API server; kubectl get clusterrolebindings")
     return failure(API, f"{what}: {status} {reason}", "kubectl get --raw /readyz?verbose")
 
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from actors.agent.inspection.commands import node_pods
 from actors.agent.validation import validate
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
 from actors.shared.config.agent import Agent
 from actors.shared.config.errors import ConfigErrors
 from actors.shared.config.loading import load
-from supervision.cli.command import NOT_WELL, OK, CommandError, Context, json_text
+from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.register import CommandSettings, command_parser
 from supervision.protocol import Tree
 
@@ -59,15 +60,24 @@ def text(finding: Finding) -> str:
 def summary(found: Sequence[Finding]) -> str:
     """The last line."""
     count = {level: sum(one.level is level for one in found) for level in Level}
-    parts = [f"{count[Level.FAILURE]} failures", f"{count[Level.WARNING]} warnings"]
+    parts = [_counted(count[Level.FAILURE], "failure"), _counted(count[Level.WARNING], "warning")]
     if count[Level.UNKNOWN]:
         parts.append(f"{count[Level.UNKNOWN]} could not be checked")
-    return f"{len(found)} findings: {', '.join(parts)}, {count[Level.OK]} in order"
+    return f"{_counted(len(found), 'finding')}: {', '.join(parts)}, {count[Level.OK]} in order"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def findings(context: Context) -> Iterator[Finding]:
     """All checks, one after the other."""
-    tree = _tree(context)
+    try:
+        tree = _tree(context)
+    except CommandError as error:  # it runs; nothing else can be said truly of it
+        remedy = "restart the agent: pods keep running" if error.code == NO_ANSWER else "sudo supervise doctor"
+        yield failure("agent", str(error), remedy)
+        return
     yield from agent_checks.tree(tree, context.arguments.root_dir)
     words = _words(context, tree)
     warnings, problems = validate(words)
@@ -83,13 +93,12 @@ def findings(context: Context) -> Iterator[Finding]:
         yield ok("configuration", "valid")
     running = tree is not None
     yield from _guarded("container runtime", lambda: runtime_checks.runtime(agent, running=running))
-    for check in _each("host", host_checks.checks(agent, running=running)):
-        yield check
-    for check in _each("certificates", certificate_checks.checks(agent, running=running)):
-        yield check
+    yield from _each("host", host_checks.checks(agent, running=running))
+    yield from _each("certificates", certificate_checks.checks(agent, running=running))
     if not agent.standalone:
         yield from _guarded("API server", lambda: cluster_checks.cluster(_kubeconfig(agent), agent.node_name))
-    if running:
+    if tree is not None:
+        yield from _guarded("pods", lambda: _pods(context, tree))
         yield from _guarded("manifests", lambda: _manifests(context))
 
 
@@ -102,11 +111,22 @@ def _manifests(context: Context) -> Iterator[Finding]:
     yield from agent_checks.manifests(context.ask(GetSources(), Sources, name=POD_CONFIG))
 
 
+def _pods(context: Context, tree: Tree) -> Iterator[Finding]:
+    found = node_pods(context, tree)
+    for problem in found.problems:
+        yield unknown("pods", problem)
+    if not found.problems:
+        yield from agent_checks.pods(found.pods)
+
+
 def _tree(context: Context) -> Tree | None:
+    """None: no agent runs. Raises CommandError: one runs, and may not be asked or does not answer."""
     try:
         return context.tree()
-    except CommandError:
-        return None
+    except CommandError as error:
+        if error.code == NOT_RUNNING:
+            return None
+        raise
 
 
 def _words(context: Context, tree: Tree | None) -> list[str]:
@@ -123,7 +143,14 @@ def _words(context: Context, tree: Tree | None) -> list[str]:
 
 
 def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:
-    for check in checks:
+    while True:
+        try:
+            check = next(checks, None)
+        except Exception as error:  # noqa: BLE001 - it is told, and ends this group of checks only
+            yield unknown(subject, f"the check failed: {type(error).__name__}: {error}")
+            return
+        if check is None:
+            return
         yield from _guarded(subject, lambda check=check: check)  # type: ignore[misc]
 
 

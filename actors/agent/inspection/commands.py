@@ -98,7 +98,7 @@ def _show_pods(context: Context, shown: dict[str, tuple[str, ...]], refused: lis
         text = table(header, sorted(fresh))
         _print(*(text[1:] if shown else text))
     elif not shown and not found.refused:
-        _print("no pods on this node")
+        _print(f"no pods in namespace {arguments.namespace}" if found.pods else "no pods on this node")
     shown.clear()
     shown.update(rows)
     if not arguments.name:
@@ -151,7 +151,7 @@ def events(context: Context) -> int:
         if fresh:
             _print(*(text[1:] if shown else text))
         elif not shown and not arguments.watch:
-            _print("no events yet")
+            _print("no events yet" if not found.events else "no such events: `supervise events` shows all")
         shown.update((event_rows.identity(event), event.count) for event in fresh)
         if not arguments.watch:
             return OK

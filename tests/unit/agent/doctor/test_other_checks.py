@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from cryptography import x509
 
 from actors.agent.doctor import agent_checks
 from actors.agent.doctor.certificate_checks import certificate
-from actors.agent.doctor.command import _guarded, summary, text
+from actors.agent.doctor.command import _each, _guarded, findings, summary, text
 from actors.agent.doctor.finding import Finding, Level, failure, ok
 from actors.agent.doctor.runtime_checks import of_status, runtime
 from actors.pod_config.messages import Sources, SourceState
 from actors.shared.config.agent import Agent
 from actors.shared.cri.model import RuntimeStatus
+from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context
 from supervision.protocol import ActorState, Tree
 from tests.support.apiserver.authority import Authority
 
@@ -104,4 +106,63 @@ def test_a_check_that_fails_keeps_no_other_from_being_made() -> None:
 def test_a_finding_is_shown_with_its_remedy_and_all_are_counted() -> None:
     one = failure("swap", "on", "swapoff -a")
     assert text(one) == "FAIL  swap: on\n      -> swapoff -a"
-    assert summary([one, ok("disk", "fine")]) == "2 findings: 1 failures, 0 warnings, 1 in order"
+    assert summary([one, ok("disk", "fine")]) == "2 findings: 1 failure, 0 warnings, 1 in order"
+
+
+def actor(name: str, **fields: Any) -> ActorState:
+    return ActorState(name=name, parent="root", kind="actor", state="running", pid=5, **fields)
+
+
+def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
+    actors = [
+        actor("pleg", heartbeat_age=6.4),
+        actor("prober", last_incident="hang 12s ago", restarts=2),
+        actor("pod_config", last_incident="signal 9000s ago", restarts=1),
+    ]
+    found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), "/r"))
+    assert [(one.level, one.text.partition(":")[0]) for one in found] == [
+        (Level.WARNING, "pleg hangs"),
+        (Level.WARNING, "prober was replaced"),
+    ]
+    assert found[1].remedy == "supervise incidents prober --full"
+
+
+def pod(name: str, phase: str, *, ready: bool, **state: Any) -> dict[str, Any]:
+    status = {"phase": phase, "containerStatuses": [{"name": "c", "ready": ready, "restartCount": 0, "state": state}]}
+    return {"metadata": {"name": name, "namespace": "d"}, "spec": {"containers": [{"name": "c"}]}, "status": status}
+
+
+def test_pods_that_do_not_run_or_are_not_ready_are_warnings() -> None:
+    well = [pod("web", "Running", ready=True, running={})]
+    ended = [pod("job", "Succeeded", ready=False, terminated={"reason": "Completed", "exitCode": 0})]
+    ill = [
+        pod("far", "Pending", ready=False, waiting={"reason": "ErrImagePull"}),
+        pod("slow", "Running", ready=False, running={}),
+    ]
+    assert [one.text for one in agent_checks.pods([*well, *ended, *ill])] == [
+        "d/far: ErrImagePull, 0 of 1 containers ready",
+        "d/slow: Running, 0 of 1 containers ready",
+    ]
+    (fine,) = agent_checks.pods([*well, *ended])
+    assert (fine.level, fine.text) == (Level.OK, "2, all of them well")
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"), [(REFUSED, "sudo supervise doctor"), (NO_ANSWER, "restart the agent: pods keep running")]
+)
+def test_an_agent_that_may_not_be_asked_is_not_called_stopped(code: int, remedy: str) -> None:
+    class Closed:
+        def tree(self) -> Tree:
+            raise CommandError(code, "no way in")
+
+    (found,) = findings(cast(Context, Closed()))
+    assert (found.level, found.text, found.remedy) == (Level.FAILURE, "no way in", remedy)
+
+
+def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:
+    def closed() -> Iterator[Iterator[Finding]]:
+        yield iter([ok("client CA", "fine")])
+        raise PermissionError(13, "Permission denied")
+
+    found = list(_each("certificates", closed()))
+    assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
