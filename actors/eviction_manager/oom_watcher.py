@@ -32,13 +32,17 @@ class OomWatcher:
     def begin(self) -> None:
         """From now on. A node whose log cannot be read goes on without."""
         try:
-            log = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            log = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         except OSError as error:
             self._actor.log.warning("processes that the kernel kills are not told: %s", error)
             return
         with suppress(OSError):
             os.lseek(log, 0, os.SEEK_END)
-        asyncio.get_running_loop().add_reader(log, self._readable, log)
+        try:
+            asyncio.get_running_loop().add_reader(log, self._readable, log)
+        except OSError as error:  # in some containers it is /dev/null
+            os.close(log)
+            self._actor.log.warning("processes that the kernel kills are not told: %s", error)
 
     def _readable(self, log: int) -> None:
         kills = []
@@ -49,13 +53,21 @@ class OomWatcher:
                 break
             except BrokenPipeError:
                 continue  # some records were lost
+            except OSError as error:  # in some containers it is a console
+                self._end(log, str(error))
+                break
             if not record:
-                asyncio.get_running_loop().remove_reader(log)
+                self._end(log, "it has come to its end")
                 break
             lines = record.decode("utf-8", "replace").splitlines()
             kills += [kill for line in lines if (kill := read_kill(line)) is not None]
         if kills:
             self._actor.start_task(self._tell(kills), "out of memory")
+
+    def _end(self, log: int, why: str) -> None:
+        asyncio.get_running_loop().remove_reader(log)
+        os.close(log)
+        self._actor.log.warning("processes that the kernel kills are not told any more: %s", why)
 
     async def _tell(self, kills: list[OomKill]) -> None:
         for kill in kills:

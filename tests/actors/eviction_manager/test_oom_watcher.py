@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
+import pytest
+
 from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 
-from .made_up_node import CONTAINER_ID, MadeUpNode
+from .made_up_node import CONTAINER_ID, MadeUpNode, killed
 
 UID = "11111111-2222-3333-4444-555555555555"
 NODE = "6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,"
@@ -55,3 +58,30 @@ async def test_standing_alone_it_is_only_logged(node: MadeUpNode) -> None:
         log.say(NODE.format(cgroup="/"))
         await manager.advance(1.0)
         assert manager.sent(RecordEvent) == []
+
+
+async def test_a_log_that_cannot_be_waited_for_keeps_nobody_from_being_evicted(node: MadeUpNode) -> None:
+    (node.root / "dev").mkdir()
+    (node.root / "dev/kmsg").write_text("a file in place of the device\n")
+    node.add("eater", memory_kib=700)
+    node.leave(50)
+    async with node.start() as manager:
+        await manager.advance(1.0)
+        assert killed(manager) == ["eater"]
+
+
+async def test_a_log_that_cannot_be_read_any_more_is_left_alone(
+    node: MadeUpNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    console, its_end = os.openpty()
+    (node.root / "dev").mkdir()
+    (node.root / "dev/kmsg").symlink_to(os.ttyname(its_end))
+    async with node.start() as manager:
+        os.close(its_end)
+        os.close(console)
+        async with asyncio.timeout(10):
+            while "not told any more" not in caplog.text:
+                await asyncio.sleep(0.01)
+        caplog.clear()
+        await manager.advance(5.0)
+        assert caplog.text.count("not told any more") == 0
