@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections import deque
@@ -63,11 +64,24 @@ def _file_and_actor(context: Context) -> tuple[Path, str]:
     if actor:
         actor = context.full_name(actor, tree)
     if not tree.log_file:
-        raise CommandError(
-            REFUSED,
-            "the agent logs to stderr only: see what runs it (`journalctl`), or start it with --log-file FILE",
-        )
+        raise CommandError(REFUSED, to_stderr_only(stderr_file(tree.pid), actor))
     return Path(tree.log_file), actor
+
+
+def to_stderr_only(file: str, actor: str) -> str:
+    """Where the log of an agent without a log file is. `file`: what its stderr goes to, '' if that is no file."""
+    command = f"`supervise logs {actor} --file {file}`" if actor else f"`supervise logs --file {file}`"
+    where = command if file else "see what runs it (`journalctl`)"
+    return f"the agent logs to stderr only: {where}, or start it with --log-file FILE"
+
+
+def stderr_file(pid: int) -> str:
+    """The regular file that the process has as its stderr; '' if that is a terminal, a pipe or not ours to know."""
+    link = f"/proc/{pid}/fd/2"
+    try:
+        return os.readlink(link) if stat.S_ISREG(os.stat(link).st_mode) else ""
+    except OSError:
+        return ""
 
 
 def _set_level(context: Context) -> int:
