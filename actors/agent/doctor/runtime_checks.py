@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -25,7 +27,9 @@ def runtime(agent: Agent, *, running: bool) -> Iterator[Finding]:
         yield ok(RUNTIME, "managed: the agent starts its own")
         return
     if gone := absence(endpoint):
-        yield failure(RUNTIME, gone.partition(": start it")[0], "systemctl start containerd, or another endpoint")
+        denied = os.strerror(errno.EACCES) in gone
+        remedy = "sudo supervise doctor" if denied else "systemctl start containerd, or another endpoint"
+        yield failure(RUNTIME, gone.partition(": start it")[0], remedy)
         return
     try:
         version, status = asyncio.run(_asked(endpoint))

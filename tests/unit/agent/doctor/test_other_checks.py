@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from cryptography import x509
 
-from actors.agent.doctor import agent_checks
+from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate
 from actors.agent.doctor.command import _each, _guarded, findings, summary, text
 from actors.agent.doctor.finding import Finding, Level, failure, ok
@@ -65,6 +65,12 @@ def test_a_runtime_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
     (found,) = runtime(Agent(runtime_endpoint=f"unix://{tmp_path}/none.sock"), running=False)
     assert found.level is Level.FAILURE
     assert "there is no container runtime" in found.text
+
+
+def test_a_socket_that_may_not_be_opened_asks_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime_checks, "absence", lambda endpoint: f"{endpoint}: Permission denied")
+    (found,) = runtime(Agent(runtime_endpoint="unix:///run/c.sock"), running=False)
+    assert (found.level, found.remedy) == (Level.FAILURE, "sudo supervise doctor")
 
 
 def test_a_network_that_is_not_ready_is_told_in_the_runtimes_words() -> None:
