@@ -37,12 +37,13 @@ MARK = "TROUPELET_TEST_NODE"
 
 
 def agent_processes(home: Path) -> list[int]:
-    """Pids of what runs for the agent in that directory, zombies not counted. Without what it has run as programs."""
-    mark, found = f"{MARK}={home}\0".encode(), []
+    """Pids of what runs for the agent in that directory, zombies not counted. Without the programs that it runs: those,
+    and the shims that they leave, have its environment too."""
+    mark, found, python = f"{MARK}={home}\0".encode(), [], os.path.realpath(sys.executable)
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if mark in entry.joinpath("environ").read_bytes():
+                if mark in entry.joinpath("environ").read_bytes() and os.path.realpath(entry / "exe") == python:
                     found.append(int(entry.name))
     return found
 
