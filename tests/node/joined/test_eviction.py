@@ -3,6 +3,7 @@ is that of the node's own pods, the disk is a file system in memory."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -49,16 +50,17 @@ def memory_eater(mib: int, **more: Any) -> Obj:
     return container("eater", "sh", "-c", eat, volumeMounts=mounts, **more)
 
 
+_NUMBERS = itertools.count()
+"""Each test has a node, and so a directory, of its own."""
 IN_MEMORY = [{"name": "memory", "emptyDir": {"medium": "Memory"}}]
 
 
 @pytest.fixture
-def small(real_runtime: RealRuntime, request: pytest.FixtureRequest) -> Iterator[Joined]:
+def small(real_runtime: RealRuntime) -> Iterator[Joined]:
     """All pods together may have 600 MiB, of which 300 are to be left free."""
     reserved = {"memory": str(total_memory() - 600 * MIB)}
     hard = {"memory.available": "300Mi"}
-    name = f"small{len(request.node.name)}"
-    with joined(real_runtime, name, kubeReserved=reserved, evictionHard=hard) as found:
+    with joined(real_runtime, f"small-{next(_NUMBERS)}", kubeReserved=reserved, evictionHard=hard) as found:
         yield found
 
 
