@@ -88,7 +88,7 @@ def run_actor(launch: Launch) -> NoReturn:
 
 def _run(main: Coroutine[Any, Any, None]) -> None:
     """As asyncio.run, without what comes before (a handler of SIGINT) and after: the process ends by itself. That
-    saves 0.1 MiB of memory in every actor."""
+    writes to fewer of the pages that are shared with the fork server."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     loop.run_until_complete(main)

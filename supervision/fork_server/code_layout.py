@@ -6,8 +6,7 @@ code of each function that ran in the warm-up is replaced by a copy; the copies 
 their first call, and lie side by side.
 
 Switch: `code_layout` (memory_switches.py). It saves 2 to 4 MiB of the whole tree's 145 (PSS, 22 actors, 10 pods,
-CPython
-3.11).
+CPython 3.11).
 """
 
 from __future__ import annotations
