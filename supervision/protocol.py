@@ -141,6 +141,8 @@ class ActorState(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since its last heartbeat."""
     last_incident: str = ""
     """Cause and age in words, '' when there was none."""
+    incident_age: float = 0.0
+    """Seconds since then."""
     actor: str = ""
     """Its class as `module:Class`, or the program."""
     message: str = ""

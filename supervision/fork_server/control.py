@@ -163,6 +163,7 @@ def _actor_state(child: Child, question: GetTree) -> ActorState:
         uptime=now - child.forked_at if child.alive else 0.0,
         memory_bytes=_memory(child, now, look=question.memory),
         last_incident=child.last_incident(),
+        incident_age=now - child.last_incident_at if child.last_cause is not None else 0.0,
         actor=child.spec.actor or (child.spec.program[0] if child.spec.program else "supervisor"),
     )
     if child.status_entry is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -46,8 +45,7 @@ def _silent(actors: Sequence[ActorState]) -> Iterator[Finding]:
 def _replaced(actors: Sequence[ActorState]) -> Iterator[Finding]:
     """Actors that failed lately, and are in service again."""
     for actor in actors:
-        age = re.search(r"(\d+)s ago$", actor.last_incident)
-        if age and int(age[1]) < RECENT_SECONDS:
+        if actor.last_incident and actor.incident_age < RECENT_SECONDS:
             text = f"{actor.name} was replaced: {actor.last_incident}, {actor.restarts} restarts in all"
             yield warning("agent", text, f"supervise incidents {actor.name} --full")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ from actors.agent.validation import validate
 from actors.config_controller.messages import CONFIG_CONTROLLER, Flagz, GetFlagz
 from actors.pod_config.messages import POD_CONFIG, GetSources, Sources
 from actors.shared.config.agent import Agent
-from actors.shared.config.errors import ConfigErrors
+from actors.shared.config.errors import MASKED, ConfigErrors
 from actors.shared.config.loading import load
 from supervision.cli.command import NO_ANSWER, NOT_RUNNING, NOT_WELL, OK, CommandError, Context, json_text
 from supervision.cli.register import CommandSettings, command_parser
@@ -80,14 +82,14 @@ def findings(context: Context) -> Iterator[Finding]:
         return
     yield from agent_checks.tree(tree, context.arguments.root_dir)
     words = _words(context, tree)
-    warnings, problems = validate(words)
+    with _where_it_started(None if context.arguments.flags else tree):
+        warnings, problems = validate(words)
+        agent = _loaded(words)
     for problem in problems:
         yield failure("configuration", str(problem), "supervise config check")
     for said in warnings:
         yield warning("configuration", said, "supervise config explain FIELD")
-    try:
-        agent = load(words, recover=False)
-    except ConfigErrors:
+    if agent is None:
         return  # what follows depends on it
     if not problems and not warnings:
         yield ok("configuration", "valid")
@@ -100,6 +102,14 @@ def findings(context: Context) -> Iterator[Finding]:
     if tree is not None:
         yield from _guarded("pods", lambda: _pods(context, tree))
         yield from _guarded("manifests", lambda: _manifests(context))
+
+
+def _loaded(words: Sequence[str]) -> Agent | None:
+    """None: the flags or the configuration are wrong. A kubeconfig that is wrong does not matter here."""
+    try:
+        return load(words, recover=False)
+    except ConfigErrors:
+        return None
 
 
 def _kubeconfig(agent: Agent) -> str:
@@ -139,7 +149,26 @@ def _words(context: Context, tree: Tree | None) -> list[str]:
         flagz = context.ask(GetFlagz(), Flagz, name=CONFIG_CONTROLLER)
     except CommandError:
         return own
-    return [f"--{name}={flagz.flags[name]}" for name in flagz.given if name in flagz.flags]
+    return of_agent(flagz)
+
+
+def of_agent(flagz: Flagz) -> list[str]:
+    """The flags of the running agent, without those whose values it keeps secret."""
+    shown = {name: flagz.flags[name] for name in flagz.given if name in flagz.flags}
+    return [f"--{name}={value}" for name, value in shown.items() if value != MASKED]
+
+
+@contextlib.contextmanager
+def _where_it_started(tree: Tree | None) -> Iterator[None]:
+    """In the working directory of the agent: relative paths among its flags are meant from there."""
+    before = os.getcwd()
+    if tree is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(f"/proc/{tree.pid}/cwd")
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _each(subject: str, checks: Iterator[Iterator[Finding]]) -> Iterator[Finding]:

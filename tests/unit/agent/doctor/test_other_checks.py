@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,11 +14,13 @@ from cryptography import x509
 
 from actors.agent.doctor import agent_checks, runtime_checks
 from actors.agent.doctor.certificate_checks import certificate
-from actors.agent.doctor.command import _each, _guarded, findings, summary, text
+from actors.agent.doctor.command import _each, _guarded, _where_it_started, findings, of_agent, summary, text
 from actors.agent.doctor.finding import Finding, Level, failure, ok
 from actors.agent.doctor.runtime_checks import of_status, runtime
+from actors.config_controller.messages import Flagz
 from actors.pod_config.messages import Sources, SourceState
 from actors.shared.config.agent import Agent
+from actors.shared.config.errors import MASKED
 from actors.shared.cri.model import RuntimeStatus
 from supervision.cli.command import NO_ANSWER, REFUSED, CommandError, Context
 from supervision.protocol import ActorState, Tree
@@ -122,8 +126,8 @@ def actor(name: str, **fields: Any) -> ActorState:
 def test_an_actor_that_hangs_or_was_just_replaced_is_a_warning() -> None:
     actors = [
         actor("pleg", heartbeat_age=6.4),
-        actor("prober", last_incident="hang 12s ago", restarts=2),
-        actor("pod_config", last_incident="signal 9000s ago", restarts=1),
+        actor("prober", last_incident="hang 12s ago", incident_age=12.5, restarts=2),
+        actor("pod_config", last_incident="signal 9000s ago", incident_age=9000.1, restarts=1),
     ]
     found = list(agent_checks.tree(Tree(pid=1, uptime=1.0, state="ready", actors=actors), "/r"))
     assert [(one.level, one.text.partition(":")[0]) for one in found] == [
@@ -172,3 +176,19 @@ def test_a_group_of_checks_that_cannot_look_is_unknown() -> None:
 
     found = list(_each("certificates", closed()))
     assert [one.level for one in found] == [Level.OK, Level.UNKNOWN]
+
+
+def test_the_flags_of_the_agent_are_used_without_those_that_it_hides() -> None:
+    flags = {"max-pods": "5", "manifest-url-header": MASKED, "v": "2"}
+    assert of_agent(Flagz(flags, ("max-pods", "manifest-url-header"), {}, "v")) == ["--max-pods=5"]
+
+
+def test_relative_paths_are_meant_from_where_the_agent_was_started(tmp_path: Path) -> None:
+    before = os.getcwd()
+    with subprocess.Popen(["sleep", "100"], cwd=tmp_path) as process:
+        try:
+            with _where_it_started(Tree(pid=process.pid, uptime=1.0, state="ready", actors=[])):
+                assert os.getcwd() == str(tmp_path)
+        finally:
+            process.kill()
+    assert os.getcwd() == before
