@@ -20,6 +20,7 @@ import hashlib
 import os
 import struct
 import time
+import weakref
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -99,6 +100,7 @@ class Journal:
         self._crashes = self._load()
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._fd = os.open(directory / "in_hand", flags, 0o600)
+        self._close = weakref.finalize(self, os.close, self._fd)
         self.died_on = self._in_hand()
         """The key that the last incarnation had in hand when it ended, '' for none."""
         if self.died_on:
@@ -125,7 +127,7 @@ class Journal:
         return self._crashes.count(_fitting(key), self._clock(), self._policy)
 
     def close(self) -> None:
-        os.close(self._fd)
+        self._close()
 
     def _take(self, key: str) -> None:
         data = _fitting(key).encode()

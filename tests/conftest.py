@@ -1,8 +1,10 @@
 """For all tests: coroutines run in an event loop of their own, folders are markers, what needs root says so."""
 
 import asyncio
+import gc
 import inspect
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,10 @@ from supervision.metrics import install
 install(catalogue(strict=True))
 MARKED_FOLDERS = ("tree", "node")
 NEEDS_ROOT = pytest.mark.skip(reason="NOT TESTED: real containers need root")
+
+
+MOST_DESCRIPTORS_KEPT = 64
+"""What one file of tests may leave open: libraries and servers keep some until the process ends."""
 
 
 os.environ.setdefault("SUPERVISION_TIME_SCALE", "1")
@@ -36,3 +42,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(getattr(pytest.mark, folder))
         if os.geteuid() != 0 and item.get_closest_marker("node"):
             item.add_marker(NEEDS_ROOT)
+
+
+def _descriptors() -> list[str]:
+    return os.listdir("/proc/self/fd")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _files_are_closed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A file of tests that leaves descriptors open fails here, and not another one that runs out of them later."""
+    before = len(_descriptors())
+    yield
+    if len(_descriptors()) - before > MOST_DESCRIPTORS_KEPT:
+        gc.collect()
+    kept = len(_descriptors()) - before
+    assert kept <= MOST_DESCRIPTORS_KEPT, f"{request.node.name} leaves {kept} descriptors open"
