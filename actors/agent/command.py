@@ -101,13 +101,17 @@ def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
         from actors.agent.inspection.commands import register as register_inspection
 
         register_inspection(subcommands, settings)
+    if not words or words[0] in ("manifest", "-h", "--help"):
+        from actors.agent.manifest_check import register as register_manifest
+
+        register_manifest(subcommands)
     subcommands.add_parser("config", help="validate, show, explain, roll back configurations", add_help=False)
     if not words or words[0] in ("demo", "-h", "--help"):
         from actors.agent.demo.command import register as register_demo
 
         demo = register_demo(subcommands)
         demo.set_defaults(execute=demo.get_default("run"))
-    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "demo"]
+    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo"]
 
 
 def _where(arguments: argparse.Namespace) -> Where:

@@ -126,10 +126,8 @@ class FileSource:
 
     # -- reading --------------------------------------------------------------------------------------------------
     def _read(self, path: str, found: os.stat_result, stamp: tuple[int, ...]) -> None:
-        if not stat.S_ISREG(found.st_mode):
-            self._fail(path, stamp, whole("not a regular file"))
-        elif found.st_size > MAX_BYTES:
-            self._fail(path, stamp, whole(f"larger than {MAX_BYTES >> 20} MiB"))
+        if wrong := never_read(found):
+            self._fail(path, stamp, whole(wrong))
         elif found.st_size > LARGE_BYTES:
             self._entry(path, stamp)
             self.pending.add(path)
@@ -198,6 +196,13 @@ class FileSource:
     def errors(self) -> list[str]:
         texts: Iterable[str] = (text for _, file in sorted(self.files.items()) for text in file.errors)
         return [*([self.error] if self.error else []), *texts]
+
+
+def never_read(found: os.stat_result) -> str:
+    """Why a file is refused without a look into it; '' if it is read."""
+    if not stat.S_ISREG(found.st_mode):
+        return "not a regular file"
+    return f"larger than {MAX_BYTES >> 20} MiB" if found.st_size > MAX_BYTES else ""
 
 
 def manifest_paths(path: str) -> list[str]:

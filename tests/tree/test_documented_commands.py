@@ -96,7 +96,7 @@ class Node:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`supervise` with these words, for this agent."""
-        place = [] if words[0] in ("policy", "config", "demo", "run-once") else [f"--root-dir={self.root}"]
+        place = [] if words[0] in ("policy", "config", "manifest", "demo", "run-once") else [f"--root-dir={self.root}"]
         given = [word for word in words if not word.startswith("--root-dir")]
         process = subprocess.Popen(
             [*SUPERVISE, *given, *place], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -1,0 +1,138 @@
+"""`supervise manifest check FILE...`: judges pod manifests as the static pod path does, without an agent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from actors.pod_config.errors import ManifestError, whole
+from actors.pod_config.file_source import manifest_paths, never_read
+from actors.pod_config.limits import MAX_BYTES
+from actors.pod_config.manifest import SOURCE_FILE, Origin, read_manifest
+from actors.pod_config.merge import Candidate, choose
+
+STDIN: Final = "-"
+_NODE: Final = "node"
+"""Stands for the node's name, on which no rule depends."""
+_EPILOG: Final = """\
+FILE may be a directory, which is read as staticPodPath is (hidden files and those of editors are left out), or - for
+stdin. Directories below it are not read.
+
+Exit codes:
+
+    0  all manifests are accepted
+    1  at least one is refused: each error has its file and field
+    2  the command line is wrong"""
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """One error of one manifest."""
+
+    file: str
+    field: str
+    """As `spec.containers[0].image`; empty: the file as a whole."""
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.field}: {self.error}" if self.field else f"{self.file}: {self.error}"
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What was found in all files."""
+
+    files: list[str]
+    errors: list[Refusal]
+
+
+def register(subcommands: Any) -> None:
+    """Add `manifest check`."""
+    below = subcommands.add_parser("manifest", help="pod manifests: check them without an agent").add_subparsers(
+        required=True, metavar="COMMAND"
+    )
+    text = "judge pod manifests as the static pod path does, without an agent"
+    parser: argparse.ArgumentParser = below.add_parser(
+        "check",
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file, a directory, or - for stdin")
+    parser.add_argument(
+        "--allow-api-references",
+        action="store_true",
+        help="as with PreventStaticPodAPIReferences=false: secrets and the like may be named",
+    )
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    parser.set_defaults(execute=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0: all are accepted, 1: at least one is refused."""
+    found = judge(arguments.files, sys.stdin.buffer, allow_references=arguments.allow_api_references)
+    if arguments.output == "json":
+        lines = [json.dumps(msgspec.to_builtins(found), indent=2, ensure_ascii=False)]
+    else:
+        lines = [*map(str, found.errors), _summary(found)]
+    try:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1 if found.errors else 0
+
+
+def judge(names: Sequence[str], stdin: BinaryIO, *, allow_references: bool = False) -> Judgement:
+    """Read and judge every file; two pods of one name are an error, as they are on one node."""
+    errors: list[Refusal] = []
+    paths = list(dict.fromkeys(_paths(names, errors)))
+    pods: list[Candidate] = []
+    for path in paths:
+        try:
+            data = stdin.read(MAX_BYTES + 1) if path == STDIN else _content(path)
+            origin = Origin(SOURCE_FILE, path, _NODE, allow_references)
+            pods += [Candidate(pod.uid, pod.full_name, path, pod.data) for pod in read_manifest(data, origin)]
+        except OSError as error:
+            errors.append(Refusal(path, "", str(error.strerror)))
+        except ManifestError as error:
+            errors += [Refusal(path, one.path, one.text) for one in error.errors]
+    for text in choose([pods], {}).errors:
+        place, _, said = text.partition(": ")
+        errors.append(Refusal(place, "metadata.name", said))
+    return Judgement(paths, errors)
+
+
+def _paths(names: Iterable[str], errors: list[Refusal]) -> Iterator[str]:
+    for name in names:
+        if name == STDIN:
+            yield STDIN
+            continue
+        try:
+            os.stat(name)
+            yield from manifest_paths(name)
+        except OSError as error:
+            errors.append(Refusal(name, "", str(error.strerror)))
+
+
+def _content(path: str) -> bytes:
+    """Raises OSError, ManifestError."""
+    # a FIFO must not block
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as file:
+        if wrong := never_read(os.fstat(descriptor)):
+            raise whole(wrong)
+        return file.read(MAX_BYTES + 1)
+
+
+def _summary(found: Judgement) -> str:
+    bad = {one.file for one in found.errors}
+    good = sum(path not in bad for path in found.files)
+    if not found.files and not bad:
+        return "no manifests there"
+    return f"{good} accepted, {len(bad)} refused"
