@@ -6,14 +6,22 @@ import errno
 import socket
 from typing import Final
 
-WILDCARDS: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - as configured
-"""As in the reference, each of them means every address of both families."""
 _NO_FAMILY: Final = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
+
+
+def is_wildcard(address: str) -> bool:
+    """Whether it means every address, of both families as in the reference: 0.0.0.0 and ::, however written. Pure."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            return not any(socket.inet_pton(family, address))
+        except OSError:
+            continue
+    return not address
 
 
 def listening(address: str, port: int, backlog: int) -> list[socket.socket]:
     """Non-blocking sockets, one for each family. Raises OSError; a host without IPv6 has the other one only."""
-    if address not in WILDCARDS:
+    if not is_wildcard(address):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [_socket(family, address, port, backlog)]
     found = [_socket(socket.AF_INET, "0.0.0.0", port, backlog)]  # noqa: S104

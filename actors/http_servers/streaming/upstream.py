@@ -1,7 +1,11 @@
-"""Connects to the runtime's streaming server with the caller's own request, and reads the head of the answer."""
+"""Connects to the runtime's streaming server with the caller's own request, and reads the head of the answer.
+
+Over TLS its certificate is checked against the authorities that this machine trusts, as in the reference.
+"""
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
@@ -19,6 +23,7 @@ from supervision.time_scale import scaled
 HANDSHAKE_SECONDS: Final = 30.0
 HEAD_BYTES: Final = 64 << 10
 BODY_BYTES: Final = 64 << 10
+_PORTS: Final = {"http": 80, "https": 443}
 _END: Final = rb"\r?\n\r?\n"
 PASSED_ON: Final = (
     "Upgrade",
@@ -48,12 +53,14 @@ class Answer(msgspec.Struct, frozen=True):
 async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IOStream, Answer]:
     """The connection and the runtime's answer. Unless that is 101 the connection is closed. Raises UpstreamError."""
     parts = urlsplit(url)
-    if parts.scheme != "http" or not parts.hostname:
-        raise UpstreamError(f"the runtime's streaming URL has no http address: {url[:80]!r}")
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise UpstreamError(f"the runtime's streaming URL has no http or https address: {url[:80]!r}")
     stream: IOStream | None = None
     limit = timedelta(seconds=scaled(HANDSHAKE_SECONDS))
     try:
-        stream = await TCPClient().connect(parts.hostname, parts.port or 80, timeout=limit)
+        trusted = ssl.create_default_context() if parts.scheme == "https" else None
+        port = parts.port or _PORTS[parts.scheme]
+        stream = await TCPClient().connect(parts.hostname, port, ssl_options=trusted, timeout=limit)
         stream.set_nodelay(True)
         await stream.write(_request(parts.netloc, parts.path, parts.query, method, headers))
         head = await with_timeout(limit, stream.read_until_regex(_END, max_bytes=HEAD_BYTES))
@@ -66,7 +73,8 @@ async def open_upstream(url: str, method: str, headers: HTTPHeaders) -> tuple[IO
     except (OSError, StreamClosedError, UnsatisfiableReadError, TornadoTimeout, ValueError) as error:
         if stream is not None:
             stream.close()
-        raise UpstreamError(f"the runtime's streaming server: {error or type(error).__name__}") from None
+        reason = error.real_error or error if isinstance(error, StreamClosedError) else error
+        raise UpstreamError(f"the runtime's streaming server: {reason or type(reason).__name__}") from None
 
 
 def _request(host: str, path: str, query: str, method: str, headers: HTTPHeaders) -> bytes:

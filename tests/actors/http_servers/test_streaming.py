@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tornado.httputil import HTTPHeaders
 from tornado.iostream import IOStream, StreamClosedError
 
+from actors.cert_manager import self_signed
 from actors.http_servers.streaming import upstream
 from actors.http_servers.streaming.joined_streams import join
 from actors.http_servers.streaming.upstream import UpstreamError, open_upstream
@@ -23,7 +26,7 @@ SPDY.add("X-Stream-Protocol-Version", "channel.k8s.io")
 
 
 @contextlib.asynccontextmanager
-async def runtime(talk: Talk) -> AsyncIterator[str]:
+async def runtime(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Yields the address of a server that does this with each connection."""
 
     async def client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -31,9 +34,9 @@ async def runtime(talk: Talk) -> AsyncIterator[str]:
             await talk(reader, writer)
         writer.close()
 
-    server = await asyncio.start_server(client, "127.0.0.1", 0)
+    server = await asyncio.start_server(client, "127.0.0.1", 0, ssl=tls)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
 
@@ -58,6 +61,29 @@ async def test_the_runtime_is_asked_as_the_caller_asked_and_does_not_learn_who_t
         "X-Stream-Protocol-Version: channel.k8s.io",
     ]
     assert "secret" not in heard[0]
+
+
+async def test_a_runtime_that_streams_over_tls_is_joined_when_its_certificate_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, key = str(tmp_path / "chain.pem"), str(tmp_path / "key.pem")
+    self_signed.create(chain, key, "runtime", ["127.0.0.1"])
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(chain, key)
+
+    async def agree(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\nfirst frame")
+        await reader.read()
+
+    async with runtime(agree, tls) as address:
+        with pytest.raises(UpstreamError, match="certificate verify failed"):
+            await open_upstream(f"{address}/exec/x", "POST", SPDY)
+        monkeypatch.setenv("SSL_CERT_FILE", chain)
+        stream, answer = await open_upstream(f"{address}/exec/x", "POST", SPDY)
+        assert answer.status == 101
+        assert await stream.read_bytes(11) == b"first frame"
+        stream.close()
 
 
 async def test_a_refusal_of_the_runtime_is_told_with_its_text() -> None:
@@ -95,7 +121,9 @@ async def test_a_runtime_that_says_nothing_is_not_waited_for_for_ever(monkeypatc
             await open_upstream(f"{address}/", "GET", SPDY)
 
 
-@pytest.mark.parametrize("url", ["", "/exec/x", "https://x/", "unix:///x", "http:///x", "http://127.0.0.1:1/x"])
+@pytest.mark.parametrize(
+    "url", ["", "/exec/x", "https://127.0.0.1:1/x", "unix:///x", "http:///x", "http://127.0.0.1:1/x"]
+)
 async def test_an_address_that_leads_nowhere_is_an_error(url: str) -> None:
     with pytest.raises(UpstreamError):
         await open_upstream(url, "GET", SPDY)

@@ -1,6 +1,6 @@
-"""Fields that are validated but have no effect yet: one table, and one warning.
+"""Fields and feature gates that are validated but have no effect yet: two tables, and one warning.
 
-Whoever implements a field removes it from the table; a test checks that no actor reads a listed field.
+Whoever implements one removes it from its table; a test checks that no actor reads what is listed.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
+from actors.shared.config.feature_gates import enabled
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 
 MISSING: Final[dict[str, str]] = {
@@ -27,6 +28,33 @@ MISSING: Final[dict[str, str]] = {
 }
 """Top-level field to the missing feature."""
 
+MISSING_GATES: Final[dict[str, str]] = {
+    "AllowOverwriteTerminationGracePeriodSeconds": "old treatment of negative grace periods",
+    "CRIListStreaming": "streaming of CRI lists",
+    "CSIVolumeHealth": "health of CSI volumes",
+    "ChangeContainerStatusOnKubeletRestart": "reset of container statuses at a restart",
+    "ClusterTrustBundleProjection": "volume source clusterTrustBundle",
+    "DRANodeAllocatableResources": "resource claims",
+    "DRAWorkloadResourceClaims": "resource claims",
+    "GitRepoVolumeDriver": "gitRepo volume",
+    "ImageVolumeWithDigest": "digest of image volumes",
+    "KubeletInUserNamespace": "rootless agent",
+    "KubeletRegistrationGetOnExistsOnly": "other way of registration",
+    "LocalStorageCapacityIsolationFSQuotaMonitoring": "measuring by project quotas",
+    "NativeHistograms": "native histogram",
+    "PodAndContainerStatsFromCRI": "statistics by the runtime",
+    "PodCertificateRequest": "volume source podCertificate",
+    "PodLevelResourceManagers": "CPU, memory and topology manager",
+    "PodsAPI": "socket of the pods API",
+    "ReduceDefaultCrashLoopBackOffDecay": "shorter default back-off",
+    "RuntimeClassInImageCriApi": "runtime handler of images",
+    "SELinuxMount": "mounting with an SELinux context",
+    "TaintTolerationComparisonOperators": "toleration with Gt or Lt",
+    "UserNamespacesHostNetworkSupport": "user namespaces of pods",
+    "VolumeLimitScaling": "volume limits for autoscaling",
+}
+"""Gate of the node that is off by default, to the missing feature."""
+
 ONLY: Final[dict[str, str]] = {"contentType": "application/json"}
 """Field to the only supported value; the kubelet's default may differ."""
 
@@ -34,7 +62,7 @@ _DEFAULTS: Final = KubeletConfiguration()
 
 
 def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> list[str]:
-    """The warning, as a list of one or none: the fields without effect that differ from their default.
+    """The warning, as a list of one or none: the fields and gates without effect that differ from their default.
 
     `given`: the fields that a file or a flag sets.
     """
@@ -42,6 +70,11 @@ def without_effect(config: KubeletConfiguration, given: Container[str] = ()) -> 
         f"{field} (there is no {MISSING[field]} yet)"
         for field in sorted(MISSING)
         if getattr(config, field) != getattr(_DEFAULTS, field)
+    ]
+    named += [
+        f"feature gate {gate} (there is no {feature} yet)"
+        for gate, feature in MISSING_GATES.items()
+        if enabled(gate, config.featureGates)
     ]
     named += [
         f"{field} ({value} is what the agent uses)"

@@ -19,7 +19,7 @@ def connects(address: str, port: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", ""])
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "::0", "0:0:0:0:0:0:0:0", ""])
 def test_a_wildcard_listens_on_both_families(address):
     port = free_port()
     sockets = listening(address, port, 5)

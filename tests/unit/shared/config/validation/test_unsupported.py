@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from actors.shared.config.feature_gate_table import NODE_GATES
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
-from actors.shared.config.validation.unsupported import MISSING, without_effect
+from actors.shared.config.validation.unsupported import MISSING, MISSING_GATES, without_effect
 
 READING = {
     "agent",
@@ -30,6 +31,19 @@ def test_what_is_said_to_be_missing_is_read_by_nobody(field: str) -> None:
     readers = [str(path) for path, text in SOURCES.items() if re.search(rf"config\.{field}\b", text)]
     assert readers == [], f"take {field} out of actors/shared/config/validation/unsupported.py"
     assert hasattr(KubeletConfiguration(), field)
+
+
+@pytest.mark.parametrize("gate", sorted(MISSING_GATES))
+def test_a_gate_that_is_said_to_be_missing_is_off_and_read_by_nobody(gate: str) -> None:
+    readers = [str(path) for path, text in SOURCES.items() if f'"{gate}"' in text]
+    assert readers == [], f"take {gate} out of actors/shared/config/validation/unsupported.py"
+    assert not NODE_GATES[gate].default
+
+
+def test_a_gate_whose_feature_is_missing_is_named_when_it_is_on() -> None:
+    (warning,) = without_effect(KubeletConfiguration(featureGates={"PodsAPI": True, "SELinuxMount": False}))
+    assert warning == "accepted without effect: feature gate PodsAPI (there is no socket of the pods API yet)"
+    assert without_effect(KubeletConfiguration(featureGates={"PodsAPI": False})) == []
 
 
 WITHOUT_READERS = {
