@@ -13,6 +13,7 @@ from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
 from actors.shared.linux import cgroup_tree, oom
 from actors.shared.linux.command import Runner, run
+from actors.shared.linux.system_bus import Call, SystemBus
 from actors.shutdown_manager.messages import NodeShutdown
 from supervision.actor import Actor, Address, on
 from supervision.complaints import Complaints
@@ -52,10 +53,11 @@ from .startup_hold import StartupHold
 class ContainerManager(Actor):
     """Wires its parts and hands each message to one of them; see messages.py."""
 
-    def __init__(self, host: str = "", runner: Runner = run) -> None:
-        """`host`: the root directory of a fake host; `runner` runs busctl and iptables."""
+    def __init__(self, host: str = "", runner: Runner = run, call: Call | None = None) -> None:
+        """`host`: the root directory of a fake host; `runner` runs iptables; `call` calls systemd, None: by the
+        system bus."""
         super().__init__()
-        self._host, self._runner = host, runner
+        self._host, self._runner, self._call = host, runner, call
 
     async def on_start(self) -> None:
         agent = cast(Agent, self.context)
@@ -69,7 +71,7 @@ class ContainerManager(Actor):
         self._cgroups = PodCgroups(
             tree,
             agent.cgroup_root,
-            self._runner,
+            self._call or SystemBus().call,
             measured=lambda operation, seconds: self.metrics.observe(
                 "kubelet_cgroup_manager_duration_seconds", seconds, operation_type=operation
             ),

@@ -17,7 +17,7 @@ import msgspec
 from actors.shared.linux.cgroup_limits import UNLIMITED, Limits
 from actors.shared.linux.cgroup_names import CgroupName, join, parse_root, path_of, unescaped
 from actors.shared.linux.cgroup_tree import CgroupTree
-from actors.shared.linux.command import Runner, run
+from actors.shared.linux.system_bus import Call
 
 from .pod_limits import BEST_EFFORT, BURSTABLE, GUARANTEED
 from .systemd_slices import Slices
@@ -35,19 +35,19 @@ class PodCgroups:
         self,
         tree: CgroupTree,
         root: str,
-        runner: Runner = run,
+        call: Call,
         driver: str = "cgroupfs",
         measured: Callable[[str, float], None] = lambda operation, seconds: None,
     ) -> None:
-        """`root`: cgroupRoot; `runner` runs busctl. `measured` gets the duration of each operation."""
-        self._tree, self._root, self._runner, self._measured = tree, root, runner, measured
+        """`root`: cgroupRoot; `call` calls systemd. `measured` gets the duration of each operation."""
+        self._tree, self._root, self._call, self._measured = tree, root, call, measured
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.use(driver)
 
     def use(self, driver: str) -> None:
         """Create cgroups with this driver from now on: cgroupfs or systemd."""
         self.driver = driver
-        self._slices = Slices(self._tree.version, self._runner) if driver == "systemd" else None
+        self._slices = Slices(self._tree.version, self._call) if driver == "systemd" else None
         self._top = join(parse_root(self._root, driver), PODS)
 
     @property

@@ -12,25 +12,20 @@ import signal
 from contextlib import suppress
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from supervision.time_scale import scaled
+from actors.shared.linux.system_bus import BUS, SYSTEMD, BusError, BusObject, SystemBus
 
-if TYPE_CHECKING:
-    from dbus_fast import Message
-    from dbus_fast.aio import MessageBus
-
-CALL_SECONDS: Final = 5.0
 DROP_IN_DIR: Final = "/etc/systemd/logind.conf.d"
 DROP_IN: Final = "99-kubelet.conf"
 """The kubelet's name for it, so that there is one such file, whichever agent runs."""
 WHO: Final = "kubelet"
 WHY: Final = "Kubelet needs time to handle node shutdown"
-_BUS: Final = "org.freedesktop.DBus"
-_LOGIN: Final = ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
-_SYSTEMD: Final = ("org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
+_LOGIN: Final = BusObject("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager")
 _SIGNAL: Final = "PrepareForShutdown"
-_MATCH: Final = f"type='signal',sender='{_LOGIN[0]}',path='{_LOGIN[1]}',interface='{_LOGIN[2]}',member='{_SIGNAL}'"
+_MATCH: Final = (
+    f"type='signal',sender='{_LOGIN.service}',path='{_LOGIN.path}',interface='{_LOGIN.interface}',member='{_SIGNAL}'"
+)
 
 
 class LogindError(Exception):
@@ -42,45 +37,22 @@ class Logind:
 
     def __init__(self, drop_in_dir: str = DROP_IN_DIR) -> None:
         self._drop_in_dir = drop_in_dir
-        self._bus: MessageBus | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._bus = SystemBus(heard=self._heard, lost=self._lose, takes_descriptors=True)
         self._signalled, self._lost = asyncio.Event(), False
-        self._inhibiting = False
 
     async def connect(self) -> None:
-        """By DBUS_SYSTEM_BUS_ADDRESS of the environment, else the usual address."""
-        from dbus_fast import BusType
-        from dbus_fast.aio import MessageBus
-
-        try:
-            bus = MessageBus(bus_type=BusType.SYSTEM, negotiate_unix_fd=True, auth_timeout=scaled(CALL_SECONDS))
-            async with asyncio.timeout(scaled(CALL_SECONDS)):
-                await bus.connect()
-        except Exception as error:  # the library documents no narrower exception
-            raise LogindError(f"the system bus does not answer: {_text(error)}") from error
-        self._bus = bus
-        bus.add_message_handler(self._heard)
-        self._watching = asyncio.ensure_future(self._watch(bus))
-        await self._call((_BUS, "/org/freedesktop/DBus", _BUS), "AddMatch", "s", [_MATCH])
+        """Raises LogindError."""
+        await self._call(BUS, "AddMatch", "s", [_MATCH])
 
     def close(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
-        if self._bus is not None:
-            self._bus.disconnect()
-            self._bus = None
+        self._bus.close()
 
-    async def _watch(self, bus: MessageBus) -> None:
-        with suppress(Exception):  # however the connection was lost
-            await bus.wait_for_disconnect()  # type: ignore[no-untyped-call]
+    def _lose(self) -> None:
         self._lost = True
         self._signalled.set()
 
-    def _heard(self, message: Message) -> None:
-        if not (self._inhibiting and message.reply_serial):  # descriptors that were not asked for, or too late
-            for fd in message.unix_fds:
-                os.close(fd)
-        if message.member == _SIGNAL:
+    def _heard(self, name: str) -> None:
+        if name == _SIGNAL:
             self._signalled.set()
 
     async def wait_for_signal(self, seconds: float | None = None) -> None:
@@ -103,46 +75,30 @@ class Logind:
     async def raise_delay(self, seconds: float) -> None:
         """Configure logind to allow this delay. It reads the configuration some time later."""
         _write_drop_in(self._drop_in_dir, seconds)
-        await self._call(_SYSTEMD, "KillUnit", "ssi", ["systemd-logind.service", "all", int(signal.SIGHUP)])
+        await self._call(SYSTEMD, "KillUnit", "ssi", ["systemd-logind.service", "all", int(signal.SIGHUP)])
 
     async def inhibit(self) -> int:
         """Take a lock that delays a shutdown. Returns its descriptor; closing it releases the lock."""
-        self._inhibiting = True
         try:
-            reply = await self._call(_LOGIN, "Inhibit", "ssss", ["shutdown", WHO, WHY, "delay"])
-        finally:
-            self._inhibiting = False
-        if not reply.unix_fds:
+            reply = await self._bus.call_for_descriptors(_LOGIN, "Inhibit", "ssss", ["shutdown", WHO, WHY, "delay"])
+        except BusError as error:
+            raise LogindError(str(error)) from error
+        if not reply.descriptors:
             raise LogindError("Inhibit was answered without a lock")
-        return int(reply.unix_fds[0])
+        return reply.descriptors[0]
 
     # -- calls --------------------------------------------------------------------------------------------------------
     async def _property(self, name: str) -> Any:
-        whom = (_LOGIN[0], _LOGIN[1], "org.freedesktop.DBus.Properties")
-        reply = await self._call(whom, "Get", "ss", [_LOGIN[2], name])
-        return reply.body[0].value
-
-    async def _call(self, whom: tuple[str, str, str], member: str, signature: str, body: list[Any]) -> Message:
-        from dbus_fast import Message, MessageType
-
-        destination, path, interface = whom
-        call = Message(
-            destination=destination, path=path, interface=interface, member=member, signature=signature, body=body
-        )
         try:
-            async with asyncio.timeout(scaled(CALL_SECONDS)):
-                reply = await self._connected().call(call)
-        except Exception as error:
-            raise LogindError(f"{member} was not answered: {_text(error)}") from error
-        if reply is None or reply.message_type is MessageType.ERROR:
-            why = f"{reply.error_name}: {reply.body}" if reply is not None else "no answer"
-            raise LogindError(f"{member} was refused: {why}")
-        return reply
+            return await self._bus.get(_LOGIN, name)
+        except BusError as error:
+            raise LogindError(str(error)) from error
 
-    def _connected(self) -> MessageBus:
-        if self._bus is None:
-            raise LogindError("not connected")
-        return self._bus
+    async def _call(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> None:
+        try:
+            await self._bus.call(whom, method, signature, body)
+        except BusError as error:
+            raise LogindError(str(error)) from error
 
 
 def _write_drop_in(directory: str, seconds: float) -> None:
@@ -153,7 +109,3 @@ def _write_drop_in(directory: str, seconds: float) -> None:
         path.chmod(0o644)
     except OSError as error:
         raise LogindError(f"{path} cannot be written: {error}") from error
-
-
-def _text(error: BaseException) -> str:
-    return str(error) or type(error).__name__

@@ -186,7 +186,7 @@ class Assembly:
     def _arguments(self, name: str) -> dict[str, Any]:
         """Clocks that are bound when the class is made, and the host that no test may touch."""
         if name == "container_manager":
-            return {"host": str(self._host.root), "runner": self._host.run}
+            return {"host": str(self._host.root), "runner": self._host.run, "call": self._host.answer}
         if name == STATUS_MANAGER:
             return {"clocks": Clocks(self.loop.wall_ns, self.loop.time, lambda: 0.0)}
         if name == "volume_manager":

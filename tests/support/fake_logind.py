@@ -1,4 +1,4 @@
-"""A stand-in for systemd-logind, and for systemd as far as it is asked to signal it: a process of its own on a bus.
+"""A stand-in for systemd-logind, and for systemd as far as slices and signals go: a process of its own on a bus.
 
 Run as `python -m tests.support.fake_logind DROP_IN_DIR DELAY_SECONDS EVENTS_FILE`, with the bus in
 DBUS_SYSTEM_BUS_ADDRESS. It does what a line on its standard input says: `begin` a shutdown, `cancel` it, `forget` it as
@@ -21,11 +21,13 @@ from typing import Annotated, Any
 
 from dbus_fast import BusType, DBusError, Message, MessageType, PropertyAccess
 from dbus_fast.aio import MessageBus
-from dbus_fast.annotations import DBusBool, DBusInt32, DBusSignature, DBusStr, DBusUnixFd
+from dbus_fast.annotations import DBusBool, DBusInt32, DBusObjectPath, DBusSignature, DBusStr, DBusUnixFd
 from dbus_fast.service import ServiceInterface, dbus_method, dbus_property, dbus_signal
 
 DBusUInt64 = Annotated[int, DBusSignature("t")]
 DBusNothing = Annotated[None, DBusSignature("")]
+DBusProperties = Annotated[list[Any], DBusSignature("a(sv)")]
+DBusOtherUnits = Annotated[list[Any], DBusSignature("a(sa(sv))")]
 
 
 class Logind(ServiceInterface):
@@ -129,16 +131,46 @@ class Logind(ServiceInterface):
 
 
 class Systemd(ServiceInterface):
-    """org.freedesktop.systemd1.Manager, as far as signals to units go."""
+    """org.freedesktop.systemd1.Manager, as far as signals to units and slices go."""
 
     def __init__(self, logind: Logind) -> None:
         super().__init__("org.freedesktop.systemd1.Manager")
         self._logind = logind
+        self._units: set[str] = set()
 
     @dbus_method()
     def KillUnit(self, name: DBusStr, who: DBusStr, number: DBusInt32) -> DBusNothing:
         assert (name, who, number) == ("systemd-logind.service", "all", 1)
         asyncio.get_running_loop().call_later(0.3, self._logind.read_drop_ins)
+
+    @dbus_method()
+    def StartTransientUnit(
+        self, name: DBusStr, mode: DBusStr, properties: DBusProperties, others: DBusOtherUnits
+    ) -> DBusObjectPath:
+        if name in self._units:
+            raise DBusError(f"{self.name.removesuffix('.Manager')}.UnitExists", f"Unit {name} was already loaded.")
+        if not name.endswith(".slice"):
+            raise DBusError("org.freedesktop.DBus.Error.InvalidArgs", f"Unit name {name} is not valid.")
+        self._units.add(name)
+        self._tell("start", name, properties)
+        return "/org/freedesktop/systemd1/job/1"
+
+    @dbus_method()
+    def SetUnitProperties(self, name: DBusStr, runtime: DBusBool, properties: DBusProperties) -> DBusNothing:
+        assert runtime
+        self._tell("set", name, properties)
+
+    @dbus_method()
+    def StopUnit(self, name: DBusStr, mode: DBusStr) -> DBusObjectPath:
+        if name not in self._units:
+            raise DBusError(f"{self.name.removesuffix('.Manager')}.NoSuchUnit", f"Unit {name} not loaded.")
+        self._units.discard(name)
+        self._tell("stop", name, [])
+        return "/org/freedesktop/systemd1/job/2"
+
+    def _tell(self, event: str, name: str, properties: list[Any]) -> None:
+        written = {key: [variant.signature, variant.value] for key, variant in properties}
+        self._logind.say(event, unit=name, properties=written)
 
 
 async def main(drop_in_dir: str, delay: str, events: str) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 from actors.container_manager.actor import ContainerManager
 from actors.container_manager.messages import AdmitPod
 from actors.shared.config.agent import Agent
 from actors.shared.config.fields.kubelet_configuration import KubeletConfiguration
 from actors.shared.linux.command import Runner
+from actors.shared.linux.system_bus import SYSTEMD, BusObject, Call, Reply
 from supervision.harness import Harness
 
 ASK = "actors.container_manager.runtime_cgroup_driver:ask"
@@ -28,7 +30,9 @@ class Host:
     def __init__(self, root):
         self.root, self.commands = root, []
         self.runner: Runner = self.run
-        """What systemd answers."""
+        self.calls: list[tuple[str, list[Any]]] = []
+        """Method and arguments of each call to systemd."""
+        self.systemd: Call = self.answer
         (root / "proc/self").mkdir(parents=True)
         (root / "proc/meminfo").write_text("MemTotal: 4194304 kB\n")
         lines = []
@@ -43,7 +47,7 @@ class Host:
         settings = KubeletConfiguration(cgroupDriver=driver or "cgroupfs", **config)
         root_dir = str(self.root / "kubelet")
         context = Agent(root_dir=root_dir, workers=2, config=settings, standalone=standalone, managed_runtime=managed)
-        arguments = {"host": str(self.root), "runner": self.runner}
+        arguments = {"host": str(self.root), "runner": self.runner, "call": self.systemd}
         harness = Harness(ContainerManager, name="container_manager", context=context, arguments=arguments)
         harness.disposables[ASK] = answer if isinstance(answer, Exception) or callable(answer) else lambda **_: answer
         return harness
@@ -51,6 +55,12 @@ class Host:
     async def run(self, argv, given=b""):
         self.commands.append(argv)
         return ""
+
+    async def answer(self, whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+        """As a systemd that does all that it is told."""
+        assert whom == SYSTEMD
+        self.calls.append((method, body))
+        return Reply([], [])
 
     def dress(self, cgroup):
         """The files that the kernel would put into a cgroup."""

@@ -294,7 +294,7 @@ async def test_the_runtimes_cgroup_driver_wins_and_is_passed_on(host):
 
     assert answer.cgroup_parent == "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-poda_b.slice"
     assert manager.sent(CgroupDriverLearnt, to="config_controller") == [CgroupDriverLearnt("systemd")]
-    started = [argv[argv.index("StartTransientUnit") + 2] for argv in host.commands if "StartTransientUnit" in argv]
+    started = [body[0] for method, body in host.calls if method == "StartTransientUnit"]
     assert started == [
         "kubepods.slice",
         "kubepods-burstable.slice",
@@ -340,7 +340,7 @@ async def test_a_slice_is_stopped_when_its_pod_is_released(host):
         await admit(manager, "u1", pod())
         await manager.deliver(ReleasePod("u1"))
 
-    assert host.commands[-1][-2:] == ["kubepods-besteffort-podu1.slice", "replace"]
+    assert host.calls[-1] == ("StopUnit", ["kubepods-besteffort-podu1.slice", "replace"])
     assert host.has("kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podu1.slice") == []
 
 

@@ -29,6 +29,7 @@ from actors.container_manager.startup_hold import HOLD_SECONDS
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.fields.duration import Duration
 from actors.shared.linux.cgroup_tree import CgroupTree
+from actors.shared.linux.system_bus import BusError, BusObject, Reply
 from supervision.actor import Address
 from supervision.harness import Harness
 from supervision.message import Message
@@ -133,18 +134,20 @@ def held(
     host: Host, verb: str = "StartTransientUnit", answers: Callable[[], str] = str
 ) -> tuple[asyncio.Event, asyncio.Event]:
     """When systemd is asked this of the pod's slice the first is set; it answers when the second is."""
-    asked, go_on, run = asyncio.Event(), asyncio.Event(), host.runner
+    asked, go_on, systemd = asyncio.Event(), asyncio.Event(), host.systemd
 
-    async def slowly(argv: list[str], given: bytes = b"") -> str:
-        await run(argv, given)
-        if verb not in argv or not any("podu1" in word for word in argv):
-            return ""
+    async def slowly(whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+        reply = await systemd(whom, method, signature, body)
+        if method != verb or "podu1" not in body[0]:
+            return reply
         answer = answers()
         asked.set()
         await go_on.wait()
-        return answer
+        if answer:
+            raise BusError(answer)
+        return reply
 
-    host.runner = slowly
+    host.systemd = slowly
     return asked, go_on
 
 
@@ -259,5 +262,5 @@ async def test_a_slice_that_is_wanted_again_is_not_stopped(host: Host, kills: li
         assert isinstance(await admit(manager, "u1", pod()), PodAdmitted)
         await released
 
-        assert not any("StopUnit" in argv for argv in host.commands)
+        assert "StopUnit" not in [method for method, _ in host.calls]
         assert await counted(manager) == 1

@@ -1,53 +1,73 @@
 """What is asked of systemd."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import pytest
 
 from actors.container_manager.systemd_slices import SliceError, Slices
 from actors.shared.linux.cgroup_limits import Limits
+from actors.shared.linux.system_bus import BusError, BusObject, Reply
 
 POD = ("kubepods", "pod1")
+SYSTEMD = "org.freedesktop.systemd1"
 
 
-def systemd(*answers):
-    commands, left = [], list(answers)
+def systemd(*answers: BusError | None) -> tuple[Slices, list[tuple[str, list[Any]]]]:
+    calls, left = [], list(answers)
 
-    async def runner(argv: list[str], given: bytes = b"") -> str:
-        commands.append(argv)
-        return left.pop(0) if left else ""
+    async def call(whom: BusObject, method: str, signature: str, body: list[Any]) -> Reply:
+        calls.append((method, body))
+        if left and (answer := left.pop(0)) is not None:
+            raise answer
+        return Reply([], [])
 
-    return Slices(2, runner), commands
-
-
-async def test_a_slice_is_started_with_its_limits():
-    slices, commands = systemd()
-
-    await slices.start(POD, Limits(pids=5))
-
-    (argv,) = commands
-    assert argv[argv.index("kubepods-pod1.slice") + 1] == "fail"
-    assert argv[argv.index("TasksMax") : argv.index("TasksMax") + 3] == ["TasksMax", "t", "5"]
-    properties = argv[argv.index("fail") + 2 : -1]
-    assert int(argv[argv.index("fail") + 1]) * 3 == len(properties)
+    return Slices(2, call), calls
 
 
-async def test_a_slice_that_is_there_is_updated():
-    slices, commands = systemd("Call failed: Unit kubepods-pod1.slice was already loaded or has a fragment file.")
+async def test_a_slice_is_started_with_its_limits() -> None:
+    slices, calls = systemd()
 
     await slices.start(POD, Limits(pids=5))
 
-    assert "SetUnitProperties" in commands[1]
+    ((method, (unit, mode, properties, others)),) = calls
+    assert (method, unit, mode, others) == ("StartTransientUnit", "kubepods-pod1.slice", "fail", [])
+    assert {name: (variant.signature, variant.value) for name, variant in properties} == {
+        "Description": ("s", "pods: kubepods-pod1.slice"),
+        "DefaultDependencies": ("b", False),
+        "CPUAccounting": ("b", True),
+        "MemoryAccounting": ("b", True),
+        "TasksAccounting": ("b", True),
+        "TasksMax": ("t", 5),
+    }
 
 
-async def test_a_slice_that_is_not_there_counts_as_stopped():
-    slices, _ = systemd("Call failed: Unit kubepods-pod1.slice not loaded.")
+async def test_a_slice_that_is_there_is_updated() -> None:
+    slices, calls = systemd(BusError("was refused", f"{SYSTEMD}.UnitExists"))
+
+    await slices.start(POD, Limits(pids=5))
+
+    assert [method for method, _ in calls] == ["StartTransientUnit", "SetUnitProperties"]
+    unit, runtime, properties = calls[1][1]
+    assert (unit, runtime) == ("kubepods-pod1.slice", True)
+    assert [(name, variant.value) for name, variant in properties] == [("TasksMax", 5)]
+
+
+async def test_a_slice_that_is_not_there_counts_as_stopped() -> None:
+    slices, calls = systemd(BusError("was refused", f"{SYSTEMD}.NoSuchUnit"))
 
     await slices.stop(POD)
 
+    assert calls == [("StopUnit", ["kubepods-pod1.slice", "replace"])]
 
+
+@pytest.mark.parametrize("name", ["", "org.freedesktop.DBus.Error.AccessDenied"])
 @pytest.mark.parametrize("method", ["start", "update", "stop"])
-async def test_what_systemd_refuses_is_an_error_that_names_the_slice(method):
-    slices, _ = systemd("Access denied")
-    arguments = (POD,) if method == "stop" else (POD, Limits(pids=1))
+async def test_what_systemd_refuses_is_an_error_that_names_the_slice(method: str, name: str) -> None:
+    slices, calls = systemd(BusError("Access denied", name))
+    arguments: tuple[Any, ...] = (POD,) if method == "stop" else (POD, Limits(pids=1))
 
     with pytest.raises(SliceError, match=r"kubepods-pod1\.slice: Access denied"):
         await getattr(slices, method)(*arguments)
+    assert len(calls) == 1
