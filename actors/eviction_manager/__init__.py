@@ -1,13 +1,13 @@
 """Evicts pods before the node runs out of memory, disk or process IDs. Where is what:
 
 actor.py              the rounds: observe, decide, clean up, evict
-thresholds.py         which thresholds are met, which conditions hold; resources.py: signals and what they stand for
-signals.py            reads what the node has left
-memory_notices.py     notices of the kernel that memory runs short
+thresholds.py         which thresholds are met, which conditions hold; resources.py: signals, resources and conditions
+signals.py            reads the eviction signals
+memory_notices.py     the kernel's notifications that memory runs short
 usage.py              what a pod uses; usage_reader.py reads it
-ranking.py            who is evicted first; explanation.py: what people read of it
+ranking.py            which pod is evicted first; explanation.py: the message of an eviction
 local_storage.py      limits of emptyDir volumes and ephemeral storage
-ending_pods.py        remembers who is evicted, and orders it until it is done
-oom_watcher.py        tells whom the kernel killed as memory ran out (kernel_log.py)
-node_cleanup.py       dead containers and unused images go before any pod
+pod_evictions.py      evictions in progress: saved in a file, ordered again until the pod has ended
+oom_watcher.py        reports processes that the OOM killer killed (kernel_log.py)
+node_cleanup.py       removes dead containers and unused images before any pod is evicted
 """

@@ -1,4 +1,4 @@
-"""What the eviction manager is to the rest of the agent."""
+"""Declaration of the eviction manager."""
 
 from __future__ import annotations
 

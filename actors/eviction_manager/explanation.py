@@ -1,4 +1,4 @@
-"""What people read of an eviction: message and annotations, worded as the reference does. Pure."""
+"""Message and annotations of an eviction, in the kubelet's wording. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
     message: str
     annotations: dict[str, str] = {}
-    """Of the event."""
+    """Annotations of the event."""
 
 
 def explain(pod: Pod, usage: PodUsage | None, threshold: Threshold, observation: Observation | None) -> Explanation:
@@ -38,18 +38,18 @@ def explain(pod: Pod, usage: PodUsage | None, threshold: Threshold, observation:
 
 
 def _quantities(resource: str, threshold: Threshold, observation: Observation) -> str:
-    wanted = threshold.amount.of(observation.capacity)
+    minimum = threshold.amount.of(observation.capacity)
     if threshold.amount.absolute is None:
-        amount = binary(wanted)
+        amount = binary(minimum)
     else:
-        amount = written("memory" if resource in ("memory", "ephemeral-storage") else resource, wanted)
+        amount = written("memory" if resource in ("memory", "ephemeral-storage") else resource, minimum)
     in_bytes = resource in ("memory", "ephemeral-storage")
     available = binary(observation.available) if in_bytes else decimal(observation.available)
     return f"Threshold quantity: {amount}, available: {available}. "
 
 
 def _of_pod(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str]) -> list[str]:
-    """Of a pod with memory of its own (KEP-2837)."""
+    """The part on a pod with pod-level memory (KEP-2837)."""
     requested = _request(pod.spec.resources, resource) if pod.spec.resources is not None else None
     if resource != "memory" or requested is None or usage.memory is None or usage.memory <= requested:
         return []
@@ -59,16 +59,16 @@ def _of_pod(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str
 
 
 def _of_containers(pod: Pod, usage: PodUsage, resource: str, annotations: dict[str, str]) -> list[str]:
-    said, names, amounts = [], [], []
+    parts, names, amounts = [], [], []
     for container in (*pod.spec.containers, *pod.spec.initContainers):
         used, requested = _used(usage.containers, container, resource), _request(container.resources, resource) or 0
         if used is None or used <= requested:
             continue
-        said.append(_larger("Container", container.name, binary(used), requested, resource))
+        parts.append(_larger("Container", container.name, binary(used), requested, resource))
         names.append(container.name)
         amounts.append(binary(used))
     annotations |= {"offending_containers": ",".join(names), "offending_containers_usage": ",".join(amounts)}
-    return said
+    return parts
 
 
 def _larger(kind: str, name: str, used: str, requested: int, resource: str) -> str:

@@ -1,4 +1,4 @@
-"""What the kernel's log says of processes that it killed as memory ran out. Pure."""
+"""Reads the OOM killer's records in the kernel log. Pure."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ ROOT: Final = "/"
 
 
 class OomKill(msgspec.Struct, frozen=True, kw_only=True):
-    """One process that the kernel killed (mm/oom_kill.c)."""
+    """One process that the OOM killer killed (mm/oom_kill.c)."""
 
     cgroup: str
-    """Where the process was."""
+    """Cgroup of the process."""
     process: str
-    """Its name."""
+    """Name of the process."""
     pid: int
     of_node: bool
     """The node itself was out of memory, not a cgroup at its limit."""
 
     @property
     def pod_uid(self) -> str:
-        """'' when it was no pod's."""
+        """'' when the process belongs to no pod."""
         return next((uid for part in self.cgroup.split("/") if (uid := pod_uid(part))), "")
 
     @property
     def container_id(self) -> str:
-        """'' when it was no container's."""
+        """'' when the process belongs to no container."""
         parts = self.cgroup.split("/")
         inner = [parts[at + 1] for at, part in enumerate(parts[:-1]) if pod_uid(part)]
         return container_id(inner[0]) if inner else ""
 
 
 def read_kill(record: str) -> OomKill | None:
-    """Of one record of /dev/kmsg, `level,number,time,flags;text`. None: it is about something else."""
-    found = _KILL.search(record.partition(";")[2].partition("\n")[0])
-    if found is None:
+    """Parse one record of /dev/kmsg, `level,number,time,flags;text`. None: the record reports no OOM kill."""
+    match = _KILL.search(record.partition(";")[2].partition("\n")[0])
+    if match is None:
         return None
     return OomKill(
-        cgroup=found["cgroup"],
-        process=found["process"],
-        pid=int(found["pid"]),
-        of_node=not found["constraint"].endswith("_MEMCG"),
+        cgroup=match["cgroup"],
+        process=match["process"],
+        pid=int(match["pid"]),
+        of_node=not match["constraint"].endswith("_MEMCG"),
     )

@@ -1,4 +1,4 @@
-"""Whether a pod keeps to its limits of local storage: emptyDir, the pod, each container. Pure."""
+"""Checks a pod's limits of local storage: emptyDir, pod, containers. Pure."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STORAGE: Final = "ephemeral-storage"
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """`signal` is what the metric of evictions calls it."""
+    """`signal`: label of the metric of evictions."""
 
     signal: str
     message: str
 
 
 def is_limited(pod: Pod) -> bool:
-    """Whether the pod has any limit that is held here; else nothing of it need be measured."""
+    """Whether the pod has a limit of local storage; if not, it is not measured."""
     volumes = (volume.emptyDir for volume in pod.spec.volumes if volume.emptyDir is not None)
     return any(one.sizeLimit is not None and _size(one.sizeLimit) > 0 for one in volumes) or (
         _pod_limit(pod) is not None
@@ -37,9 +37,9 @@ def is_limited(pod: Pod) -> bool:
 
 
 def violation(pod: Pod, usage: PodUsage, layout: Layout) -> Violation | None:
-    """The first limit that the pod is over, in the reference's order."""
-    found = chain(_empty_dirs(pod, usage), _whole_pod(pod, usage, layout), _containers(pod, usage, layout))
-    return next(found, None)
+    """The first limit that the pod exceeds, in the kubelet's order."""
+    violations = chain(_empty_dirs(pod, usage), _whole_pod(pod, usage, layout), _containers(pod, usage, layout))
+    return next(violations, None)
 
 
 def _empty_dirs(pod: Pod, usage: PodUsage) -> Iterator[Violation]:
@@ -71,7 +71,8 @@ def _containers(pod: Pod, usage: PodUsage, layout: Layout) -> Iterator[Violation
 
 
 def _pod_limit(pod: Pod) -> int | None:
-    """The sum of the containers' limits, or what one init container may have if that is more; None without any."""
+    """The larger of the sum of the containers' limits and the largest limit of an init container; None without
+    limits."""
     regular = [*_limits(pod.spec.containers), *_limits([one for one in pod.spec.initContainers if is_sidecar(one)])]
     initial = _limits([one for one in pod.spec.initContainers if not is_sidecar(one)])
     return max([sum(regular), *initial]) if regular or initial else None

@@ -1,7 +1,7 @@
-"""The kernel's notices that memory runs short, which come before the next look at it.
+"""The kernel's notifications that memory runs short. They start a round early.
 
-cgroups v1: an event descriptor for each threshold, by cgroup.event_control (memory.rst), with kernelMemcgNotification
-only. v2: a trigger on pressure stall information (psi.rst), wherever the kernel has it.
+Cgroups v1: an eventfd for each threshold, through cgroup.event_control (memory.rst), only with kernelMemcgNotification.
+Cgroups v2: a trigger on pressure stall information (psi.rst), if the kernel has it.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from .resources import ALLOCATABLE_MEMORY, MEMORY
 from .thresholds import Observation, is_met
 
 STALL_TRIGGER: Final = b"some 100000 2000000\0"
-"""In any two seconds some task waits for memory for 0.1 s. Other windows need CAP_SYS_RESOURCE."""
+"""Fires when tasks wait for memory for 0.1 s within 2 s. Other windows need CAP_SYS_RESOURCE."""
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """The usage of a cgroup at which a threshold is met."""
+    """The memory usage of a cgroup at which a threshold is met."""
 
     cgroup: str
-    """'' for the root."""
+    """'' for the root cgroup."""
     usage_bytes: int
 
 
 def marks(
     watched: Iterable[Threshold], observed: Mapping[str, Observation], inactive: Mapping[str, int], kubepods: str
 ) -> list[Mark]:
-    """Of the thresholds on memory that are not met. `inactive`: bytes of inactive file pages by cgroup, which count as
-    available. Pure."""
+    """The marks of the memory thresholds that are not met. `inactive`: bytes of inactive file pages by cgroup; they
+    count as available. Pure."""
     cgroups = {MEMORY: "", **({ALLOCATABLE_MEMORY: kubepods} if kubepods else {})}
-    found = []
+    result = []
     for threshold in watched:
         one, cgroup = observed.get(threshold.signal), cgroups.get(threshold.signal)
         if one is not None and cgroup is not None and not is_met(threshold, observed):
             used = one.capacity - threshold.amount.of(one.capacity)
-            found.append(Mark(cgroup, used + inactive.get(cgroup, 0)))
-    return found
+            result.append(Mark(cgroup, used + inactive.get(cgroup, 0)))
+    return result
 
 
 class MemoryNotices:
-    """`notice` is called when the kernel says so; `notifies`: kernelMemcgNotification. Without any notice the memory is
-    looked at all the same."""
+    """Calls `notice` on each notification. `notifies`: kernelMemcgNotification. Without notifications the regular
+    rounds still observe memory."""
 
     def __init__(
         self,
@@ -72,10 +72,10 @@ class MemoryNotices:
             try:
                 self._watch_stalls()
             except OSError as error:
-                self._log.info("the kernel gives no notice of stalls for memory: %s", error)
+                self._log.info("the kernel sends no notifications of memory stalls: %s", error)
 
     def arm(self, watched: Iterable[Threshold], observed: Mapping[str, Observation], kubepods: str) -> None:
-        """Ask for a notice at each threshold of now, in place of those before."""
+        """Request a notification at each threshold that is not met; earlier requests are withdrawn."""
         if not self._arms:
             return
         self._disarm()
@@ -85,10 +85,10 @@ class MemoryNotices:
                 self._arm(mark)
         except OSError as error:
             self._arms = False
-            self._log.warning("the kernel gives no notice of memory: %s", error)
+            self._log.warning("the kernel sends no notifications of memory usage: %s", error)
 
     def _watch_stalls(self) -> None:
-        """Raises OSError: this kernel has no pressure stall information, or does not let us have it."""
+        """Raises OSError when the kernel has no pressure stall information or denies access to it."""
         file = os.open(f"{self._proc}/pressure/memory", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             os.write(file, STALL_TRIGGER)
@@ -128,7 +128,7 @@ class MemoryNotices:
         asyncio.get_running_loop().add_reader(event, self._crossed, event)
 
     def _crossed(self, event: int) -> None:
-        """Also when usage falls below the mark."""
+        """Usage has crossed the mark, in either direction."""
         os.eventfd_read(event)
         self._notice()
 

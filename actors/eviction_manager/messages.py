@@ -11,8 +11,8 @@ EVICTION_MANAGER: Final = ActorName("eviction_manager")
 
 
 class PreemptPods(Message, frozen=True):
-    """From container_manager, repeated: end these pods, so that a critical one has room."""
+    """From container_manager, repeated: end these pods to make room for a critical pod."""
 
     uids: list[str]
     resource: str
-    """What it lacks, for the metric."""
+    """The resource that the critical pod lacks; label of the metric."""

@@ -1,4 +1,4 @@
-"""What the node itself gives back before a pod is evicted: dead containers and unused images."""
+"""Frees resources of the node before a pod is evicted: removes dead containers and unused images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from supervision.message import Message, Question
 from .resources import Reclaim
 
 SECONDS: Final = 120.0
-"""The longest that a removal is waited for."""
+"""Deadline of one removal."""
 
 
 class NodeCleanup:
@@ -22,10 +22,10 @@ class NodeCleanup:
         self._actor, self._workers = actor, workers
 
     async def remove(self, what: Reclaim) -> None:
-        """What cannot be removed stays, and is logged."""
+        """A removal that fails is logged."""
         if what is Reclaim.CONTAINERS:
-            asked = [self._ask(name, RemoveDeadContainers()) for name in pod_workers(self._workers)]
-            await asyncio.gather(*asked)
+            removals = [self._ask(name, RemoveDeadContainers()) for name in pod_workers(self._workers)]
+            await asyncio.gather(*removals)
         else:
             await self._ask(IMAGE_MANAGER, RemoveUnusedImages())
 

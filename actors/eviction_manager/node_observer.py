@@ -1,4 +1,4 @@
-"""Observes what the node has left. Memory and process IDs never block; a disk may, and is waited for only shortly."""
+"""Observes the eviction signals. Reading memory and process IDs never blocks; reading a disk may and has a deadline."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .thresholds import Observation
 
 DISK_SECONDS: Final = 8.0
 WAIT_SECONDS: Final = 2.0
-"""How long a disk holds up an observation; what it says later is not used."""
+"""Deadline of reading the disks; later results are not used."""
 _ASK_SECONDS: Final = 5.0
 _READ: Final = "actors.eviction_manager.signals:read_disks"
 
 
 class Observed(msgspec.Struct, frozen=True):
-    """By signal; those that are not known are missing."""
+    """By signal; unknown signals are missing."""
 
     signals: dict[str, Observation]
     layout: Layout = Layout.SINGLE
 
 
 class NodeObserver:
-    """`host`: the root directory of a made-up host."""
+    """`host`: the root directory of a simulated host."""
 
     def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, host: str = "") -> None:
         self._actor, self._agent, self._tree, self._host = actor, agent, tree, host
@@ -44,18 +44,18 @@ class NodeObserver:
         self._reading: asyncio.Task[dict[str, list[int]]] | None = None
 
     async def observe(self, *, disks: bool = True) -> Observed:
-        """Without `disks` only memory and process IDs, at once."""
-        found = await self._disks() if disks else {}
-        if found:
-            self._layout = layout_of(found)
-        return Observed({**self.memory(), **pid_signals(self._host), **disk_signals(found)}, self._layout)
+        """Without `disks`: memory and process IDs only, which takes no time."""
+        figures = await self._disks() if disks else {}
+        if figures:
+            self._layout = layout_of(figures)
+        return Observed({**self.memory(), **pid_signals(self._host), **disk_signals(figures)}, self._layout)
 
     def memory(self) -> dict[str, Observation]:
         return memory_signals(self._tree, self.kubepods, self._host)
 
     @property
     def kubepods(self) -> str:
-        """The cgroup of all pods; '' while it is not there."""
+        """The cgroup of all pods; '' while it does not exist."""
         if not self._kubepods:
             roots = pod_cgroups.roots(self._agent.config.cgroupRoot)
             self._kubepods = next((root for root in roots if self._tree.anywhere(root)), "")
@@ -68,16 +68,17 @@ class NodeObserver:
         return self._reading.result() if done else {}
 
     async def _read(self) -> dict[str, list[int]]:
-        wanted = {NODE_DISK: self._agent.root_dir, **await self._runtime_disks()}
+        directories = {NODE_DISK: self._agent.root_dir, **await self._runtime_disks()}
         try:
-            found: dict[str, list[int]] = await self._actor.disposable(_READ, {"disks": wanted}, deadline=DISK_SECONDS)
+            arguments = {"disks": directories}
+            disks: dict[str, list[int]] = await self._actor.disposable(_READ, arguments, deadline=DISK_SECONDS)
         except DisposableError as error:
-            self._actor.log.warning("what the disks have left is not known: %s", error)
+            self._actor.log.warning("cannot read the free space of the disks: %s", error)
             return {}
-        return found
+        return disks
 
     async def _runtime_disks(self) -> dict[str, str]:
-        """None until the runtime tells them."""
+        """Directories of the runtime's disks; empty until the runtime reports them."""
         if not self._mounts:
             try:
                 answer = await self._actor.ask(IMAGE_MANAGER, GetImageFilesystem(), timeout=_ASK_SECONDS)

@@ -1,7 +1,7 @@
-"""Watches the kernel's log for processes that were killed as memory ran out, and tells whom it concerns.
+"""Watches the kernel log for processes that the OOM killer killed, and reports them as events.
 
-A process outside of every container: event SystemOOM of the node. One in a container: an event of its pod, with the
-container's name; a process that is not the container's first one leaves no other trace.
+A process outside all containers: event SystemOOM of the node. A process in a container: event OOMKilling of its pod,
+with the container's name; for a process other than the container's first one this is the only report.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _MOST_AT_ONCE: Final = 200
 
 
 class OomWatcher:
-    """`host`: the root directory of a made-up host."""
+    """`host`: the root directory of a simulated host."""
 
     def __init__(self, actor: Actor, agent: Agent, usage: UsageReader, host: str = "") -> None:
         self._actor, self._agent, self._usage, self._path = actor, agent, usage, f"{host}{PATH}"
 
     def begin(self) -> None:
-        """From now on. A node whose log cannot be read goes on without."""
+        """Watch from now on. If the log cannot be read, OOM kills are not reported and the agent continues."""
         try:
             log = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         except OSError as error:
-            self._actor.log.warning("processes that the kernel kills are not told: %s", error)
+            self._actor.log.warning("cannot watch the kernel log, OOM kills are not reported: %s", error)
             return
         with suppress(OSError):
             os.lseek(log, 0, os.SEEK_END)
@@ -42,7 +42,7 @@ class OomWatcher:
             asyncio.get_running_loop().add_reader(log, self._readable, log)
         except OSError as error:  # in some containers it is /dev/null
             os.close(log)
-            self._actor.log.warning("processes that the kernel kills are not told: %s", error)
+            self._actor.log.warning("cannot watch the kernel log, OOM kills are not reported: %s", error)
 
     def _readable(self, log: int) -> None:
         kills = []
@@ -57,43 +57,43 @@ class OomWatcher:
                 self._end(log, str(error))
                 break
             if not record:
-                self._end(log, "it has come to its end")
+                self._end(log, "end of file")
                 break
             lines = record.decode("utf-8", "replace").splitlines()
             kills += [kill for line in lines if (kill := read_kill(line)) is not None]
         if kills:
-            self._actor.start_task(self._tell(kills), "out of memory")
+            self._actor.start_task(self._report(kills), "out of memory")
 
     def _end(self, log: int, why: str) -> None:
         asyncio.get_running_loop().remove_reader(log)
         os.close(log)
-        self._actor.log.warning("processes that the kernel kills are not told any more: %s", why)
+        self._actor.log.warning("the kernel log cannot be read, OOM kills are no longer reported: %s", why)
 
-    async def _tell(self, kills: list[OomKill]) -> None:
+    async def _report(self, kills: list[OomKill]) -> None:
         for kill in kills:
             if kill.pod_uid:
-                await self._tell_pod(kill)
+                await self._report_pod(kill)
             else:
-                self._tell_node(kill)
+                self._report_node(kill)
 
-    def _tell_node(self, kill: OomKill) -> None:
+    def _report_node(self, kill: OomKill) -> None:
         self._actor.log.warning("the kernel killed %s (%d) of %s: out of memory", kill.process, kill.pid, kill.cgroup)
         if kill.cgroup == ROOT and not self._agent.standalone:
             text = f"System OOM encountered, victim process: {kill.process}, pid: {kill.pid}"
             event = node_event(self._agent.node_name, "SystemOOM", text, "Warning")
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
 
-    async def _tell_pod(self, kill: OomKill) -> None:
-        found = next((one for one in await self._usage.pods() or [] if one.uid == kill.pod_uid), None)
-        if found is None:
+    async def _report_pod(self, kill: OomKill) -> None:
+        pod = next((one for one in await self._usage.pods() or [] if one.uid == kill.pod_uid), None)
+        if pod is None:
             self._actor.log.warning("the kernel killed %s (%d) of pod %s", kill.process, kill.pid, kill.pod_uid)
             return
-        meta = found.pod.metadata
-        name = next((name for name, id_ in found.containers.items() if id_ == kill.container_id), "")
+        meta = pod.pod.metadata
+        name = next((name for name, id_ in pod.containers.items() if id_ == kill.container_id), "")
         text = "the kernel killed %s (%d) of container %r of pod %s/%s (%s): out of memory"
         self._actor.log.warning(text, kill.process, kill.pid, name, meta.namespace, meta.name, meta.uid)
         if not self._agent.standalone:
-            whose = "System" if kill.of_node else "Memory cgroup"
+            scope = "System" if kill.of_node else "Memory cgroup"
             event = RecordEvent(
                 kind="Pod",
                 namespace=meta.namespace,
@@ -101,7 +101,7 @@ class OomWatcher:
                 uid=meta.uid,
                 type="Warning",
                 reason="OOMKilling",
-                message=f"{whose} out of memory: killed process {kill.process}, pid: {kill.pid}",
+                message=f"{scope} out of memory: killed process {kill.process}, pid: {kill.pid}",
                 field=f"spec.containers{{{name}}}" if name else "",
             )
             self._actor.tell(EVENT_CLIENT, event, deadline=60.0)

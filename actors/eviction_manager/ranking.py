@@ -1,8 +1,8 @@
-"""Who is evicted first. Pure.
+"""The order in which pods are evicted. Pure.
 
-Source: the reference's ranking. Memory and disk: pods that use more than they request, then low priorities, then who
-uses most over its request. Process IDs: low priorities, then who has most. A pod of which nothing is known goes before
-others.
+Source: the kubelet's ranking. Memory and disk: pods that use more than they request, then lower priorities, then the
+largest usage over the request. Process IDs: lower priorities, then the most processes. A pod with unknown usage comes
+before the others.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import msgspec
 
 
 class Contender(msgspec.Struct, frozen=True, kw_only=True):
-    """One pod, by what it uses of the resource that the node is short of."""
+    """One pod with its usage of the resource that the node lacks."""
 
     uid: str
     priority: int = 0
     request: int = 0
-    """Bytes; 0 for inodes and process IDs, which nobody requests."""
+    """Bytes; 0 for inodes and process IDs, which cannot be requested."""
     used: int | None = None
-    """Bytes, inodes or processes; None: not known."""
+    """Bytes, inodes or processes; None: unknown."""
 
 
 def ranked(resource: str, contenders: Iterable[Contender]) -> list[Contender]:
-    """The first one is the victim. Equals stay in their order."""
+    """The first one is evicted. Equals keep their order."""
     return sorted(contenders, key=_by_priority if resource == "pids" else _by_request)
 
 

@@ -1,4 +1,4 @@
-"""The tables of eviction: signals, the resource and the condition that each stands for, layouts of file systems."""
+"""The tables of eviction: the resource and the condition of each signal, layouts of file systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ MEMORY: Final = "memory.available"
 ALLOCATABLE_MEMORY: Final = "allocatableMemory.available"
 PIDS: Final = "pid.available"
 NODE_DISK, IMAGE_DISK, CONTAINER_DISK = "nodefs", "imagefs", "containerfs"
-"""Of the root directory; of images; of writable layers. A signal is this with `.available` or `.inodesFree`."""
+"""Disks of the root directory, of images, of writable layers. A signal is one of these names with `.available` or
+`.inodesFree`."""
 _DISKS: Final = (NODE_DISK, IMAGE_DISK, CONTAINER_DISK)
 
 RESOURCE_OF: Final = {
@@ -21,7 +22,7 @@ RESOURCE_OF: Final = {
     **{f"{disk}.inodesFree": "inodes" for disk in _DISKS},
     PIDS: "pids",
 }
-"""What a pod uses too much of, by signal."""
+"""The resource of each signal."""
 CONDITION_OF: Final = {
     signal: {"memory": MEMORY_PRESSURE, "pids": PID_PRESSURE}.get(resource, DISK_PRESSURE)
     for signal, resource in RESOURCE_OF.items()
@@ -30,37 +31,37 @@ CONDITION_OF: Final = {
 EMPTY_DIR_LIMIT: Final = "emptydirfs.limit"
 POD_LIMIT: Final = "ephemeralpodfs.limit"
 CONTAINER_LIMIT: Final = "ephemeralcontainerfs.limit"
-"""Limits of one pod's local storage, beside the signals of the node."""
+"""Labels of the metric for evictions over a limit of one pod's local storage."""
 
 
 class Layout(StrEnum):
-    """Which of the three file systems are one."""
+    """Which of the three disks share a file system."""
 
     SINGLE = "single"
-    """All three."""
+    """All three share one."""
     DEDICATED = "dedicated"
-    """Images and writable layers have one of their own."""
+    """Images and writable layers share one; the root directory has another."""
     SPLIT = "split"
-    """Images have one of their own; writable layers are on the root directory's."""
+    """Images have one; writable layers and the root directory share another."""
 
 
 class Reclaim(StrEnum):
-    """What the node itself can give back before a pod is evicted."""
+    """What the agent can remove before it evicts a pod."""
 
     CONTAINERS = "containers"
-    """Dead ones."""
+    """Dead containers."""
     IMAGES = "images"
-    """Unused ones."""
+    """Unused images."""
 
 
 def disk_of(signal: str) -> str:
-    """nodefs, imagefs or containerfs; '' for a signal that is none of a disk."""
+    """nodefs, imagefs or containerfs; '' for a signal that does not concern a disk."""
     disk = signal.partition(".")[0]
     return disk if disk in _DISKS else ""
 
 
 def reclaims(signal: str, layout: Layout) -> tuple[Reclaim, ...]:
-    """What is cleaned up for this signal, in this order."""
+    """What is removed for this signal, in this order."""
     disk = disk_of(signal)
     if not disk:
         return ()

@@ -1,8 +1,8 @@
 """Which eviction thresholds are met, and which pressure conditions of the node follow. Pure.
 
-Source: the reference's eviction manager. A threshold is met from the first observation below its amount; it is acted on
-once it was met for its grace period. One that is acted on stays met until its minimum reclaim is there as well. A
-condition holds from the first observation that meets a threshold, a soft one too, until no threshold was met for
+Source: the kubelet's eviction manager. A threshold is met from the first observation below its amount, and due once it
+has been met for its grace period. A due threshold stays met until its amount and its minimum reclaim are available. A
+condition is true from the first observation that meets a threshold, hard or soft, until no threshold has been met for
 evictionPressureTransitionPeriod.
 """
 
@@ -28,48 +28,48 @@ from .resources import (
 
 
 class Observation(msgspec.Struct, frozen=True):
-    """Of one signal, in bytes, inodes or process IDs."""
+    """The value of one signal, in bytes, inodes or process IDs."""
 
     available: int
     capacity: int
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What an observation means."""
+    """The result of one observation."""
 
     conditions: frozenset[str]
-    """Those that hold."""
+    """The conditions that are true."""
     due: tuple[Threshold, ...]
-    """The thresholds to act on, the most urgent one first: met for their grace period, and observed just now."""
+    """The thresholds met for their whole grace period and observed just now, the most urgent one first."""
 
 
 def watched(config: KubeletConfiguration) -> tuple[Threshold, ...]:
-    """The configured thresholds, those on memory first. Each hard one on the node's memory is copied to the memory that
-    all pods may have, where that is limited; containerfs.* have no thresholds of their own (see `for_layout`)."""
-    found = [one for one in thresholds(config) if not one.signal.startswith(f"{CONTAINER_DISK}.")]
+    """The configured thresholds, those on memory first. Each hard threshold on memory.available also applies to
+    allocatableMemory.available. containerfs.* has no thresholds of its own (see `for_layout`)."""
+    result = [one for one in thresholds(config) if not one.signal.startswith(f"{CONTAINER_DISK}.")]
     if "pods" in config.enforceNodeAllocatable:
-        hard = [one for one in found if one.signal == MEMORY and not one.grace_seconds]
-        found += [replace(one, signal=ALLOCATABLE_MEMORY) for one in hard]
-    return tuple(sorted(found, key=lambda one: one.signal not in (MEMORY, ALLOCATABLE_MEMORY)))
+        hard = [one for one in result if one.signal == MEMORY and not one.grace_seconds]
+        result += [replace(one, signal=ALLOCATABLE_MEMORY) for one in hard]
+    return tuple(sorted(result, key=lambda one: one.signal not in (MEMORY, ALLOCATABLE_MEMORY)))
 
 
-def for_layout(found: Iterable[Threshold], layout: Layout) -> tuple[Threshold, ...]:
-    """The same, and copies for the file system of writable layers: of those of the file system that it is."""
-    found = tuple(found)
+def for_layout(configured: Iterable[Threshold], layout: Layout) -> tuple[Threshold, ...]:
+    """The thresholds, and copies of those of nodefs or imagefs for containerfs, whichever holds the writable layers."""
+    configured = tuple(configured)
     if layout is Layout.SINGLE:
-        return found  # they would be third copies of one signal
+        return configured  # they would be third copies of one signal
     source = IMAGE_DISK if layout is Layout.DEDICATED else NODE_DISK
     copies = (
         replace(one, signal=one.signal.replace(source, CONTAINER_DISK))
-        for one in found
+        for one in configured
         if one.signal.startswith(f"{source}.")
     )
-    return (*found, *copies)
+    return (*configured, *copies)
 
 
 def is_met(threshold: Threshold, observed: Mapping[str, Observation], *, reclaim: bool = False) -> bool:
-    """Whether less than its amount is there; `reclaim`: than its amount and its minimum reclaim. Not so when the signal
-    was not observed."""
+    """Whether less than its amount is available; with `reclaim`: less than its amount plus its minimum reclaim. False
+    when the signal was not observed."""
     observation = observed.get(threshold.signal)
     if observation is None:
         return False
@@ -80,20 +80,20 @@ def is_met(threshold: Threshold, observed: Mapping[str, Observation], *, reclaim
 
 
 class ThresholdTracker:
-    """Which thresholds are met, since when, and when each condition held last. Times: seconds of a monotonic clock."""
+    """Which thresholds are met, since when, and when each condition was last true. Times: monotonic seconds."""
 
     def __init__(
-        self, watched: Sequence[Threshold], transition_seconds: float, held: Iterable[str] = (), now: float = 0.0
+        self, watched: Sequence[Threshold], transition_seconds: float, conditions: Iterable[str] = (), now: float = 0.0
     ) -> None:
-        """`held`: the conditions that held when this was kept last; they go on."""
+        """`conditions`: the saved conditions; they stay true for the transition period."""
         self._watched = watched
         self._transition = transition_seconds
         self._since: dict[Threshold, float] = {}
         self._due: frozenset[Threshold] = frozenset()
-        self._last: dict[str, float] = dict.fromkeys(held, now)
+        self._last: dict[str, float] = dict.fromkeys(conditions, now)
 
     def observe(self, observed: Mapping[str, Observation], now: float, layout: Layout = Layout.SINGLE) -> Verdict:
-        """A signal that is missing stays as it was, and is not acted on."""
+        """The thresholds of a missing signal stay as they were, and are not due."""
         watched = for_layout(self._watched, layout)
         met = [one for one in watched if self._is_met(one, observed)]
         self._since = {one: self._since.get(one, now) for one in met}
@@ -113,15 +113,16 @@ class ThresholdTracker:
 
 
 def still_met(watched: Iterable[Threshold], observed: Mapping[str, Observation]) -> bool:
-    """Whether any threshold is met after the node itself was cleaned up, the minimum reclaim included."""
+    """Whether a threshold, minimum reclaim included, is met after the clean-up of the node."""
     return any(is_met(one, observed, reclaim=True) for one in watched)
 
 
 def headroom(watched: Iterable[Threshold], observed: Mapping[str, Observation]) -> int | None:
-    """Bytes of memory until the next threshold on memory that is not met; None: there is none, or nothing is known."""
-    left = [
+    """Bytes of available memory above the nearest memory threshold that is not met. None: there is none, or memory is
+    unknown."""
+    rooms = [
         one.available - threshold.amount.of(one.capacity)
         for threshold in watched
         if threshold.signal in (MEMORY, ALLOCATABLE_MEMORY) and (one := observed.get(threshold.signal)) is not None
     ]
-    return min((each for each in left if each >= 0), default=None)
+    return min((each for each in rooms if each >= 0), default=None)

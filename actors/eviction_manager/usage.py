@@ -1,4 +1,4 @@
-"""What a pod uses, and which part of it counts for a signal. Data and pure functions."""
+"""The resource usage of a pod, and which part of it counts for a signal. Data and pure functions."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from .resources import CONTAINER_DISK, IMAGE_DISK, NODE_DISK, RESOURCE_OF, Layou
 ROOTFS, LOGS, VOLUMES = "rootfs", "logs", "volumes"
 
 
-class Used(msgspec.Struct, frozen=True):
-    """Of a disk."""
+class DiskUsage(msgspec.Struct, frozen=True):
+    """Usage of a disk."""
 
     bytes: int = 0
     inodes: int = 0
 
 
 class ContainerUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """None: not known."""
+    """None: unknown."""
 
     memory: int | None = None
-    """Bytes of its working set."""
-    rootfs: Used = Used()
-    """Its writable layer."""
-    logs: Used = Used()
+    """Working set in bytes."""
+    rootfs: DiskUsage = DiskUsage()
+    """The writable layer."""
+    logs: DiskUsage = DiskUsage()
 
 
 class PodUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """None: not known."""
+    """None: unknown."""
 
     memory: int | None = None
-    """Bytes of its working set."""
+    """Working set in bytes."""
     processes: int | None = None
     containers: dict[str, ContainerUsage] = {}
-    volumes: dict[str, Used] = {}
-    own: Used = Used()
-    """Files that the agent wrote for it."""
+    volumes: dict[str, DiskUsage] = {}
+    own: DiskUsage = DiskUsage()
+    """Files that the agent wrote for the pod."""
 
 
 def measured_parts(disk: str, layout: Layout) -> frozenset[str]:
@@ -57,7 +57,7 @@ def local_parts(layout: Layout) -> frozenset[str]:
 
 
 def local_volumes(pod: Pod) -> list[str]:
-    """Names of the volumes that are kept on the node's own disk."""
+    """Names of the volumes that are stored on the node's own disk."""
     return [
         volume.name
         for volume in pod.spec.volumes
@@ -68,19 +68,19 @@ def local_volumes(pod: Pod) -> list[str]:
     ]
 
 
-def disk_usage(pod: Pod, usage: PodUsage, parts: Iterable[str]) -> Used:
-    """The sum of these parts."""
-    parts, found = frozenset(parts), list[Used]()
+def disk_usage(pod: Pod, usage: PodUsage, parts: Iterable[str]) -> DiskUsage:
+    """The total of these parts."""
+    parts, usages = frozenset(parts), list[DiskUsage]()
     for container in usage.containers.values():
-        found += [container.rootfs] if ROOTFS in parts else []
-        found += [container.logs] if LOGS in parts else []
+        usages += [container.rootfs] if ROOTFS in parts else []
+        usages += [container.logs] if LOGS in parts else []
     if VOLUMES in parts:
-        found += [usage.volumes[name] for name in local_volumes(pod) if name in usage.volumes]
-    return Used(sum(one.bytes for one in found), sum(one.inodes for one in found))
+        usages += [usage.volumes[name] for name in local_volumes(pod) if name in usage.volumes]
+    return DiskUsage(sum(one.bytes for one in usages), sum(one.inodes for one in usages))
 
 
 def used_of(signal: str, pod: Pod, usage: PodUsage, layout: Layout) -> int | None:
-    """How much of what the signal is about the pod uses; None: it is not known."""
+    """The pod's usage of the resource of `signal`; None: unknown."""
     resource = RESOURCE_OF[signal]
     if resource == "memory":
         return usage.memory

@@ -1,4 +1,4 @@
-"""Reads what pods use: memory and processes from their cgroups, which never block; disks by a disposable process."""
+"""Reads the usage of pods: memory and processes from cgroups, which never block; disks in a disposable process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from actors.status_manager.messages import STATUS_MANAGER, ActivePod, GetActiveP
 from supervision.actor import Actor, AskError, DisposableError
 from supervision.time_scale import scaled
 
-from .usage import ContainerUsage, PodUsage, Used
+from .usage import ContainerUsage, DiskUsage, PodUsage
 
 ASK_SECONDS: Final = 5.0
 DISK_SECONDS: Final = 30.0
@@ -28,12 +28,12 @@ _MEASURE: Final = "actors.shared.stats.disk:measure_pods"
 _AT_ONCE: Final = 32
 
 
-class Active(msgspec.Struct, frozen=True):
-    """A pod that has not come to its end."""
+class RunningPod(msgspec.Struct, frozen=True):
+    """A pod that has not ended."""
 
     pod: Pod
     containers: dict[str, str]
-    """Id of the newest container of each name, which may have ended."""
+    """ID of the newest container of each name; the container may have ended."""
 
     @property
     def uid(self) -> str:
@@ -41,23 +41,23 @@ class Active(msgspec.Struct, frozen=True):
 
 
 class UsageReader:
-    """`runtime`: tells the writable layers of containers; a client of it is made when it is needed first."""
+    """`runtime`: client for the figures of writable layers; by default one is made on first use."""
 
     def __init__(self, actor: Actor, agent: Agent, tree: CgroupTree, runtime: CriClient | None = None) -> None:
         self._actor, self._agent, self._tree, self._client = actor, agent, tree, runtime
 
-    async def pods(self) -> list[Active] | None:
-        """None when they are not known."""
+    async def pods(self) -> list[RunningPod] | None:
+        """None when the pods are unknown."""
         try:
             answer = await self._actor.ask(STATUS_MANAGER, GetActivePods(), timeout=ASK_SECONDS)
         except AskError as error:
-            self._actor.log.warning("the pods of the node are not known: %s", error)
+            self._actor.log.warning("the pods of the node are unknown: %s", error)
             return None
         return [active for one in answer.pods if (active := _read(one)) is not None]
 
-    async def memory(self, pods: Iterable[Active]) -> dict[str, PodUsage]:
+    async def memory(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage]:
         """Memory and processes of each pod that has a cgroup, by UID."""
-        places, found = pod_cgroups.find(self._tree, self._agent.config.cgroupRoot).pods, dict[str, PodUsage]()
+        places, usages = pod_cgroups.find(self._tree, self._agent.config.cgroupRoot).pods, dict[str, PodUsage]()
         for count, pod in enumerate(pods):
             if count % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
@@ -65,21 +65,21 @@ class UsageReader:
                 path = places[pod.uid].path
                 usage = PodUsage(memory=working_set(self._tree, path), processes=processes(self._tree, path))
                 if usage != PodUsage():
-                    found[pod.uid] = usage
-        return found
+                    usages[pod.uid] = usage
+        return usages
 
-    def with_containers(self, pod: Active, usage: PodUsage) -> PodUsage:
-        """The same with the memory of the pod's containers."""
+    def with_containers(self, pod: RunningPod, usage: PodUsage) -> PodUsage:
+        """`usage` with the memory of the pod's containers."""
         place = pod_cgroups.find(self._tree, self._agent.config.cgroupRoot).pods.get(pod.uid)
         inner = place.containers if place is not None else {}
-        found = {
+        containers = {
             name: ContainerUsage(memory=working_set(self._tree, inner[id_]))
             for name, id_ in pod.containers.items()
             if id_ in inner
         }
-        return msgspec.structs.replace(usage, containers=found)
+        return msgspec.structs.replace(usage, containers=containers)
 
-    async def disks(self, pods: Iterable[Active]) -> dict[str, PodUsage] | None:
+    async def disks(self, pods: Iterable[RunningPod]) -> dict[str, PodUsage] | None:
         """Disk usage of each pod by UID; None when it cannot be measured."""
         pods, agent = list(pods), self._agent
         places = []
@@ -93,23 +93,23 @@ class UsageReader:
         try:
             measured = await self._actor.disposable(_MEASURE, {"pods": places}, deadline=DISK_SECONDS)
         except DisposableError as error:
-            self._actor.log.warning("what pods have on the disk is not known: %s", error)
+            self._actor.log.warning("cannot measure the disk usage of the pods: %s", error)
             return None
         return {pod.uid: disk_usage(pod, measured[pod.uid], layers) for pod in pods}
 
-    async def _layers(self) -> dict[str, Used] | None:
-        """By id of the container; None when they are not known. Without them the wrong pod would be evicted."""
+    async def _layers(self) -> dict[str, DiskUsage] | None:
+        """Usage of the writable layers by container ID. None: unknown; without it the wrong pod would be evicted."""
         try:
             async with asyncio.timeout(scaled(DISK_SECONDS)):
                 stats = await self._runtime().list_container_stats()
         except Unimplemented:
             return {}
         except (CriError, TimeoutError) as error:
-            self._actor.log.warning("what containers have written is not known: %s", str(error) or "no answer in time")
+            self._actor.log.warning("the usage of writable layers is unknown: %s", str(error) or "no answer in time")
             return None
         layers = {one.id: one.writable_layer for one in stats}
         return {
-            id_: Used(layer.used_bytes or 0, layer.inodes_used or 0)
+            id_: DiskUsage(layer.used_bytes or 0, layer.inodes_used or 0)
             for id_, layer in layers.items()
             if layer is not None
         }
@@ -122,12 +122,14 @@ class UsageReader:
         return self._client
 
 
-def disk_usage(pod: Active, measured: Mapping[str, Any], layers: Mapping[str, Used]) -> PodUsage:
-    """What `measure_pods` found of a pod, with the layers of its containers. Pure."""
+def disk_usage(pod: RunningPod, measured: Mapping[str, Any], layers: Mapping[str, DiskUsage]) -> PodUsage:
+    """The figures of `measure_pods` for a pod, with the writable layers of its containers. Pure."""
     logs = {name: _used(one) for name, one in measured["logs"].items()}
     return PodUsage(
         containers={
-            name: ContainerUsage(rootfs=layers.get(pod.containers.get(name, ""), Used()), logs=logs.get(name, Used()))
+            name: ContainerUsage(
+                rootfs=layers.get(pod.containers.get(name, ""), DiskUsage()), logs=logs.get(name, DiskUsage())
+            )
             for name in {**logs, **pod.containers}
         },
         volumes={name: _used(one) for name, one in measured["volumes"].items()},
@@ -135,12 +137,12 @@ def disk_usage(pod: Active, measured: Mapping[str, Any], layers: Mapping[str, Us
     )
 
 
-def _used(measured: Mapping[str, int]) -> Used:
-    return Used(measured["used_bytes"], measured["inodes_used"])
+def _used(measured: Mapping[str, int]) -> DiskUsage:
+    return DiskUsage(measured["used_bytes"], measured["inodes_used"])
 
 
-def _read(active: ActivePod) -> Active | None:
+def _read(active: ActivePod) -> RunningPod | None:
     try:
-        return Active(decode_pod(active.pod), active.containers)
+        return RunningPod(decode_pod(active.pod), active.containers)
     except ObjectError:
         return None

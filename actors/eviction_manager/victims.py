@@ -1,4 +1,4 @@
-"""Which pod is evicted for a threshold, and with which words. Pure."""
+"""Selects the pods to evict and writes the reason of their eviction. Pure."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from actors.shared.config.fields.eviction import Threshold
 from actors.shared.kube.pods import grace_period, is_critical, pod_requests
 from actors.shared.kube.quantity import QuantityError
 
-from .ending_pods import PREEMPTING, Ending
 from .explanation import explain
 from .local_storage import violation
+from .pod_evictions import PREEMPTING, PodEviction
 from .ranking import Contender, ranked
 from .resources import RESOURCE_OF, Layout
 from .thresholds import Observation
 from .usage import PodUsage, used_of
-from .usage_reader import Active
+from .usage_reader import RunningPod
 
 HARD_GRACE_SECONDS: Final = 1
 
 
-def evictable(pods: Iterable[Active], ending: Collection[str]) -> list[Active]:
-    """Critical pods are passed over."""
+def evictable(pods: Iterable[RunningPod], ending: Collection[str]) -> list[RunningPod]:
+    """The pods without critical pods and pods that are evicted already."""
     return [one for one in pods if one.uid not in ending and not is_critical(one.pod)]
 
 
-def victim(pods: Iterable[Active], usages: Mapping[str, PodUsage], signal: str, layout: Layout) -> Active | None:
-    """The first one by the reference's ranking."""
+def victim(
+    pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], signal: str, layout: Layout
+) -> RunningPod | None:
+    """The first pod in the kubelet's ranking."""
     by_uid, resource = {one.uid: one for one in pods}, RESOURCE_OF[signal]
     contenders = [
         Contender(
@@ -43,29 +45,29 @@ def victim(pods: Iterable[Active], usages: Mapping[str, PodUsage], signal: str, 
 
 
 def of_threshold(
-    pod: Active, usage: PodUsage | None, threshold: Threshold, observation: Observation | None, most_grace: int
-) -> Ending:
-    """`most_grace`: evictionMaxPodGracePeriod, for soft thresholds."""
+    pod: RunningPod, usage: PodUsage | None, threshold: Threshold, observation: Observation | None, most_grace: int
+) -> PodEviction:
+    """`most_grace`: evictionMaxPodGracePeriod in seconds; it applies to soft thresholds."""
     grace, own = HARD_GRACE_SECONDS, pod.pod.spec.terminationGracePeriodSeconds
     if threshold.grace_seconds:
         grace = max(HARD_GRACE_SECONDS, most_grace if own is None else min(most_grace, own))
-    said = explain(pod.pod, usage, threshold, observation)
-    return Ending(
+    reason = explain(pod.pod, usage, threshold, observation)
+    return PodEviction(
         uid=pod.uid,
         namespace=pod.pod.metadata.namespace,
         name=pod.pod.metadata.name,
-        message=said.message,
+        message=reason.message,
         grace_seconds=grace,
         signal=threshold.signal,
-        disruption=said.message,
-        annotations=said.annotations,
+        disruption=reason.message,
+        annotations=reason.annotations,
     )
 
 
-def preempted(pods: Iterable[Active], uids: Collection[str], resource: str) -> list[Ending]:
-    """The pods with these UIDs end in their own grace period; `resource`: what a critical pod lacks."""
+def preempted(pods: Iterable[RunningPod], uids: Collection[str], resource: str) -> list[PodEviction]:
+    """Evictions of the pods with these UIDs, in their own grace period. `resource`: what the critical pod lacks."""
     return [
-        Ending(
+        PodEviction(
             uid=one.uid,
             namespace=one.pod.metadata.namespace,
             name=one.pod.metadata.name,
@@ -80,24 +82,24 @@ def preempted(pods: Iterable[Active], uids: Collection[str], resource: str) -> l
     ]
 
 
-def over_limits(pods: Iterable[Active], usages: Mapping[str, PodUsage], layout: Layout) -> list[Ending]:
-    """The pods that are over a limit of their local storage. A controller is not told that they were disrupted."""
-    found = ((one, violation(one.pod, usages[one.uid], layout)) for one in pods if one.uid in usages)
+def over_limits(pods: Iterable[RunningPod], usages: Mapping[str, PodUsage], layout: Layout) -> list[PodEviction]:
+    """Evictions of the pods that exceed a limit of local storage. The pods get no condition DisruptionTarget."""
+    violations = ((one, violation(one.pod, usages[one.uid], layout)) for one in pods if one.uid in usages)
     return [
-        Ending(
+        PodEviction(
             uid=one.uid,
             namespace=one.pod.metadata.namespace,
             name=one.pod.metadata.name,
-            message=said.message,
+            message=broken.message,
             grace_seconds=HARD_GRACE_SECONDS,
-            signal=said.signal,
+            signal=broken.signal,
         )
-        for one, said in found
-        if said is not None
+        for one, broken in violations
+        if broken is not None
     ]
 
 
-def _request(pod: Active, resource: str) -> int:
+def _request(pod: RunningPod, resource: str) -> int:
     try:
         return pod_requests(pod.pod).get(resource, 0)
     except QuantityError:

@@ -1,4 +1,4 @@
-"""A made-up node for the eviction manager: memory, disks and cgroups that a test fills, and pods that end when told."""
+"""A simulated node for the eviction manager: memory, disks, cgroups and pods that the test sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONTAINER_ID = "c0ffee" * 4
 
 
 class MadeUpNode:
-    """1000 kB of memory, of which `left` is there; `disks` as `read_disks` answers."""
+    """A node with 1000 kB of memory. `disks`: the result of `read_disks`."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.clock = root, VirtualClock()
@@ -44,20 +44,20 @@ class MadeUpNode:
         base.mkdir(parents=True)
         (root / "proc/self").mkdir(parents=True)
         (root / "proc/self/mountinfo").write_text("30 1 0:9 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n")
-        self.leave(1000)
+        self.set_free(1000)
 
     async def list_container_stats(self) -> list[ContainerStats]:
-        """As the runtime answers."""
+        """The answer of the runtime."""
         if self.runtime_error is not None:
             raise self.runtime_error
         return []
 
-    def leave(self, kib: int) -> None:
-        """So much memory is left."""
+    def set_free(self, kib: int) -> None:
+        """Set the available memory."""
         (self.root / "proc/meminfo").write_text(f"MemTotal: 1000 kB\nMemFree: {kib} kB\n")
 
     def add(self, uid: str, *, memory_kib: int = 0, **spec: Any) -> None:
-        """A pod that runs. `spec`: of the pod."""
+        """Add a running pod. `spec`: fields of its spec."""
         containers = spec.pop("containers", [{"name": "main", "image": "i"}])
         made = {
             "metadata": {"name": f"pod-{uid}", "namespace": "n", "uid": uid},
@@ -71,7 +71,7 @@ class MadeUpNode:
         self.use(uid, memory_kib)
 
     def use(self, uid: str, memory_kib: int) -> None:
-        """So much memory the pod and its container use."""
+        """Set the memory usage of the pod and its container."""
         cgroup = self.root / f"sys/fs/cgroup/memory/kubepods/besteffort/pod{uid}"
         for directory in (cgroup, cgroup / CONTAINER_ID):
             directory.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ class MadeUpNode:
             (directory / "memory.stat").write_text("total_inactive_file 0\n")
 
     def stop(self, uid: str, *, written: bool = True) -> None:
-        """Its worker has ended it."""
+        """Its pod worker has ended it."""
         self.pods.pop(uid, None)
         self.live[uid] = msgspec.structs.replace(self.live[uid], finished=True, status_written=written)
 

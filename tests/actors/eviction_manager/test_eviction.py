@@ -24,10 +24,10 @@ MESSAGE = (
 DISK: dict[str, Any] = {"evictionHard": {"nodefs.available": "100"}}
 
 
-async def test_the_pod_that_uses_most_memory_is_evicted_with_the_references_words(node: MadeUpNode) -> None:
+async def test_the_pod_that_uses_most_memory_is_evicted_with_the_kubelets_message(node: MadeUpNode) -> None:
     node.add("small", memory_kib=20)
     node.add("big", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.settle()
         assert manager.sent(KillPod) == [KillPod("big", "Evicted", MESSAGE, 1, disruption=MESSAGE)]
@@ -47,10 +47,10 @@ async def test_the_pod_that_uses_most_memory_is_evicted_with_the_references_word
         }
 
 
-async def test_one_pod_is_evicted_a_round_and_the_next_round_comes_once_it_has_ended(node: MadeUpNode) -> None:
+async def test_a_round_evicts_one_pod_and_the_next_round_starts_once_it_has_ended(node: MadeUpNode) -> None:
     for uid, size in (("a", 700), ("b", 600), ("c", 5)):
         node.add(uid, memory_kib=size)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.advance(25.0)
         assert killed(manager) == ["a"]
@@ -58,17 +58,17 @@ async def test_one_pod_is_evicted_a_round_and_the_next_round_comes_once_it_has_e
         node.stop("a")
         await manager.advance(2.0)
         assert killed(manager) == ["a", "b"]
-        node.leave(500)
+        node.set_free(500)
         node.stop("b")
         await manager.advance(60.0)
         assert killed(manager) == ["a", "b"]
         assert manager.sent(NodeEvictions)[-1] == NodeEvictions(["MemoryPressure"], [])
 
 
-async def test_a_pod_that_does_not_end_holds_the_next_one_up_for_half_a_minute(node: MadeUpNode) -> None:
+async def test_a_pod_that_does_not_end_delays_the_next_eviction_by_half_a_minute(node: MadeUpNode) -> None:
     node.add("stuck", memory_kib=700)
     node.add("next", memory_kib=600)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.advance(29.0)
         assert killed(manager) == ["stuck"]
@@ -76,34 +76,34 @@ async def test_a_pod_that_does_not_end_holds_the_next_one_up_for_half_a_minute(n
         assert killed(manager) == ["stuck", "next"]
 
 
-async def test_a_pod_that_never_ends_keeps_nobody_from_watching_the_memory(node: MadeUpNode) -> None:
+async def test_memory_is_watched_while_a_pod_does_not_end(node: MadeUpNode) -> None:
     node.add("stuck", memory_kib=700)
     node.add("next", memory_kib=600)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.advance(5.0)
         assert killed(manager) == ["stuck"]
-        node.leave(150)
+        node.set_free(150)
         await manager.advance(60.0)
-        node.leave(90)
+        node.set_free(90)
         await manager.advance(0.6)
         assert killed(manager) == ["stuck", "next"]
 
 
-async def test_memory_that_falls_below_its_threshold_between_two_rounds_is_acted_on_at_once(node: MadeUpNode) -> None:
+async def test_memory_below_its_threshold_between_two_rounds_starts_an_eviction_at_once(node: MadeUpNode) -> None:
     node.add("eater", memory_kib=700)
-    node.leave(150)
+    node.set_free(150)
     async with node.start() as manager:
         await manager.advance(1.0)
         assert killed(manager) == []
-        node.leave(90)
+        node.set_free(90)
         await manager.advance(0.3)
         assert killed(manager) == ["eater"]
 
 
 async def test_a_soft_threshold_waits_for_its_grace_period_and_gives_the_pod_its_own(node: MadeUpNode) -> None:
     node.add("eater", memory_kib=700, terminationGracePeriodSeconds=20)
-    node.leave(50)
+    node.set_free(50)
     soft: dict[str, Any] = {
         "evictionHard": {},
         "evictionSoft": {"memory.available": "100Ki"},
@@ -133,7 +133,7 @@ async def test_the_node_is_cleaned_up_before_a_pod_is_evicted(node: MadeUpNode, 
         assert killed(manager) == []
 
 
-async def test_a_pod_is_evicted_from_a_full_disk_once_nothing_else_is_left(node: MadeUpNode) -> None:
+async def test_a_pod_is_evicted_from_a_full_disk_when_the_clean_up_frees_too_little(node: MadeUpNode) -> None:
     node.add("idle")
     node.add("writer")
     size = {"used_bytes": 5, "inodes_used": 1}
@@ -149,7 +149,7 @@ async def test_a_pod_is_evicted_from_a_full_disk_once_nothing_else_is_left(node:
         assert manager.sent(NodePressure)[-1] == NodePressure(disk=True)
 
 
-async def test_nobody_is_evicted_from_a_full_disk_while_the_runtime_does_not_tell_what_containers_wrote(
+async def test_no_pod_is_evicted_from_a_full_disk_while_the_writable_layers_are_unknown(
     node: MadeUpNode,
 ) -> None:
     node.add("writer")
@@ -165,16 +165,16 @@ async def test_nobody_is_evicted_from_a_full_disk_while_the_runtime_does_not_tel
         assert killed(manager) == ["writer"]
 
 
-async def test_a_disk_that_hangs_holds_up_no_eviction_for_memory(node: MadeUpNode) -> None:
+async def test_a_disk_that_hangs_does_not_delay_an_eviction_for_memory(node: MadeUpNode) -> None:
     node.add("eater", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         manager.disposables[DISKS] = DisposableError("OSError", "a disk that hangs")
         await manager.advance(11.0)
         assert killed(manager) == ["eater"]
 
 
-async def test_who_is_over_a_limit_of_its_storage_is_evicted_without_any_threshold(node: MadeUpNode) -> None:
+async def test_a_pod_over_a_storage_limit_is_evicted_without_any_threshold(node: MadeUpNode) -> None:
     node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
     node.add("free", volumes=[{"name": "cache", "emptyDir": {}}])
     size = {"used_bytes": 2048, "inodes_used": 1}
@@ -187,23 +187,23 @@ async def test_who_is_over_a_limit_of_its_storage_is_evicted_without_any_thresho
         assert killed(manager) == ["over"]
 
 
-async def test_limits_of_storage_are_not_held_where_they_are_switched_off(node: MadeUpNode) -> None:
+async def test_storage_limits_are_not_enforced_without_local_storage_isolation(node: MadeUpNode) -> None:
     node.add("over", volumes=[{"name": "cache", "emptyDir": {"sizeLimit": "1Ki"}}])
     async with node.start(evictionHard={}, localStorageCapacityIsolation=False) as manager:
         await manager.advance(130.0)
         assert killed(manager) == []
 
 
-async def test_nobody_is_evicted_while_the_pods_are_not_known_and_critical_ones_never(node: MadeUpNode) -> None:
+async def test_no_pod_is_evicted_while_the_pods_are_unknown_and_no_critical_pod_ever(node: MadeUpNode) -> None:
     node.add("critical", memory_kib=900, priority=2_000_000_000)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.advance(30.0)
         assert killed(manager) == []
         assert len(manager.sent(RecordEvent)) > 1  # it is tried each round
 
 
-async def test_a_look_that_fails_changes_no_condition(node: MadeUpNode) -> None:
+async def test_an_observation_that_fails_changes_no_condition(node: MadeUpNode) -> None:
     node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
     async with node.start(**DISK) as manager:
         await manager.settle()
@@ -212,7 +212,7 @@ async def test_a_look_that_fails_changes_no_condition(node: MadeUpNode) -> None:
         assert manager.sent(NodePressure) == [NodePressure(disk=True)]
 
 
-async def test_those_who_were_restarted_are_told_again(node: MadeUpNode) -> None:
+async def test_a_restarted_actor_gets_the_conditions_again(node: MadeUpNode) -> None:
     async with node.start() as manager:
         await manager.settle()
         manager.clear()
@@ -222,7 +222,7 @@ async def test_those_who_were_restarted_are_told_again(node: MadeUpNode) -> None
         assert manager.sent(NodeEvictions, to=CONTAINER_MANAGER) == [NodeEvictions([])]
 
 
-async def test_standing_alone_the_node_is_cleaned_up_and_no_server_is_told(node: MadeUpNode) -> None:
+async def test_a_standalone_node_is_cleaned_up_without_events_or_conditions(node: MadeUpNode) -> None:
     node.disks = {"nodefs": [1, 50, 1000, 50, 1000]}
     async with node.start(standalone=True, **DISK) as manager:
         await manager.advance(1.0)
@@ -231,7 +231,7 @@ async def test_standing_alone_the_node_is_cleaned_up_and_no_server_is_told(node:
         assert not manager.sent(RecordEvent)
 
 
-async def test_pods_that_make_room_for_a_critical_one_end_in_their_own_time(node: MadeUpNode) -> None:
+async def test_preempted_pods_have_their_own_grace_period(node: MadeUpNode) -> None:
     node.add("a", terminationGracePeriodSeconds=40)
     node.add("b")
     async with node.start() as manager:
@@ -246,11 +246,11 @@ async def test_pods_that_make_room_for_a_critical_one_end_in_their_own_time(node
         assert manager.sent(NodeEvictions)[-1] == NodeEvictions([], ["a"])
 
 
-async def test_a_preempted_pod_that_takes_its_time_holds_no_eviction_up(node: MadeUpNode) -> None:
+async def test_a_preempted_pod_that_ends_slowly_does_not_delay_an_eviction(node: MadeUpNode) -> None:
     node.add("preempted")
     node.add("eater", memory_kib=700)
     async with node.start() as manager:
         await manager.deliver(PreemptPods(["preempted"], "memory"))
-        node.leave(50)
+        node.set_free(50)
         await manager.advance(11.0)
         assert killed(manager) == ["preempted", "eater"]

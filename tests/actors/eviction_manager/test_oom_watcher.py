@@ -1,4 +1,4 @@
-"""Processes that the kernel killed, as the made-up kernel's log tells them."""
+"""OOM kills in a simulated kernel log."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class KernelLog:
         os.write(self._end, record.encode())
 
 
-async def test_a_victim_outside_of_every_container_is_an_event_of_the_node(node: MadeUpNode) -> None:
+async def test_an_oom_kill_outside_all_containers_is_an_event_of_the_node(node: MadeUpNode) -> None:
     log = KernelLog(node.root)
     async with node.start() as manager:
         log.say(NODE.format(cgroup="/system.slice/sshd.service") + NODE.format(cgroup="/"))
@@ -42,7 +42,7 @@ async def test_a_victim_outside_of_every_container_is_an_event_of_the_node(node:
         assert len(manager.sent(RecordEvent)) == 1
 
 
-async def test_a_victim_in_a_container_is_an_event_of_its_pod_that_names_the_container(node: MadeUpNode) -> None:
+async def test_an_oom_kill_in_a_container_is_an_event_of_its_pod_and_names_the_container(node: MadeUpNode) -> None:
     log = KernelLog(node.root)
     node.add(UID)
     async with node.start() as manager:
@@ -52,7 +52,7 @@ async def test_a_victim_in_a_container_is_an_event_of_its_pod_that_names_the_con
         assert told.message == "Memory cgroup out of memory: killed process stress, pid: 42"
 
 
-async def test_standing_alone_it_is_only_logged(node: MadeUpNode) -> None:
+async def test_a_standalone_node_only_logs_an_oom_kill(node: MadeUpNode) -> None:
     log = KernelLog(node.root)
     async with node.start(standalone=True) as manager:
         log.say(NODE.format(cgroup="/"))
@@ -60,17 +60,17 @@ async def test_standing_alone_it_is_only_logged(node: MadeUpNode) -> None:
         assert manager.sent(RecordEvent) == []
 
 
-async def test_a_log_that_cannot_be_waited_for_keeps_nobody_from_being_evicted(node: MadeUpNode) -> None:
+async def test_pods_are_evicted_while_the_kernel_log_cannot_be_watched(node: MadeUpNode) -> None:
     (node.root / "dev").mkdir()
     (node.root / "dev/kmsg").write_text("a file in place of the device\n")
     node.add("eater", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.advance(1.0)
         assert killed(manager) == ["eater"]
 
 
-async def test_a_log_that_cannot_be_read_any_more_is_left_alone(
+async def test_a_kernel_log_that_can_no_longer_be_read_is_closed(
     node: MadeUpNode, caplog: pytest.LogCaptureFixture
 ) -> None:
     console, its_end = os.openpty()
@@ -80,8 +80,8 @@ async def test_a_log_that_cannot_be_read_any_more_is_left_alone(
         os.close(its_end)
         os.close(console)
         async with asyncio.timeout(10):
-            while "not told any more" not in caplog.text:
+            while "no longer reported" not in caplog.text:
                 await asyncio.sleep(0.01)
         caplog.clear()
         await manager.advance(5.0)
-        assert caplog.text.count("not told any more") == 0
+        assert caplog.text.count("no longer reported") == 0

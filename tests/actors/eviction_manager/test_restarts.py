@@ -19,7 +19,7 @@ from .made_up_node import MadeUpNode, killed
 
 
 class Died(BaseException):
-    """The process is gone."""
+    """The process has died."""
 
 
 def events(messages: Sequence[Message]) -> list[RecordEvent]:
@@ -27,13 +27,13 @@ def events(messages: Sequence[Message]) -> list[RecordEvent]:
 
 
 @pytest.mark.parametrize("step", range(10))
-async def test_killed_at_any_step_of_an_eviction_it_evicts_the_same_pod_once(
+async def test_a_manager_killed_at_any_step_of_an_eviction_evicts_the_same_pod_once(
     node: MadeUpNode, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """Dies at the step-th thing that is seen from outside: a write to the file, or a message."""
+    """The manager dies at a step that is visible from outside: a write to the file or a message."""
     node.add("first", memory_kib=700)
     node.add("second", memory_kib=690)
-    node.leave(50)
+    node.set_free(50)
     left, seen = [step], list[Message]()
 
     def dies() -> None:
@@ -70,7 +70,7 @@ async def test_killed_at_any_step_of_an_eviction_it_evicts_the_same_pod_once(
     async with node.start(incarnation=2) as manager:
         await manager.advance(12.0)
         assert {*chosen, *killed(manager)} == {"first"}
-        node.leave(500)
+        node.set_free(500)
         node.stop("first")
         await manager.advance(30.0)
         assert killed(manager) == ["first"]
@@ -78,12 +78,12 @@ async def test_killed_at_any_step_of_an_eviction_it_evicts_the_same_pod_once(
     assert len(events(seen)) <= 2  # told, and died before it was noted: the event's count, not another event
 
 
-async def test_what_it_ends_is_told_before_anything_else_is_observed(node: MadeUpNode) -> None:
+async def test_evictions_in_progress_are_reported_before_the_first_observation(node: MadeUpNode) -> None:
     node.add("victim", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.settle()
-    node.leave(900)
+    node.set_free(900)
     async with node.start(incarnation=2) as manager:
         assert manager.sent(NodeEvictions)[0] == NodeEvictions(["MemoryPressure"], ["victim"])
         assert killed(manager) == ["victim"]
@@ -92,12 +92,12 @@ async def test_what_it_ends_is_told_before_anything_else_is_observed(node: MadeU
         assert events(manager.sent(RecordEvent)) == []
 
 
-async def test_a_pod_is_ended_until_the_api_server_knows_and_kept_from_starting_anew(node: MadeUpNode) -> None:
+async def test_a_pods_end_is_ordered_until_its_status_is_written(node: MadeUpNode) -> None:
     node.add("victim", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.settle()
-        node.leave(900)
+        node.set_free(900)
         node.stop("victim", written=False)
         await manager.advance(5.0)
         orders = len(manager.sent(KillPod))
@@ -109,9 +109,9 @@ async def test_a_pod_is_ended_until_the_api_server_knows_and_kept_from_starting_
         assert manager.sent(NodeEvictions)[-1].ending == []
 
 
-async def test_a_pod_that_nobody_has_any_more_is_forgotten_once_everybody_has_listed_his(node: MadeUpNode) -> None:
+async def test_the_eviction_of_a_removed_pod_is_forgotten_once_all_pods_are_listed(node: MadeUpNode) -> None:
     node.add("victim", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.settle()
         node.live.clear()
@@ -124,13 +124,13 @@ async def test_a_pod_that_nobody_has_any_more_is_forgotten_once_everybody_has_li
         assert manager.sent(NodeEvictions)[-1].ending == []
 
 
-async def test_conditions_do_not_flap_when_it_is_restarted_but_begin_anew_with_other_thresholds(
+async def test_conditions_survive_a_restart_unless_the_thresholds_changed(
     node: MadeUpNode,
 ) -> None:
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.settle()
-    node.leave(900)
+    node.set_free(900)
     async with node.start(incarnation=2) as manager:
         await manager.advance(60.0)
         assert manager.sent(NodePressure) == []  # nothing has changed
@@ -145,7 +145,7 @@ async def test_a_damaged_file_is_set_aside(node: MadeUpNode) -> None:
     run.mkdir()
     (run / "evictions").write_text("rubbish")
     node.add("victim", memory_kib=700)
-    node.leave(50)
+    node.set_free(50)
     async with node.start() as manager:
         await manager.settle()
         assert killed(manager) == ["victim"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from actors.eviction_manager.usage_reader import Active
+from actors.eviction_manager.usage_reader import RunningPod
 from actors.shared.kube.codec import decode_pod
 
 
@@ -17,7 +17,7 @@ def container(name: str = "main", **resources: Any) -> dict[str, Any]:
 
 def active(
     *containers: dict[str, Any], uid: str = "u", annotations: dict[str, str] | None = None, **spec: Any
-) -> Active:
+) -> RunningPod:
     metadata = {"name": f"pod-{uid}", "namespace": "n", "uid": uid, "annotations": annotations or {}}
     made = {"metadata": metadata, "spec": {"containers": list(containers) or [container()], **spec}}
-    return Active(decode_pod(msgspec.json.encode(made)), {})
+    return RunningPod(decode_pod(msgspec.json.encode(made)), {})

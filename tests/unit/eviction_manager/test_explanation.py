@@ -1,10 +1,10 @@
-"""What people read of an eviction, word by word."""
+"""The message and the annotations of an eviction, word for word."""
 
 import pytest
 
 from actors.eviction_manager.explanation import explain
 from actors.eviction_manager.thresholds import Observation
-from actors.eviction_manager.usage import ContainerUsage, PodUsage, Used
+from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 from actors.shared.config.fields.eviction import Amount, Threshold
 
 from .pods import active, container
@@ -13,7 +13,7 @@ MI = 1 << 20
 HUNDRED = Threshold("memory.available", Amount(absolute=100 * MI))
 
 
-def test_it_names_the_containers_that_use_more_memory_than_they_request():
+def test_the_message_names_the_containers_that_use_more_memory_than_they_request():
     pod = active(
         container("eater", requests={"memory": "10Mi"}),
         container("modest", requests={"memory": "50Mi"}),
@@ -29,38 +29,39 @@ def test_it_names_the_containers_that_use_more_memory_than_they_request():
             "helper": ContainerUsage(memory=5 * MI),
         },
     )
-    said = explain(pod, usage, HUNDRED, Observation(92440 * 1024, 2 << 30))
-    assert said.message == (
+    explanation = explain(pod, usage, HUNDRED, Observation(92440 * 1024, 2 << 30))
+    assert explanation.message == (
         "The node was low on resource: memory. Threshold quantity: 100Mi, available: 92440Ki. "
         "Container eater was using 200Mi, request is 10Mi, has larger consumption of memory. "
         "Container free was using 1536, request is 0, has larger consumption of memory. "
         "Container helper was using 5Mi, request is 0, has larger consumption of memory. "
     )
-    assert said.annotations == {
+    assert explanation.annotations == {
         "starved_resource": "memory",
         "offending_containers": "eater,free,helper",
         "offending_containers_usage": "200Mi,1536,5Mi",
     }
 
 
-def test_a_pod_with_memory_of_its_own_is_named_first():
+def test_a_pod_with_pod_level_memory_is_named_first():
     pod = active(container("eater"), resources={"requests": {"memory": "10Mi"}}).pod
     usage = PodUsage(memory=30 * MI, containers={"eater": ContainerUsage(memory=29 * MI)})
-    said = explain(pod, usage, HUNDRED, None)
-    assert said.message == (
+    explanation = explain(pod, usage, HUNDRED, None)
+    assert explanation.message == (
         "The node was low on resource: memory. "
         "Pod pod-u was using 30Mi, request is 10Mi, has larger consumption of memory. "
         "Container eater was using 29Mi, request is 0, has larger consumption of memory. "
     )
-    assert (said.annotations["offending_pod"], said.annotations["offending_pod_usage"]) == ("pod-u", "30Mi")
+    assert explanation.annotations["offending_pod"] == "pod-u"
+    assert explanation.annotations["offending_pod_usage"] == "30Mi"
 
 
-def test_of_the_disk_layer_and_log_of_a_container_count():
+def test_writable_layer_and_log_of_a_container_count_as_its_disk_usage():
     pod = active(container("c", requests={"ephemeral-storage": "1Mi"})).pod
-    usage = PodUsage(containers={"c": ContainerUsage(rootfs=Used(2 * MI, 9), logs=Used(MI, 1))})
+    usage = PodUsage(containers={"c": ContainerUsage(rootfs=DiskUsage(2 * MI, 9), logs=DiskUsage(MI, 1))})
     threshold = Threshold("nodefs.available", Amount(percent=10.0))
-    said = explain(pod, usage, threshold, Observation(50 * MI, 1000 * MI))
-    assert said.message == (
+    explanation = explain(pod, usage, threshold, Observation(50 * MI, 1000 * MI))
+    assert explanation.message == (
         "The node was low on resource: ephemeral-storage. Threshold quantity: 100Mi, available: 50Mi. "
         "Container c was using 3Mi, request is 1Mi, has larger consumption of ephemeral-storage. "
     )
@@ -81,12 +82,12 @@ def test_of_the_disk_layer_and_log_of_a_container_count():
     ],
 )
 def test_quantities_are_written_as_the_api_writes_them(signal, amount, capacity, expected):
-    said = explain(active().pod, PodUsage(memory=5), Threshold(signal, amount), Observation(4321, capacity))
-    assert said.message == f"The node was low on resource: {expected}"
+    explanation = explain(active().pod, PodUsage(memory=5), Threshold(signal, amount), Observation(4321, capacity))
+    assert explanation.message == f"The node was low on resource: {expected}"
 
 
-def test_inodes_and_process_ids_are_requested_by_nobody_and_no_container_is_named():
-    usage = PodUsage(processes=9000, containers={"main": ContainerUsage(rootfs=Used(1, 9000))})
-    said = explain(active().pod, usage, Threshold("pid.available", Amount(absolute=1)), None)
-    assert said.annotations == {"starved_resource": "pids"}
-    assert said.message == "The node was low on resource: pids. "
+def test_no_container_is_named_for_inodes_and_process_ids():
+    usage = PodUsage(processes=9000, containers={"main": ContainerUsage(rootfs=DiskUsage(1, 9000))})
+    explanation = explain(active().pod, usage, Threshold("pid.available", Amount(absolute=1)), None)
+    assert explanation.annotations == {"starved_resource": "pids"}
+    assert explanation.message == "The node was low on resource: pids. "

@@ -1,4 +1,4 @@
-"""What is read of the kernel's log."""
+"""Records of the kernel log."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ NODE = (
 
 
 @pytest.mark.parametrize("cgroup", [V1, SYSTEMD])
-def test_a_process_of_a_container_is_told_with_pod_and_container(cgroup):
+def test_the_record_of_a_process_in_a_container_names_pod_and_container(cgroup):
     kill = read_kill(limit(cgroup))
     assert kill == OomKill(cgroup=cgroup, process="stress", pid=4242, of_node=False)
     assert kill is not None
@@ -57,11 +57,11 @@ def test_a_process_may_have_any_name():
         " SUBSYSTEM=oom-kill",
     ],
 )
-def test_other_records_are_passed_over(record):
+def test_other_records_are_ignored(record):
     assert read_kill(record) is None
 
 
 @given(st.text())
-def test_no_record_is_too_odd(text):
+def test_no_record_raises_an_error(text):
     read_kill(f"6,1,2,-;{text}")
     read_kill(f"6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,{text},task_memcg=/,task=x,pid=1,uid=0")

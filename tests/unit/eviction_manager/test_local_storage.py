@@ -6,7 +6,7 @@ import pytest
 
 from actors.eviction_manager.local_storage import is_limited, violation
 from actors.eviction_manager.resources import Layout
-from actors.eviction_manager.usage import ContainerUsage, PodUsage, Used
+from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 
 from .pods import active, container
 
@@ -22,14 +22,14 @@ LIMITED: dict[str, Any] = {"limits": {"ephemeral-storage": "10Mi"}}
 
 def used(*, rootfs=0, logs=0, cache=0, own=0):
     return PodUsage(
-        containers={"main": ContainerUsage(rootfs=Used(rootfs), logs=Used(logs))},
-        volumes={"cache": Used(cache)},
-        own=Used(own),
+        containers={"main": ContainerUsage(rootfs=DiskUsage(rootfs), logs=DiskUsage(logs))},
+        volumes={"cache": DiskUsage(cache)},
+        own=DiskUsage(own),
     )
 
 
 @pytest.mark.parametrize(
-    ("limit", "size", "said"),
+    ("limit", "size", "message"),
     [
         ("1Mi", MI, None),
         ("1Mi", MI + 1, 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". '),
@@ -38,49 +38,49 @@ def used(*, rootfs=0, logs=0, cache=0, own=0):
         (None, 5 * MI, None),
     ],
 )
-def test_an_empty_dir_keeps_to_its_size_limit(limit, size, said):
+def test_an_empty_dir_over_its_size_limit_is_a_violation(limit, size, message):
     pod = active(volumes=[volume(sizeLimit=limit)]).pod
-    found = violation(pod, used(cache=size), Layout.SINGLE)
-    assert (found.message if found else None) == said
-    assert found is None or found.signal == "emptydirfs.limit"
+    broken = violation(pod, used(cache=size), Layout.SINGLE)
+    assert (broken.message if broken else None) == message
+    assert broken is None or broken.signal == "emptydirfs.limit"
 
 
 def test_memory_of_an_empty_dir_counts_against_its_own_limit_only():
     pod = active(container(**LIMITED), volumes=[volume(medium="Memory", sizeLimit="50Mi")]).pod
     assert violation(pod, used(cache=20 * MI), Layout.SINGLE) is None
-    found = violation(pod, used(cache=51 * MI), Layout.SINGLE)
-    assert found is not None
-    assert found.signal == "emptydirfs.limit"
+    broken = violation(pod, used(cache=51 * MI), Layout.SINGLE)
+    assert broken is not None
+    assert broken.signal == "emptydirfs.limit"
 
 
-def test_all_that_the_pod_has_on_the_disk_keeps_to_the_sum_of_its_containers_limits():
+def test_a_pod_over_the_sum_of_its_containers_limits_is_a_violation():
     pod = active(container(**LIMITED), container("other", **LIMITED), volumes=[volume()]).pod
     assert violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI), Layout.SINGLE) is None
-    found = violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI, own=1), Layout.SINGLE)
-    assert found is not None
-    assert (found.signal, found.message) == (
+    broken = violation(pod, used(rootfs=5 * MI, logs=5 * MI, cache=10 * MI, own=1), Layout.SINGLE)
+    assert broken is not None
+    assert (broken.signal, broken.message) == (
         "ephemeralpodfs.limit",
         "Pod ephemeral local storage usage exceeds the total limit of containers 20Mi. ",
     )
 
 
-def test_a_container_keeps_to_its_own_limit():
+def test_a_container_over_its_own_limit_is_a_violation():
     pod = active(container(**LIMITED), container("other", **LIMITED)).pod
     assert violation(pod, used(rootfs=5 * MI, logs=5 * MI), Layout.SINGLE) is None
-    found = violation(pod, used(rootfs=5 * MI, logs=5 * MI + 1), Layout.SINGLE)
-    assert found is not None
-    assert (found.signal, found.message) == (
+    broken = violation(pod, used(rootfs=5 * MI, logs=5 * MI + 1), Layout.SINGLE)
+    assert broken is not None
+    assert (broken.signal, broken.message) == (
         "ephemeralcontainerfs.limit",
         'Container main exceeded its local ephemeral storage limit "10Mi". ',
     )
 
 
-def test_layers_on_a_disk_of_their_own_count_against_no_limit():
+def test_writable_layers_on_a_disk_of_their_own_count_against_no_limit():
     pod = active(container(**LIMITED)).pod
     assert violation(pod, used(rootfs=500 * MI), Layout.DEDICATED) is None
-    found = violation(pod, used(rootfs=500 * MI), Layout.SPLIT)
-    assert found is not None
-    assert found.signal == "ephemeralpodfs.limit"
+    broken = violation(pod, used(rootfs=500 * MI), Layout.SPLIT)
+    assert broken is not None
+    assert broken.signal == "ephemeralpodfs.limit"
 
 
 @pytest.mark.parametrize(

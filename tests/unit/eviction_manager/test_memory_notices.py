@@ -1,4 +1,4 @@
-"""At which usage of which cgroup the kernel is to say something."""
+"""The memory usage at which the kernel sends a notification."""
 
 from actors.eviction_manager.memory_notices import Mark, marks
 from actors.eviction_manager.thresholds import Observation
@@ -11,7 +11,7 @@ DISK = Threshold("nodefs.available", Amount(absolute=100))
 INACTIVE = {"": 40, "/kubepods": 7}
 
 
-def left(node, pods):
+def available(node, pods):
     return {
         "memory.available": Observation(node, 1000),
         "allocatableMemory.available": Observation(pods, 500),
@@ -19,15 +19,15 @@ def left(node, pods):
     }
 
 
-def test_pages_of_files_that_nobody_uses_are_available_and_counted_as_used():
-    found = marks([HARD, SOFT, PODS, DISK], left(900, 400), INACTIVE, "/kubepods")
-    assert found == [Mark("", 940), Mark("", 740), Mark("/kubepods", 407)]
+def test_a_mark_is_raised_by_the_inactive_file_pages():
+    requested = marks([HARD, SOFT, PODS, DISK], available(900, 400), INACTIVE, "/kubepods")
+    assert requested == [Mark("", 940), Mark("", 740), Mark("/kubepods", 407)]
 
 
-def test_what_is_met_already_needs_no_notice():
-    assert marks([HARD, SOFT, PODS], left(200, 50), INACTIVE, "/kubepods") == [Mark("", 940)]
+def test_a_threshold_that_is_met_has_no_mark():
+    assert marks([HARD, SOFT, PODS], available(200, 50), INACTIVE, "/kubepods") == [Mark("", 940)]
 
 
-def test_without_a_cgroup_of_all_pods_only_the_node_is_watched():
-    assert marks([HARD, PODS], left(900, 400), INACTIVE, "") == [Mark("", 940)]
+def test_without_a_cgroup_of_all_pods_only_the_node_has_marks():
+    assert marks([HARD, PODS], available(900, 400), INACTIVE, "") == [Mark("", 940)]
     assert marks([HARD, PODS], {}, INACTIVE, "/kubepods") == []

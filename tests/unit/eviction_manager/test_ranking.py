@@ -1,4 +1,4 @@
-"""Who is evicted first."""
+"""The order in which pods are evicted."""
 
 import pytest
 from hypothesis import given
@@ -19,21 +19,21 @@ def order(resource, **pods):
 @pytest.mark.parametrize(
     ("pods", "expected"),
     [
-        # who uses more than it requests, whatever its priority
+        # pods that use more than they request, whatever their priority
         ({"a": (0, 100, 90), "b": (1000, 100, 101)}, "ba"),
-        # then low priorities
+        # then lower priorities
         ({"a": (5, 0, 900), "b": (4, 0, 10)}, "ba"),
         ({"a": (5, 1000, 10), "b": (4, 1000, 900)}, "ba"),
-        # then who uses most over its request
+        # then the largest usage over the request
         ({"a": (0, 100, 150), "b": (0, 10, 90)}, "ba"),
         ({"a": (0, 100, 10), "b": (0, 100, 60)}, "ba"),
-        # a pod of which nothing is known goes first, of several the one of the lowest priority
+        # pods with unknown usage come first, the lowest priority before the others
         ({"a": (0, 0, 900), "b": (9, 0, None), "c": (3, 0, None)}, "cba"),
-        # exactly what it requests is not more
+        # a usage equal to the request is not over it
         ({"a": (0, 100, 100), "b": (1, 99, 100)}, "ba"),
     ],
 )
-def test_by_memory_and_disk(pods, expected):
+def test_pods_are_ranked_by_memory_and_disk(pods, expected):
     assert order("memory", **pods) == order("ephemeral-storage", **pods) == expected
 
 
@@ -45,7 +45,7 @@ def test_by_memory_and_disk(pods, expected):
         ({"a": (5, 0, 9), "b": (5, 0, None), "c": (4, 0, 1)}, "cba"),
     ],
 )
-def test_by_process_ids(pods, expected):
+def test_pods_are_ranked_by_process_ids(pods, expected):
     assert order("pids", **pods) == expected
 
 
@@ -62,7 +62,7 @@ CONTENDERS = st.lists(
 
 
 @given(CONTENDERS, st.sampled_from(["memory", "ephemeral-storage", "inodes", "pids"]), st.randoms())
-def test_everybody_is_ranked_once_whatever_the_order_they_come_in(contenders, resource, random):
+def test_each_pod_is_ranked_once_in_any_order_of_input(contenders, resource, random):
     first = ranked(resource, contenders)
     shuffled = list(contenders)
     random.shuffle(shuffled)
@@ -75,6 +75,6 @@ def test_everybody_is_ranked_once_whatever_the_order_they_come_in(contenders, re
 
 
 @given(CONTENDERS)
-def test_nobody_within_its_request_goes_before_somebody_who_is_over_it(contenders):
+def test_no_pod_within_its_request_is_ranked_before_a_pod_over_it(contenders):
     over = [one.used > one.request for one in ranked("memory", contenders) if one.used is not None]
     assert over == sorted(over, reverse=True)

@@ -1,4 +1,4 @@
-"""What is left of a host, real and made up."""
+"""The eviction signals of this host and of simulated hosts."""
 
 import os
 
@@ -35,31 +35,31 @@ def tree(root, *, unified, cgroups):
     return CgroupTree((Hierarchy(str(base), frozenset({"memory"}), unified),))
 
 
-def test_memory_of_v2_is_what_is_free_and_inactive_pages_of_files(tmp_path):
+def test_on_cgroups_v2_available_memory_is_free_memory_and_inactive_file_pages(tmp_path):
     host, cgroups = made_up(tmp_path), tree(tmp_path, unified=True, cgroups={"": {"memory.stat": "anon 5"}})
     assert memory_signals(cgroups, "", host) == {"memory.available": Observation(350 * KIB, 1000 * KIB)}
 
 
-def test_memory_of_v1_is_what_the_root_cgroup_does_not_need(tmp_path):
+def test_on_cgroups_v1_used_memory_is_the_working_set_of_the_root_cgroup(tmp_path):
     root = {"memory.usage_in_bytes": str(600 * KIB), "memory.stat": f"inactive_file 1\ntotal_inactive_file {200 * KIB}"}
-    found = memory_signals(tree(tmp_path, unified=False, cgroups={"": root}), "", made_up(tmp_path))
-    assert found == {"memory.available": Observation(600 * KIB, 1000 * KIB)}
+    observed = memory_signals(tree(tmp_path, unified=False, cgroups={"": root}), "", made_up(tmp_path))
+    assert observed == {"memory.available": Observation(600 * KIB, 1000 * KIB)}
 
 
-def test_memory_of_all_pods_is_what_their_limit_leaves(tmp_path):
+def test_allocatable_memory_is_the_limit_of_all_pods_minus_their_usage(tmp_path):
     pods = {"memory.max": "1000", "memory.current": "700", "memory.stat": "inactive_file 100"}
     cgroups = tree(tmp_path, unified=True, cgroups={"kubepods": pods})
-    found = memory_signals(cgroups, "/kubepods", made_up(tmp_path))
-    assert found["allocatableMemory.available"] == Observation(400, 1000)
+    observed = memory_signals(cgroups, "/kubepods", made_up(tmp_path))
+    assert observed["allocatableMemory.available"] == Observation(400, 1000)
     (tmp_path / "cgroup/kubepods/memory.max").write_text("max")
     assert set(memory_signals(cgroups, "/kubepods", str(tmp_path))) == {"memory.available"}
 
 
-def test_process_ids_are_the_lower_limit_less_every_task(tmp_path):
+def test_available_process_ids_are_the_lower_limit_minus_the_tasks(tmp_path):
     assert pid_signals(made_up(tmp_path)) == {"pid.available": Observation(10000 - 123, 10000)}
 
 
-def test_what_cannot_be_read_is_left_out(tmp_path):
+def test_a_signal_that_cannot_be_read_is_left_out(tmp_path):
     host = made_up(tmp_path, loadavg="odd\n", meminfo="MemFree: 5 kB\n")
     cgroups = tree(tmp_path, unified=True, cgroups={"": {}})
     assert (read_disks({"nodefs": f"{tmp_path}/not-there"}), memory_signals(cgroups, "", host), pid_signals(host)) == (
@@ -70,9 +70,9 @@ def test_what_cannot_be_read_is_left_out(tmp_path):
 
 
 def test_a_disk_is_its_file_system_as_users_may_fill_it(tmp_path):
-    found, stat = read_disks({"nodefs": str(tmp_path)}), os.statvfs(tmp_path)
-    assert found["nodefs"][0] == os.stat(tmp_path).st_dev
-    signals = disk_signals(found)
+    observed, stat = read_disks({"nodefs": str(tmp_path)}), os.statvfs(tmp_path)
+    assert observed["nodefs"][0] == os.stat(tmp_path).st_dev
+    signals = disk_signals(observed)
     assert signals["nodefs.available"].capacity == stat.f_blocks * stat.f_frsize
     assert 0 <= signals["nodefs.available"].available <= signals["nodefs.available"].capacity
 
@@ -81,10 +81,10 @@ def test_a_file_system_that_counts_no_inodes_has_no_signal_of_them():
     assert disk_signals({"nodefs": [1, 5, 10, 0, 0]}) == {"nodefs.available": Observation(5, 10)}
 
 
-def test_this_machine_tells_all_of_it(tmp_path):
-    found = {**memory_signals(find(), ""), **pid_signals(), **disk_signals(read_disks({"nodefs": "/"}))}
-    assert {"memory.available", "pid.available", "nodefs.available"} <= set(found)
-    assert all(0 <= one.available <= one.capacity for one in found.values())
+def test_all_signals_can_be_read_on_this_machine(tmp_path):
+    observed = {**memory_signals(find(), ""), **pid_signals(), **disk_signals(read_disks({"nodefs": "/"}))}
+    assert {"memory.available", "pid.available", "nodefs.available"} <= set(observed)
+    assert all(0 <= one.available <= one.capacity for one in observed.values())
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,6 @@ BOTH = (Reclaim.CONTAINERS, Reclaim.IMAGES)
         ("containerfs.inodesFree", BOTH, BOTH, (Reclaim.CONTAINERS,)),
     ],
 )
-def test_what_the_node_gives_back_first_follows_from_signal_and_layout(signal, single, dedicated, split):
-    found = [reclaims(signal, layout) for layout in (Layout.SINGLE, Layout.DEDICATED, Layout.SPLIT)]
-    assert found == [single, dedicated, split]
+def test_what_is_cleaned_up_follows_from_signal_and_layout(signal, single, dedicated, split):
+    observed = [reclaims(signal, layout) for layout in (Layout.SINGLE, Layout.DEDICATED, Layout.SPLIT)]
+    assert observed == [single, dedicated, split]

@@ -42,13 +42,13 @@ def memory(available):
         ("pid.available", 4, PID_PRESSURE),
     ],
 )
-def test_a_threshold_is_met_by_less_than_its_amount_soft_ones_at_once_too(signal, available, condition):
+def test_a_hard_or_soft_threshold_is_met_at_once_below_its_amount(signal, available, condition):
     tracker = ThresholdTracker(ALL, 300.0)
     assert tracker.observe(left(signal, available + 1), 0.0).conditions == frozenset()
     assert tracker.observe(left(signal, available), 10.0).conditions == {condition}
 
 
-def test_a_condition_holds_until_nothing_was_met_for_the_transition_period():
+def test_a_condition_stays_true_until_no_threshold_was_met_for_the_transition_period():
     tracker = ThresholdTracker(ALL, 300.0)
     assert tracker.observe(memory(50), 0.0).conditions == {MEMORY_PRESSURE}
     assert tracker.observe(memory(500), 10.0).conditions == {MEMORY_PRESSURE}
@@ -57,13 +57,13 @@ def test_a_condition_holds_until_nothing_was_met_for_the_transition_period():
     assert tracker.observe(memory(500), 590.0).conditions == frozenset()
 
 
-def test_a_condition_that_held_before_a_restart_goes_on_for_the_transition_period():
-    tracker = ThresholdTracker(ALL, 300.0, held=[DISK_PRESSURE], now=1000.0)
+def test_a_condition_from_before_a_restart_stays_true_for_the_transition_period():
+    tracker = ThresholdTracker(ALL, 300.0, conditions=[DISK_PRESSURE], now=1000.0)
     assert tracker.observe(memory(500), 1010.0).conditions == {DISK_PRESSURE}
     assert tracker.observe(memory(500), 1300.0).conditions == frozenset()
 
 
-def test_what_is_to_be_reclaimed_keeps_a_threshold_met():
+def test_the_minimum_reclaim_keeps_a_due_threshold_met():
     tracker = ThresholdTracker(ALL, 0.0)
     assert tracker.observe(left("nodefs.available", 149), 0.0).due == ()
     assert tracker.observe(left("nodefs.available", 99), 1.0).due == (DISK_LEFT,)
@@ -71,7 +71,7 @@ def test_what_is_to_be_reclaimed_keeps_a_threshold_met():
     assert tracker.observe(left("nodefs.available", 150), 3.0).due == ()
 
 
-def test_what_is_to_be_reclaimed_does_not_count_before_the_grace_period_is_over():
+def test_the_minimum_reclaim_does_not_count_before_the_grace_period_is_over():
     tracker = ThresholdTracker([SOFT_DISK], 0.0)
     assert tracker.observe(left("nodefs.available", 199), 0.0).due == ()
     assert tracker.observe(left("nodefs.available", 210), 10.0).conditions == frozenset()
@@ -81,7 +81,7 @@ def test_what_is_to_be_reclaimed_does_not_count_before_the_grace_period_is_over(
     assert tracker.observe(left("nodefs.available", 250), 60.0).due == ()
 
 
-def test_a_signal_that_is_missing_stays_as_it_was_and_is_not_acted_on():
+def test_the_thresholds_of_a_missing_signal_stay_as_they_were_and_are_not_due():
     tracker = ThresholdTracker(ALL, 0.0)
     assert tracker.observe(memory(50), 0.0).due == (MEMORY_LEFT,)
     verdict = tracker.observe({}, 1000.0)
@@ -90,7 +90,7 @@ def test_a_signal_that_is_missing_stays_as_it_was_and_is_not_acted_on():
     assert tracker.observe(memory(500), 1001.0).conditions == frozenset()
 
 
-def test_memory_is_acted_on_first_then_the_order_of_the_configuration():
+def test_memory_thresholds_come_first_then_the_order_of_the_configuration():
     config = KubeletConfiguration(
         evictionHard={"pid.available": "10", "nodefs.available": "100", "memory.available": "100"},
         enforceNodeAllocatable=["none"],
@@ -101,7 +101,7 @@ def test_memory_is_acted_on_first_then_the_order_of_the_configuration():
     assert due == ["memory.available", "pid.available", "nodefs.available"]
 
 
-def test_hard_thresholds_on_memory_hold_for_what_all_pods_may_have_where_that_is_enforced():
+def test_hard_memory_thresholds_apply_to_allocatable_memory_where_it_is_enforced():
     config = KubeletConfiguration(
         evictionHard={"nodefs.available": "1", "memory.available": "100", "containerfs.available": "5"},
         evictionSoft={"memory.available": "200"},
@@ -122,16 +122,16 @@ def test_hard_thresholds_on_memory_hold_for_what_all_pods_may_have_where_that_is
     ("layout", "copies"),
     [(Layout.SINGLE, []), (Layout.DEDICATED, ["containerfs.inodesFree"]), (Layout.SPLIT, ["containerfs.available"])],
 )
-def test_writable_layers_have_the_thresholds_of_the_disk_that_they_are_on(layout, copies):
+def test_containerfs_has_the_thresholds_of_the_disk_of_the_writable_layers(layout, copies):
     assert [one.signal for one in for_layout(ALL, layout)[len(ALL) :]] == copies
 
 
-def test_after_a_clean_up_the_minimum_reclaim_must_be_free_too():
+def test_after_a_clean_up_the_minimum_reclaim_must_be_available_too():
     assert still_met(ALL, left("nodefs.available", 149))
     assert not still_met(ALL, left("nodefs.available", 150))
 
 
-def test_the_headroom_is_what_is_left_above_the_nearest_threshold_on_memory_that_is_not_met():
+def test_the_headroom_ends_at_the_nearest_memory_threshold_that_is_not_met():
     soft = Threshold("memory.available", Amount(absolute=300), grace_seconds=5.0)
     assert headroom([MEMORY_LEFT, soft, DISK_LEFT], memory(500)) == 200
     assert headroom([MEMORY_LEFT, soft], memory(250)) == 150
@@ -140,7 +140,7 @@ def test_the_headroom_is_what_is_left_above_the_nearest_threshold_on_memory_that
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 100)), min_size=1), st.integers(0, 50))
-def test_a_condition_is_there_exactly_when_its_threshold_was_met_within_the_period(looks, period):
+def test_a_condition_is_true_exactly_when_its_threshold_was_met_within_the_period(looks, period):
     tracker, now, met = ThresholdTracker([MEMORY_LEFT], period), 0.0, None
     for available, later in looks:
         now += later
@@ -154,7 +154,7 @@ def test_a_condition_is_there_exactly_when_its_threshold_was_met_within_the_peri
     st.integers(0, 60),
     st.integers(0, 100),
 )
-def test_a_threshold_is_due_when_it_was_met_for_its_grace_and_until_enough_is_reclaimed(looks, grace, reclaim):
+def test_a_threshold_is_due_from_the_end_of_its_grace_period_until_enough_is_reclaimed(looks, grace, reclaim):
     threshold = Threshold("nodefs.available", Amount(absolute=200), float(grace), Amount(absolute=reclaim))
     tracker, now, since, due = ThresholdTracker([threshold], 60.0), 0.0, None, False
     for available, later in looks:

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from actors.eviction_manager.resources import Layout
-from actors.eviction_manager.usage import ContainerUsage, PodUsage, Used
+from actors.eviction_manager.usage import ContainerUsage, DiskUsage, PodUsage
 from actors.eviction_manager.usage_reader import disk_usage
 from actors.eviction_manager.victims import evictable, of_threshold, over_limits, victim
 from actors.shared.config.fields.eviction import Amount, Threshold
@@ -14,7 +14,7 @@ from .pods import active, container
 MI = 1 << 20
 
 
-def test_critical_pods_and_those_that_end_already_are_passed_over():
+def test_critical_pods_and_pods_that_are_evicted_already_are_not_selected():
     pods = [
         active(uid="static", annotations={"kubernetes.io/config.source": "file"}),
         active(uid="mirror", annotations={"kubernetes.io/config.mirror": "x"}),
@@ -25,7 +25,7 @@ def test_critical_pods_and_those_that_end_already_are_passed_over():
     assert [one.uid for one in evictable(pods, {"ending"})] == ["plain"]
 
 
-def test_memory_goes_by_what_is_requested():
+def test_for_memory_the_usage_over_the_request_counts():
     pods = [active(container(requests={"memory": "100Mi"}), uid="a"), active(uid="b")]
     usages = {"a": PodUsage(memory=90 * MI), "b": PodUsage(memory=MI)}
     assert chosen(pods, usages, "memory.available", Layout.SINGLE) == "b"
@@ -39,8 +39,8 @@ def chosen(pods, usages, signal, layout):
 
 
 def disks(rootfs=0, logs=0, volume=0):
-    parts = ContainerUsage(rootfs=Used(rootfs, rootfs), logs=Used(logs, logs))
-    return PodUsage(containers={"main": parts}, volumes={"v": Used(volume, volume)})
+    parts = ContainerUsage(rootfs=DiskUsage(rootfs, rootfs), logs=DiskUsage(logs, logs))
+    return PodUsage(containers={"main": parts}, volumes={"v": DiskUsage(volume, volume)})
 
 
 EMPTY_DIR = [{"name": "v", "emptyDir": {}}]
@@ -65,7 +65,7 @@ def test_only_what_is_on_the_full_disk_counts(signal, layout, expected):
     assert chosen(pods, usages, signal, layout) == expected
 
 
-def test_volumes_that_are_kept_elsewhere_do_not_count():
+def test_volumes_that_are_not_on_the_nodes_disk_do_not_count():
     memory = [{"name": "v", "emptyDir": {"medium": "Memory"}}]
     pods = [active(uid="memory", volumes=memory), active(uid="disk", volumes=EMPTY_DIR)]
     usages = {"memory": disks(volume=900), "disk": disks(volume=5)}
@@ -87,13 +87,13 @@ SOFT = Threshold("memory.available", Amount(absolute=1), grace_seconds=30.0)
         (SOFT, 60, 0, 1),
     ],
 )
-def test_a_pod_has_a_second_for_a_hard_threshold_and_what_is_configured_for_a_soft_one(threshold, most, own, grace):
+def test_the_grace_period_is_a_second_for_a_hard_threshold_and_configured_for_a_soft_one(threshold, most, own, grace):
     found = of_threshold(active(terminationGracePeriodSeconds=own), None, threshold, None, most)
     assert found.grace_seconds == grace
     assert (found.signal, found.disruption) == ("memory.available", "The node was low on resource: memory. ")
 
 
-def test_who_is_over_a_limit_is_evicted_at_once_and_no_controller_is_told_of_a_disruption():
+def test_a_pod_over_a_limit_is_evicted_at_once_without_a_disruption_condition():
     pods = [
         active(uid="over", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "1"}}]),
         active(uid="within", volumes=[{"name": "v", "emptyDir": {"sizeLimit": "100"}}]),
@@ -104,18 +104,18 @@ def test_who_is_over_a_limit_is_evicted_at_once_and_no_controller_is_told_of_a_d
     assert (found.disruption, found.annotations) == ("", {})
 
 
-def test_what_was_measured_of_a_pod_is_joined_with_the_layers_of_its_containers():
+def test_the_disk_usage_of_a_pod_includes_the_writable_layers_of_its_containers():
     def size(bytes_, inodes):
         return {"used_bytes": bytes_, "inodes_used": inodes}
 
     measured = {"volumes": {"v": size(5, 6)}, "logs": {"main": size(1, 2), "gone": size(7, 8)}, "own": size(3, 4)}
     pod = replace(active(), containers={"main": "id1", "silent": "id2"})
-    assert disk_usage(pod, measured, {"id1": Used(10, 20), "id2": Used(30, 40)}) == PodUsage(
+    assert disk_usage(pod, measured, {"id1": DiskUsage(10, 20), "id2": DiskUsage(30, 40)}) == PodUsage(
         containers={
-            "main": ContainerUsage(rootfs=Used(10, 20), logs=Used(1, 2)),
-            "gone": ContainerUsage(logs=Used(7, 8)),
-            "silent": ContainerUsage(rootfs=Used(30, 40)),
+            "main": ContainerUsage(rootfs=DiskUsage(10, 20), logs=DiskUsage(1, 2)),
+            "gone": ContainerUsage(logs=DiskUsage(7, 8)),
+            "silent": ContainerUsage(rootfs=DiskUsage(30, 40)),
         },
-        volumes={"v": Used(5, 6)},
-        own=Used(3, 4),
+        volumes={"v": DiskUsage(5, 6)},
+        own=DiskUsage(3, 4),
     )

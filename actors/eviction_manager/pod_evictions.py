@@ -1,0 +1,190 @@
+"""The evictions in progress: each is saved in a file, then its pod is ended, by an order repeated until it has ended.
+
+The file is in the run directory, which is in memory, so it can be written when the disk is full. An eviction is
+finished whichever actor dies meanwhile, and no other pod is evicted in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
+from actors.pod_workers.messages import KillPod, worker_of
+from actors.shared.config.agent import Agent
+from actors.shared.config.fields.eviction import Threshold
+from actors.status_manager.messages import STATUS_MANAGER, GetLivePods, LivePods
+from supervision.actor import Actor, AskError
+from supervision.state_file import DamagedError, StateFile
+
+FILE: Final = "evictions"
+REPEAT_SECONDS: Final = 1.0
+EVICTED: Final = "Evicted"
+PREEMPTING: Final = "Preempting"
+_ASK_SECONDS: Final = 5.0
+_MOST_TEXT: Final = 1024
+
+
+class PodEviction(msgspec.Struct, frozen=True, kw_only=True):
+    """The eviction, or preemption, of one pod."""
+
+    uid: str
+    namespace: str
+    name: str
+    reason: str = EVICTED
+    message: str
+    grace_seconds: int
+    signal: str
+    """Label of the metric."""
+    disruption: str = ""
+    """Message of the condition DisruptionTarget; empty: the pod does not get the condition."""
+    annotations: dict[str, str] = {}
+    """Annotations of the event."""
+    announced: bool = False
+    """The event, the log line and the metric have been written."""
+
+
+class SavedState(msgspec.Struct, frozen=True, kw_only=True):
+    """State that survives a restart of the eviction manager."""
+
+    ending: tuple[PodEviction, ...] = ()
+    conditions: tuple[str, ...] = ()
+    """The conditions that the node has."""
+    watched: tuple[Threshold, ...] = ()
+    """The thresholds in force when `conditions` was saved. With other thresholds `conditions` is ignored."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """`unfinished`: evictions that continue; `kill`: those whose pod still has to be ended."""
+
+    unfinished: tuple[PodEviction, ...]
+    kill: tuple[PodEviction, ...]
+
+
+def progress(evictions: Iterable[PodEviction], live: LivePods) -> Progress:
+    """An eviction is finished when the pod has ended and its status is written, or when the pod does not exist.
+    Pure."""
+    pods = {pod.uid: pod for pod in live.pods}
+    unfinished = [one for one in evictions if one.uid in pods or not live.complete]
+    unfinished = [
+        one
+        for one in unfinished
+        if one.uid not in pods or not (pods[one.uid].finished and pods[one.uid].status_written)
+    ]
+    kill = [one for one in unfinished if one.uid not in pods or not pods[one.uid].finished]
+    return Progress(tuple(unfinished), tuple(kill))
+
+
+def _evicted(evictions: Iterable[PodEviction]) -> frozenset[str]:
+    return frozenset(one.uid for one in evictions if one.reason == EVICTED)
+
+
+class PodEvictions:
+    """`changed` is called when an eviction is added or finished."""
+
+    def __init__(self, actor: Actor, agent: Agent, changed: Callable[[], None]) -> None:
+        self._actor, self._agent, self._changed = actor, agent, changed
+        self._file = StateFile(Path(agent.run_dir) / FILE, SavedState, sync=False)
+        self._saved = SavedState()
+        self._stopping: frozenset[str] = frozenset()
+
+    def load(self) -> None:
+        try:
+            self._saved = self._file.load() or SavedState()
+        except (OSError, DamagedError) as error:
+            self._actor.log.warning("cannot read the evictions in progress: %s", error)
+        for one in self._saved.ending:
+            self._start(one)
+        self._stopping = _evicted(self._saved.ending)
+
+    @property
+    def uids(self) -> frozenset[str]:
+        return frozenset(one.uid for one in self._saved.ending)
+
+    @property
+    def stopping(self) -> frozenset[str]:
+        """UIDs of the evicted pods that may still use resources of the node."""
+        return self._stopping
+
+    def conditions(self, watched: tuple[Threshold, ...]) -> tuple[str, ...]:
+        """The saved conditions, if they were observed with these thresholds."""
+        return self._saved.conditions if self._saved.watched == watched else ()
+
+    def save_conditions(self, conditions: Iterable[str], watched: tuple[Threshold, ...]) -> None:
+        self._save(conditions=tuple(sorted(conditions)), watched=watched)
+
+    def add(self, eviction: PodEviction) -> None:
+        """Evict this pod: save the eviction, announce it, then order the pod's end."""
+        if eviction.uid in self.uids:
+            return
+        self._save(ending=(*self._saved.ending, eviction))
+        self._stopping |= _evicted([eviction])
+        self._changed()
+        self._start(eviction)
+
+    async def look(self) -> None:
+        """Repeat the order for pods that have not ended; remove finished evictions."""
+        if not self._saved.ending:
+            return
+        try:
+            live = await self._actor.ask(STATUS_MANAGER, GetLivePods(), timeout=_ASK_SECONDS)
+        except AskError as error:
+            self._actor.log.warning("the progress of the evictions is unknown: %s", error)
+            return
+        now = progress(self._saved.ending, live)
+        self._stopping = _evicted(now.kill)
+        for one in now.kill:
+            self._kill(one)
+        if now.unfinished != self._saved.ending:
+            self._save(ending=now.unfinished)
+            self._changed()
+
+    def _start(self, eviction: PodEviction) -> None:
+        if not eviction.announced:
+            self._announce(eviction)
+            announced = msgspec.structs.replace(eviction, announced=True)
+            self._save(ending=tuple(announced if one == eviction else one for one in self._saved.ending))
+        self._kill(eviction)
+
+    def _announce(self, eviction: PodEviction) -> None:
+        text = "%s pod %s/%s (%s): %s"
+        pod = (eviction.namespace, eviction.name, eviction.uid)
+        self._actor.log.warning(text, eviction.reason, *pod, eviction.message)
+        if eviction.reason == EVICTED:
+            self._actor.metrics.count("kubelet_evictions", eviction_signal=eviction.signal)
+        else:
+            self._actor.metrics.count("kubelet_preemptions", preemption_signal=eviction.signal)
+        event = RecordEvent(
+            kind="Pod",
+            namespace=eviction.namespace,
+            name=eviction.name,
+            uid=eviction.uid,
+            type="Warning",
+            reason=eviction.reason,
+            message=eviction.message[:_MOST_TEXT],
+            annotations=eviction.annotations,
+        )
+        self._actor.tell(EVENT_CLIENT, event, deadline=60.0)
+
+    def _kill(self, eviction: PodEviction) -> None:
+        order = KillPod(
+            eviction.uid,
+            eviction.reason,
+            eviction.message,
+            eviction.grace_seconds,
+            disruption=eviction.disruption,
+        )
+        self._actor.tell(worker_of(eviction.uid, self._agent.workers), order, deadline=REPEAT_SECONDS)
+
+    def _save(self, **changes: object) -> None:
+        state = msgspec.structs.replace(self._saved, **changes)
+        if state == self._saved:
+            return
+        self._saved = state
+        try:
+            self._file.save(state)
+        except OSError as error:
+            self._actor.log.warning("cannot save the evictions in progress: %s", error)
