@@ -116,7 +116,7 @@ wheel: $(VENV)/.installed  ## dist/troupelet-*.whl
 .PHONY: install
 install: wheel  ## a virtual environment of its own at DESTDIR/PREFIX, with `supervise` in its bin
 	@$(PYTHON3) -m venv "$(DESTDIR)$(PREFIX)"
-	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall dist/troupelet-*.whl
+	"$(DESTDIR)$(PREFIX)/bin/python" -m pip install --quiet --force-reinstall "$$(echo dist/troupelet-*.whl)[completion]"
 	[ -z "$(DESTDIR)" ] || grep -rlI -- "$(DESTDIR)$(PREFIX)" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/pyvenv.cfg" \
 	  | xargs -r sed -i "s#$(DESTDIR)$(PREFIX)#$(PREFIX)#g"
 	echo "installed: $(DESTDIR)$(PREFIX)/bin/supervise; samples: $(DESTDIR)$(PREFIX)/share/troupelet/etc"
@@ -126,8 +126,8 @@ clean:  ## remove what was made here, but not .venv
 	@rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache bench.json
 	find supervision actors proto tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.installed: EXTRAS := top
-$(VENV)/.installed-dev: EXTRAS := top,dev
+$(VENV)/.installed: EXTRAS := top,completion
+$(VENV)/.installed-dev: EXTRAS := top,completion,dev
 $(VENV)/.installed $(VENV)/.installed-dev: pyproject.toml $(VERSION_FILE)
 	@exec 9<pyproject.toml; flock 9
 	[ "$@" -nt pyproject.toml ] && [ "$@" -nt $(VERSION_FILE) ] && exit 0

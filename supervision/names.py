@@ -59,6 +59,21 @@ def file_of(name: str) -> str:
     return f"{plain[: _LONGEST_FILE - 25]}~{digest}"
 
 
+def published(run_dir: str | Path) -> list[str]:
+    """The names in service in that run directory, in order; without those that are too long to be a file's. Empty when
+    no agent runs there, or when the directory is another user's."""
+    found = []
+    try:
+        with os.scandir(f"{run_dir}/names") as entries:
+            for entry in entries:
+                is_name = not {"#", "+"} & set(entry.name) and len(entry.name) < _LONGEST_FILE
+                if is_name and stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode):
+                    found.append(entry.name.replace("~", "/"))
+    except OSError:
+        return []
+    return sorted(found)
+
+
 class Names:
     """The directory of the sockets."""
 

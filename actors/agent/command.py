@@ -8,7 +8,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -80,8 +80,11 @@ def _check(words: Sequence[str], as_json: bool, out: TextIO) -> int:
     return check(words, as_json, out, validate)
 
 
-def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
-    """The parser and the names of all commands; of those that are costly to load only the one in `words` is whole."""
+def _parser(words: list[str], with_flags: Collection[str] = ()) -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser and the names of all commands; of those that are costly to load only the one in `words` is whole.
+
+    `with_flags`: commands whose parsers get the flags of the start, and the words of `config`, to be read by others.
+    """
     from supervision.cli.register import CommandSettings, register
 
     parser = argparse.ArgumentParser(
@@ -89,8 +92,13 @@ def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    subcommands.add_parser("start", help="run the node agent (takes the kubelet's flags)", add_help=False)
-    subcommands.add_parser("run-once", help="start the pods of files and URLs, print the result, end", add_help=False)
+    taking = {
+        "start": "run the node agent (takes the kubelet's flags)",
+        "run-once": "start the pods of files and URLs, print the result, end",
+        "config": "validate, show, explain, roll back configurations",
+    }
+    for name, text in taking.items():
+        _with_flags(subcommands.add_parser(name, help=text, add_help=False), name, with_flags)
     settings = CommandSettings(_where, _tree, _root_dir(), _policy_file())
     register(subcommands, settings)
     if not words or words[0] in ("doctor", "-h", "--help"):
@@ -105,13 +113,30 @@ def _parser(words: list[str]) -> tuple[argparse.ArgumentParser, list[str]]:
         from actors.agent.manifest_check import register as register_manifest
 
         register_manifest(subcommands)
-    subcommands.add_parser("config", help="validate, show, explain, roll back configurations", add_help=False)
     if not words or words[0] in ("demo", "-h", "--help"):
         from actors.agent.demo.command import register as register_demo
 
         demo = register_demo(subcommands)
         demo.set_defaults(execute=demo.get_default("run"))
-    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo"]
+    if not words or words[0] in ("completion", "-h", "--help"):
+        from actors.agent.completion import WITH_FLAGS
+        from actors.agent.completion import register as register_completion
+
+        register_completion(subcommands, lambda: _parser([], WITH_FLAGS)[0])
+    return parser, [*subcommands.choices, *_INSPECTION, "doctor", "manifest", "demo", "completion"]
+
+
+def _with_flags(parser: argparse.ArgumentParser, name: str, with_flags: Collection[str]) -> None:
+    """Tell the parser of a command that reads its words itself what these may be."""
+    if name == "config" and with_flags:
+        from actors.config_controller.commands import MORE
+        from actors.shared.config.commands import COMMANDS
+
+        parser.add_argument("what", choices=[*COMMANDS, *MORE])
+    if name in with_flags:
+        from actors.shared.config.flags.arguments import add_flags
+
+        add_flags(parser)
 
 
 def _where(arguments: argparse.Namespace) -> Where:

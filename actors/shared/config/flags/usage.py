@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from actors.shared.config.explain import entries, flag_text
@@ -26,22 +27,31 @@ def group_of(flag: Flag) -> str:
     return _DEPRECATED if flag.deprecated else _CONFIGURED
 
 
-def help_text(program: str = "supervise start") -> str:
-    """The help text of the start command `program`."""
-    documented = {entry.path: (entry.text, entry.default) for entry in entries()}
-    sections = [_INTRODUCTION.format(program=program)]
+def documented() -> Iterator[tuple[str, list[tuple[Flag, str]]]]:
+    """(heading, [(flag, its text with the default)]), in the order of --help."""
+    known = {entry.path: (entry.text, entry.default) for entry in entries()}
     for group in _ORDER:
         flags = sorted((flag for flag in FLAGS.values() if group_of(flag) == group), key=lambda flag: flag.name)
-        lines = [_line(flag, *(documented[flag.field] if flag.field else flag_text(flag))) for flag in flags]
-        sections.append("\n".join([f"{group}:", *lines, ""]))
+        yield group, [(flag, _text(flag, *(known[flag.field] if flag.field else flag_text(flag)))) for flag in flags]
+
+
+def help_text(program: str = "supervise start") -> str:
+    """The help text of the start command `program`."""
+    sections = [_INTRODUCTION.format(program=program)]
+    for group, flags in documented():
+        sections.append("\n".join([f"{group}:", *(_line(flag, text) for flag, text in flags), ""]))
     return "\n".join(sections)
 
 
-def _line(flag: Flag, text: str, default: str) -> str:
+def _line(flag: Flag, text: str) -> str:
     kind = "" if flag.kind == "bool" else f" {flag.kind.replace('_', '-')}"
     short = {"v": "-v, --v", "help": "-h, --help"}.get(flag.name, f"--{flag.name}")
+    return f"  {short}{kind}\n        {text}"
+
+
+def _text(flag: Flag, text: str, default: str) -> str:
     shown = default.strip('"')
     ending = f" (default {shown})" if shown not in {"", "[]", "{}", "unset", "false"} else ""
     if flag.deprecated and not flag.field:
         ending += " (deprecated)"
-    return f"  {short}{kind}\n        {text}{ending}"
+    return f"{text}{ending}"

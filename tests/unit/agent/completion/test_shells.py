@@ -1,0 +1,142 @@
+"""What the shells complete, asked of the shells that are installed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.agent import command, completion
+from supervision.names import Names
+
+ROOT = Path(__file__).parents[4]
+ACTORS = ["pleg", "pod_workers", "pod_workers/worker/0"]
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path) -> dict[str, str]:
+    """An environment where `supervise` is the command of these sources."""
+    program = tmp_path / "bin" / "supervise"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m actors.agent.command "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}:{os.environ['PATH']}"
+    return {
+        **os.environ,
+        "PATH": path,
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Iterator[Path]:
+    """The run directory of an agent with a few actors, one that never was ready, and one that was given up."""
+    names = Names(tmp_path / "run" / "names")
+    sockets = [names.listen(name, 1) for name in ("fork_server", *ACTORS, "prober")]
+    for name in ("fork_server", *ACTORS):
+        names.publish(name, 1)
+    names.bury("cert_manager")
+    yield tmp_path / "run"
+    for one in sockets:
+        one.close()
+    os.close(names.fd)
+
+
+def script(shell: str, folder: Path, surroundings: dict[str, str]) -> Path:
+    path = folder / f"script.{shell}"
+    with path.open("w") as file:
+        subprocess.run(["supervise", "completion", shell], stdout=file, env=surroundings, timeout=60, check=True)
+    return path
+
+
+def in_bash(path: Path, surroundings: dict[str, str], *words: str) -> list[str]:
+    """What bash offers for the last of the words."""
+    typed = shlex.join(words)
+    text = f"source {path}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _shtab_supervise; "
+    text += 'printf "%s\\n" "${COMPREPLY[@]}"'
+    command = ["bash", "--norc", "-c", text]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=60, check=True)
+    return [line for line in done.stdout.splitlines() if line]
+
+
+def in_fish(path: Path, surroundings: dict[str, str], line: str) -> list[str]:
+    """What fish offers at the end of the line."""
+    text = f"source {path}; complete -C {shlex.quote(line)}"
+    command = ["fish", "--no-config", "-c", text]
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=60, check=True)
+    return [found.partition("\t")[0] for found in done.stdout.splitlines()]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_bash_completes_commands_options_choices_and_actors(
+    tmp_path: Path, surroundings: dict[str, str], run_dir: Path
+) -> None:
+    path = script("bash", tmp_path, surroundings)
+    _, commands = command._parser([])
+    assert set(in_bash(path, surroundings, "supervise", "")) == set(commands)
+    assert in_bash(path, surroundings, "supervise", "inc") == ["incidents"]
+    assert in_bash(path, surroundings, "supervise", "logs", "--fo") == ["--follow"]
+    assert in_bash(path, surroundings, "supervise", "tree", "-o", "") == ["text", "json"]
+    assert in_bash(path, surroundings, "supervise", "start", "--max-po") == ["--max-pods"]
+    assert "rollback" in in_bash(path, surroundings, "supervise", "config", "")
+    at = ("--run-dir", str(run_dir))
+    assert in_bash(path, surroundings, "supervise", "logs", *at, "") == ACTORS
+    assert in_bash(path, surroundings, "supervise", "inject", *at, "pod_workers/") == ACTORS[2:]
+    assert in_bash(path, surroundings, "supervise", "inject", *at, "pleg", "ha") == ["hang"]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
+def test_bash_says_nothing_where_no_agent_runs(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    path = script("bash", tmp_path, surroundings)
+    assert in_bash(path, surroundings, "supervise", "logs", "--run-dir", str(tmp_path / "none"), "") == []
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish")
+def test_fish_completes_commands_and_actors(tmp_path: Path, surroundings: dict[str, str], run_dir: Path) -> None:
+    path = script("fish", tmp_path, surroundings)
+    assert in_fish(path, surroundings, "supervise inc") == ["incidents"]
+    assert in_fish(path, surroundings, f"supervise logs --run-dir {run_dir} ") == ACTORS
+    assert in_fish(path, surroundings, "supervise start --max-po") == ["--max-pods"]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
+def test_zsh_takes_its_script(tmp_path: Path, surroundings: dict[str, str]) -> None:
+    path = script("zsh", tmp_path, surroundings)
+    path.rename(tmp_path / "_supervise")
+    text = f"fpath=({tmp_path} $fpath); autoload -U compinit; compinit -D -u; "
+    text += "print $_comps[supervise]; autoload +X _supervise"
+    done = subprocess.run(
+        ["zsh", "-f", "-c", text], env=surroundings, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "_supervise\n")
+
+
+def test_every_command_with_an_actor_has_names_completed() -> None:
+    parser, _ = command._parser([])
+    choice = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    taking = {
+        name for name, below in choice.choices.items() if any(a.dest == "actor" for a in completion.arguments_of(below))
+    }
+    assert taking >= {"logs", "incidents", "inject"}
+
+
+def test_a_line_without_a_value_for_its_directory_names_nobody() -> None:
+    assert completion.actors(["logs", "--run-dir"]) == []
+
+
+def test_without_shtab_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    monkeypatch.setattr(sys, "argv", ["supervise"])
+    assert command.main(["completion", "bash"]) == 4
+    assert "pip install 'troupelet[completion]'" in capsys.readouterr().err
