@@ -64,24 +64,25 @@ def compute(observation: Observation, node: Node, before: PodStatus | None) -> P
     start = old.startTime or start_time(pod) or rfc3339(observation.now_ns)
     facts = Facts(pod, by_name, phase, seen.sandbox_ready, initialized, restarting_all(seen, pod))
     situation = Situation(seen, observation.now_ns, before, start, rejected)
-    ips = _ips(observation, node, old)
+    host_ips, ips = _host_ips(node, old, rejected=rejected), _ips(observation, node, old, rejected=rejected)
     reason, message = _why(seen, phase, old)
+    given = old.resources if rejected else pod.spec.resources
     return PodStatus(
         observedGeneration=max(pod.metadata.generation, old.observedGeneration),
         phase=phase,
         conditions=pod_conditions(facts, situation),
         reason=reason,
         message=message,
-        hostIP=node.ips[0] if node.ips else "",
-        hostIPs=[PodIP(ip=ip) for ip in node.ips],
+        hostIP=host_ips[0] if host_ips else "",
+        hostIPs=[PodIP(ip=ip) for ip in host_ips],
         podIP=ips[0] if ips else "",
         podIPs=[PodIP(ip=ip) for ip in ips],
         startTime=start,
         initContainerStatuses=[by_name[status.name] for status in containers.init],
         containerStatuses=[by_name[status.name] for status in containers.regular],
         ephemeralContainerStatuses=containers.ephemeral,
-        allocatedResources=pod.spec.resources.requests if pod.spec.resources is not None else {},
-        resources=pod.spec.resources,
+        allocatedResources=given.requests if given is not None else {},
+        resources=given,
         qosClass=qos_class(pod),
         resourceClaimStatuses=pod.status.resourceClaimStatuses,
         extendedResourceClaimStatus=pod.status.extendedResourceClaimStatus,
@@ -151,8 +152,15 @@ def _why(seen: PodObserved, phase: str, old: PodStatus) -> tuple[str, str]:
     return seen.reason or kept[0], seen.message or kept[1]
 
 
-def _ips(observation: Observation, node: Node, old: PodStatus) -> list[str]:
+def _host_ips(node: Node, old: PodStatus, *, rejected: bool) -> list[str]:
+    """A rejected pod has no address: its status says phase, reason, message and start."""
+    return [each.ip for each in old.hostIPs] if rejected else node.ips
+
+
+def _ips(observation: Observation, node: Node, old: PodStatus, *, rejected: bool) -> list[str]:
     """A pod that ends keeps the addresses that it had."""
+    if rejected:
+        return [each.ip for each in old.podIPs]
     if observation.pod.spec.hostNetwork:
         return node.ips
     found = pod_ips(observation.seen.runtime, node.ips)

@@ -29,6 +29,7 @@ from actors.pod_workers.kubernetes_events import pod_event
 from actors.pod_workers.phases.actions import Start
 from actors.pod_workers.pod.state import Held
 from actors.shared.config.agent import Agent
+from actors.shared.cri.adoption import Settling
 from actors.shared.cri.client import CriClient
 from actors.shared.cri.errors import CriError, StillStarting
 from actors.shared.cri.model import Container as Ran
@@ -46,6 +47,9 @@ from .shard_metrics import ShardMetrics
 
 START_ERROR = "StartError"
 """containerd's reason for a container whose start failed."""
+
+UNDER_WAY = Settling(total=1.0)
+"""How long a start that is under way is waited for before it is told of."""
 
 
 class ContainerStarter:
@@ -168,15 +172,27 @@ class ContainerStarter:
         try:
             await self._client.start_container(container_id)
         except CriError as error:
-            if isinstance(error, StillStarting):
-                self._actor.tell(PLEG, StartHangs(container_id))
-            raise StartFailed("RunContainerError", _words(error), container_id=container_id) from None
+            if not await self._has_started(container_id, error):
+                if isinstance(error, StillStarting):
+                    self._actor.tell(PLEG, StartHangs(container_id))
+                raise StartFailed("RunContainerError", _words(error), container_id=container_id) from None
         agent, log = self._agent, log_path(container.name, count)
         try:
             links = agent.container_logs_dir
             files.make_log_link(links, agent.pod_logs_dir, pod, container.name, container_id, log)
         except OSError as error:
             self._actor.log.warning("no link to the log of %s: %s", container.name, error)
+
+    async def _has_started(self, container_id: str, error: CriError) -> bool:
+        """Whether a failed call changes nothing: an earlier start, which its caller gave up, has gone through."""
+        for pause in UNDER_WAY.pauses() if isinstance(error, StillStarting) else (0.0,):
+            await UNDER_WAY.sleep(pause)
+            try:
+                if (await self._client.container_status(container_id)).started_ns > 0:
+                    return True
+            except CriError:
+                return False
+        return False
 
     async def post_start(
         self, pod: Pod, container: Container, container_id: str, pod_ip: PodIp, fell_back: Callable[[str], None]

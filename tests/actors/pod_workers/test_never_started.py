@@ -102,3 +102,15 @@ async def test_a_runtime_that_keeps_no_such_tasks_or_does_not_answer_starts_the_
         await node.pass_time(30)
         await node.until(lambda: node.running("a"))
         assert node.attempts("a") == [0, 1]
+
+
+async def test_a_start_that_went_through_although_its_caller_was_killed_is_no_failure(tmp_path):
+    async with Driven(tmp_path) as node:
+        await made(node)
+        told = len(node.told())
+        node.fake.faults.add("StartContainer", Fault(duplicate=True, times=1))
+        await node.pass_time(30)
+        await node.until(lambda: node.running("a"))
+        await node.settled()
+        assert [reason for reason, _ in node.told()[told:]] == []
+        assert node.attempts("a") == [0]

@@ -41,7 +41,13 @@ def refused(reason: str, message: Wanted) -> tuple[Step, ...]:
         if isinstance(message, re.Pattern)
         else f"Warning {reason}: {message}"
     )
-    wanted = {"phase": "Failed", "reason": reason, "message": text, "conditions.Ready": None, "containerStatuses": None}
+    wanted = {
+        "phase": "Failed",
+        "reason": reason,
+        "message": text,
+        "startTime": re.compile(r".+Z"),
+        **dict.fromkeys(("conditions.Ready", "containerStatuses", "hostIP", "hostIPs", "podIP", "podIPs")),
+    }
     return (shows(wanted), said(event), not_asked("RunPodSandbox"))
 
 

@@ -312,6 +312,16 @@ def test_the_reason_stays_while_the_phase_stays():
     assert (after.reason, after.message) == ("OutOfcpu", "not enough")
 
 
+def test_a_rejected_pod_has_neither_addresses_nor_resources():
+    pod = pod_of({"hostNetwork": True, "resources": {"requests": {"cpu": "1"}}})
+    status = look(pod, worker_phase="rejected", runtime=None, reason="OutOfcpu", message="not enough")
+    assert (status.hostIP, status.hostIPs, status.podIP, status.podIPs) == ("", [], "", [])
+    assert (status.resources, status.allocatedResources, status.containerStatuses) == (None, {}, [])
+    assert (status.phase, status.reason, status.message) == ("Failed", "OutOfcpu", "not enough")
+    assert status.startTime
+    assert status.qosClass == "Burstable"
+
+
 observations = st.fixed_dictionaries({
     "containers": st.lists(
         st.builds(
