@@ -33,6 +33,8 @@ class Kept(msgspec.Struct, frozen=True):
     allocated: Allocated
     actuated: Allocated = {}
     """The actuated resources, by ids of resized containers."""
+    under_way: bool = False
+    """A resize is allocated, and not all of it is known to be actuated."""
 
 
 def of(pod: Pod) -> Allocated:

@@ -1,7 +1,8 @@
 """In-place resize (KEP-1287): asks for resources, updates the pod's cgroup and containers, and emits events.
 
 The allocated resources are in the pod's directory (see `containers/allocation`), those that a container was created
-with in its annotation. If the shard dies during a resize, the next one repeats it, which is idempotent.
+with in its annotation. If the shard dies during a resize, the next one repeats it for all containers, which is
+idempotent.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from actors.container_manager.messages import CONTAINER_MANAGER, CountRunningPod
 from actors.pod_workers.containers import allocation
 from actors.pod_workers.phases.effects import ActuateResize, AllocateResize
 from actors.pod_workers.phases.termination_plan import plan
-from actors.pod_workers.pod.resize_plan import by_restart, outdated, summary, swaps, with_limits_of_pod
+from actors.pod_workers.pod.resize_plan import by_restart, outdated, summary, swaps, unsure, with_limits_of_pod
 from actors.pod_workers.pod.resizes import (
     ContainerResized,
     ContainersRestarting,
@@ -88,7 +89,7 @@ def keep_allocation(run: Execution) -> None:
     """Store the allocated resources for later incarnations. Raises OSError."""
     resizing = run.state.resizing
     if resizing.allocated is not None:
-        kept = allocation.Kept(resizing.allocated, resizing.actuated)
+        kept = allocation.Kept(resizing.allocated, resizing.actuated, resizing.in_progress)
         allocation.write(run.services.agent.pod_dir(run.state.uid), kept)
 
 
@@ -103,7 +104,7 @@ async def actuate(run: Execution, effect: ActuateResize) -> None:
             if not by_restart(container, names):
                 await _update(run, container, ran, names)
         resized = {ran.id for _, ran, _ in todo}
-        for container, ran, names in with_limits_of_pod(run.state):
+        for container, ran, names in unsure(run.state) or with_limits_of_pod(run.state):
             if ran.id not in resized:
                 await _update(run, container, ran, names)
     except (CriError, _NoRoom) as error:

@@ -27,6 +27,11 @@ def outdated(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     return found
 
 
+def unsure(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
+    """Running containers that may have got other resources than is known, and all that can have changed."""
+    return [(*one, list(allocation.RESIZABLE)) for one in _running(state)] if state.resizing.unsure else []
+
+
 def with_limits_of_pod(state: PodState) -> list[tuple[Container, Ran, list[str]]]:
     """Running containers that have the pod's limit of cpu or memory because they have none of their own (KEP-2837), and
     of which."""

@@ -87,5 +87,5 @@ class ResizeCompleted(PodEvent, frozen=True):
 
     def apply(self, state: PodState) -> PodState:
         actuated = {key: one for key, one in state.resizing.actuated.items() if key in self.ids}
-        resizing = replace(state.resizing, actuated=actuated, in_progress=False, error="")
+        resizing = replace(state.resizing, actuated=actuated, in_progress=False, unsure=False, error="")
         return replace(state, resizing=resizing)

@@ -135,6 +135,8 @@ class Resizing(msgspec.Struct, frozen=True, kw_only=True):
     pending: tuple[str, str] = ("", "")
     """Reason (Deferred, Infeasible) and message."""
     in_progress: bool = False
+    unsure: bool = False
+    """An earlier incarnation died during a resize: what the containers have is not known."""
     error: str = ""
 
     def status(self) -> Resize | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from actors.container_manager.messages import PodAdmitted, PodRejected, ResizePod
 from actors.shared.kube.pod import Pod
@@ -133,3 +138,69 @@ async def test_a_container_manager_that_does_not_answer_holds_up_nothing_else(tm
         for _ in range(3):
             await node.pass_time(11)
         await node.until(lambda: node.asked(UPDATE) == 1)
+
+
+@asynccontextmanager
+async def again(tmp_path: Path, before: Driven, wanted: Pod) -> AsyncIterator[Driven]:
+    """The next incarnation, once it has seen what runs."""
+    async with Driven(tmp_path, before.fake, before.clock) as node:
+        node.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await node.want(wanted)
+        await node.first_look()
+        await node.sources(wanted)
+        await node.settled()
+        yield node
+
+
+def cpu(node: Driven) -> int:
+    """The weight that the runtime gives the container."""
+    return node.containers("a")[-1].resources.cpu_shares
+
+
+@pytest.mark.parametrize("step", ["before the runtime is asked", "after it has answered"])
+async def test_a_resize_whose_agent_dies_on_the_way_is_finished_by_the_next(tmp_path, step):
+    """It dies while the runtime is asked, or before it has written down that it was."""
+    async with Driven(tmp_path) as first:
+        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        first.fake.faults.add(UPDATE, Fault(hang=True) if step.startswith("before") else Fault(answer_lost=True))
+        await first.want(sized("200m"))
+        await first.until(lambda: first.asked(UPDATE) == 1)
+        await first.settled()
+    first.fake.faults.clear()
+    async with again(tmp_path, first, sized("200m")) as node:
+        await node.until(lambda: "ResizeCompleted" in dict(node.told()))
+        assert cpu(node) == 204
+        assert node.attempts("a") == [0]
+        assert node.observed().resize is None
+        asked = node.asked(UPDATE)
+        await node.pass_time(300)
+        assert node.asked(UPDATE) == asked
+
+
+async def test_a_resize_that_is_taken_back_while_no_agent_knows_of_its_end_is_undone(tmp_path):
+    async with Driven(tmp_path) as first:
+        await up(first, lambda asked: PodAdmitted(asked.uid, ""))
+        first.fake.faults.add(UPDATE, Fault(answer_lost=True))
+        await first.want(sized("200m"))
+        await first.until(lambda: cpu(first) == 204)
+        await first.settled()
+    first.fake.faults.clear()
+    async with again(tmp_path, first, sized("100m")) as node:
+        await node.until(lambda: cpu(node) == 102)
+
+
+async def test_limits_of_the_pod_that_were_not_given_to_its_containers_are_after_a_restart(tmp_path):
+    def limited(memory: str) -> Pod:
+        return pod(containers=[container("a")], resources={"limits": {"cpu": "500m", "memory": memory}})
+
+    async with Driven(tmp_path) as first:
+        first.answer(ResizePod, lambda asked: PodAdmitted(asked.uid, ""))
+        await first.want(limited("64Mi"))
+        await first.until(lambda: first.running("a"))
+        await first.settled()
+        first.fake.faults.add(UPDATE, Fault(hang=True))
+        await first.want(limited("96Mi"))
+        await first.until(lambda: first.asked(UPDATE) == 1)
+    first.fake.faults.clear()
+    async with again(tmp_path, first, limited("96Mi")) as node:
+        await node.until(lambda: node.containers("a")[0].resources.memory_limit_in_bytes == 96 << 20)
