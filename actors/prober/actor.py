@@ -17,10 +17,12 @@ from actors.api_clients.messages import EVENT_CLIENT, RecordEvent
 from actors.pod_workers.messages import KnownPods, ProbeVerdict, worker_of
 from actors.shared.config.agent import Agent
 from actors.shared.cri.client import CriClient
+from actors.shared.pod_quarantine import PodQuarantine
 from actors.shared.tracing.start import begin
 from actors.status_manager.messages import STATUS_MANAGER, ProbeResult
 from supervision.actor import Actor, Address, on
 from supervision.addresses import ActorName
+from supervision.work import Hand
 
 from .messages import PodAddress, ProbedPod
 from .outcome import Outcome, error
@@ -48,11 +50,19 @@ class Prober(Actor):
         self._rng = rng or random.Random()  # noqa: S311 - spreads load
         self._began = time.monotonic()
         self._types = ProbeTypes(Tools(self._cri, self.start_task))
-        self._schedule = Schedule(self, self._probe)
+        self._schedule = Schedule(self, self._probe, self._hand)
+        self._set_aside: dict[str, bytes] = {}
+        """JSON by UID, of pods in quarantine."""
 
     @property
     def agent(self) -> Agent:
         return cast(Agent, self.context)
+
+    async def on_start(self) -> None:
+        self._quarantine = PodQuarantine(self, self.agent.run_dir, "probes")
+
+    def _hand(self, key: Key) -> Hand | None:
+        return self._quarantine.hand(key[0], self._pods[key[0]].message.pod)
 
     def _cri(self) -> Runtime:
         """The client of the runtime, made when the first exec probe runs."""
@@ -69,9 +79,13 @@ class Prober(Actor):
     def on_probed_pod(self, message: ProbedPod, sender: Address) -> None:
         before = self._pods.get(message.uid)
         if message.gone:
+            self._set_aside.pop(message.uid, None)
             self._forget(message.uid)
             return
-        after = updated(before, message)
+        if self._refuses(message):
+            return
+        with self._quarantine.in_hand(message.uid, message.pod):
+            after = updated(before, message)
         for key in replaced(before, after):
             self._schedule.end(key)
         if after.probes:
@@ -84,6 +98,18 @@ class Prober(Actor):
             self._arrange(key)
         self.metrics.gauge("prober_pods", len(self._pods))
         self._repeat_verdicts(after)
+
+    def _refuses(self, message: ProbedPod) -> bool:
+        """Whether this version of the pod is in quarantine: it is not probed, which the log says once."""
+        refusal = self._quarantine.refusal(message.uid, message.pod)
+        if not refusal:
+            self._set_aside.pop(message.uid, None)
+            return False
+        if self._set_aside.get(message.uid) != message.pod:
+            self.log.error("pod %s is not probed: %s", message.uid, refusal)
+        self._set_aside[message.uid] = message.pod
+        self._forget(message.uid)
+        return True
 
     @on(PodAddress)
     def on_pod_address(self, message: PodAddress, sender: Address) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from supervision.actor import Actor, Timer
+from supervision.work import Hand
 
 from .probe_type import Key
 
@@ -14,8 +15,11 @@ from .probe_type import Key
 class Schedule:
     """The timers and tasks of all probes."""
 
-    def __init__(self, actor: Actor, run: Callable[[Key], Coroutine[Any, Any, None]]) -> None:
-        self._actor, self._run = actor, run
+    def __init__(
+        self, actor: Actor, run: Callable[[Key], Coroutine[Any, Any, None]], hand: Callable[[Key], Hand | None]
+    ) -> None:
+        """`hand`: whose input a run works for, for the quarantine."""
+        self._actor, self._run, self._hand = actor, run, hand
         self._timers: dict[Key, Timer] = {}
         self._runs: dict[Key, asyncio.Task[Any]] = {}
 
@@ -43,4 +47,4 @@ class Schedule:
 
     def _start(self, key: Key) -> None:
         self._timers.pop(key, None)
-        self._runs[key] = self._actor.start_task(self._run(key), "probe " + "/".join(key))
+        self._runs[key] = self._actor.start_task(self._run(key), "probe " + "/".join(key), hand=self._hand(key))

@@ -15,6 +15,7 @@ from typing import Final, cast
 from actors.api_clients.messages import HEARTBEAT_CLIENT, ObjectState
 from actors.pod_workers.messages import KnownPods
 from actors.shared.config.agent import Agent
+from actors.shared.pod_quarantine import PodQuarantine
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
 
@@ -68,7 +69,8 @@ class VolumeManager(Actor):
         self._locks = PodLocks()
         tools = self._make_tools()
         self._mounts = PodMounts(self, agent, tools, self._clock)
-        self._refresh = Refresh(self, agent, self._mounts, self._locks)
+        self._quarantine = PodQuarantine(self, agent.run_dir, "volumes")
+        self._refresh = Refresh(self, agent, self._mounts, self._locks, self._quarantine)
         self._teardown = Teardown(self, agent, tools)
         self._orphans = OrphanSweep(self, agent, self._mounts, self._teardown, self._locks, self._clock)
         os.makedirs(agent.pods_dir, 0o750, exist_ok=True)
@@ -161,8 +163,11 @@ class VolumeManager(Actor):
     async def on_mount(self, message: MountVolumes, sender: Address) -> VolumesMounted | VolumesFailed:
         if not is_uid(message.uid):
             return VolumesFailed(message.uid, f"not a pod's UID: {message.uid!r}", permanent=True)
+        if refusal := self._quarantine.refusal(message.uid, message.pod):
+            return VolumesFailed(message.uid, refusal, permanent=True)
         async with self._wanted(message.uid):
-            answer, kept = await self._mounts.mount(message.uid, message.pod)
+            work = self._mounts.mount(message.uid, message.pod)
+            answer, kept = await self._quarantine.run(message.uid, message.pod, work)
         if kept:
             self._refresh.later(message.uid)
         return answer
@@ -171,8 +176,10 @@ class VolumeManager(Actor):
     async def on_bind(self, message: BindSubPaths, sender: Address) -> SubPathsBound | VolumesFailed:
         if not is_uid(message.uid) or not is_name(message.container):
             return VolumesFailed(message.uid, f"not a container: {message.uid!r} {message.container!r}", permanent=True)
+        if refusal := self._quarantine.refusal(message.uid, message.pod):
+            return VolumesFailed(message.uid, refusal, permanent=True)
         async with self._wanted(message.uid):
-            return await self._mounts.bind(message)
+            return await self._quarantine.run(message.uid, message.pod, self._mounts.bind(message))
 
     @on(UnmountVolumes)
     async def on_unmount(self, message: UnmountVolumes, sender: Address) -> VolumesUnmounted | VolumesFailed:

@@ -54,6 +54,10 @@ class PodMounts:
     def uids(self) -> list[str]:
         return list(self._pods)
 
+    def data_of(self, uid: str) -> bytes:
+        """The JSON of a pod whose volumes are refreshed; else b""."""
+        return self._pods[uid].data if uid in self._pods else b""
+
     def waits(self, uid: str) -> bool:
         """Whether the pod's worker was told that a volume could not be mounted."""
         return uid in self._pods and self._pods[uid].failed

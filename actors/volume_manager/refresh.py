@@ -8,6 +8,7 @@ from typing import Final
 from actors.api_clients.messages import ObjectRef
 from actors.pod_workers.messages import VolumesMayWork, worker_of
 from actors.shared.config.agent import Agent
+from actors.shared.pod_quarantine import PodQuarantine
 from supervision.actor import Actor
 
 from .locks import PodLocks
@@ -21,8 +22,11 @@ RETRY_SECONDS: Final = 10.0
 class Refresh:
     """One refresh for each pod at a time."""
 
-    def __init__(self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks) -> None:
+    def __init__(
+        self, actor: Actor, agent: Agent, mounts: PodMounts, locks: PodLocks, quarantine: PodQuarantine
+    ) -> None:
         self._actor, self._agent, self._mounts, self._locks = actor, agent, mounts, locks
+        self._quarantine = quarantine
         self._pending: set[str] = set()
 
     def start(self) -> None:
@@ -50,6 +54,6 @@ class Refresh:
     async def _refresh(self, uid: str) -> None:
         async with self._locks.hold(uid):
             self._pending.discard(uid)
-            errors = await self._mounts.refresh(uid)
+            errors = await self._quarantine.run(uid, self._mounts.data_of(uid), self._mounts.refresh(uid))
         if errors:
             self.later(uid)

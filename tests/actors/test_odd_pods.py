@@ -199,7 +199,9 @@ async def test_no_odd_pod_ends_the_volume_manager(tmp_path, monkeypatch):
     answers = []
     for number, (what, data) in enumerate(odd_pods()):
         harness = Harness(
-            VolumeManager, name="volume_manager", context=Agent(root_dir=f"{tmp_path}/{number}", workers=2)
+            VolumeManager,
+            name="volume_manager",
+            context=Agent(root_dir=f"{tmp_path}/{number}", run_dir=f"{tmp_path}/{number}/run", workers=2),
         )
         for function in (
             "host.memory_mounts:mount_memory",
@@ -226,7 +228,7 @@ async def test_no_odd_pod_ends_the_container_manager(tmp_path):
     assert answers.count(PodAdmitted) > 100, "pods are admitted"
 
 
-async def test_no_odd_pod_ends_the_prober(monkeypatch):
+async def test_no_odd_pod_ends_the_prober(tmp_path, monkeypatch):
     tried: list[object] = []
 
     async def refused(host, port, tls=None):
@@ -243,7 +245,8 @@ async def test_no_odd_pod_ends_the_prober(monkeypatch):
     pods = list(odd_pods())
     for what, data in pods:
         for started in (False, True):  # the startup probe, then those that wait for it
-            harness = Harness(Prober, name="prober", context=Agent(workers=2), arguments={"runtime": object()})
+            agent = Agent(run_dir=str(tmp_path), workers=2)
+            harness = Harness(Prober, name="prober", context=agent, arguments={"runtime": object()})
             pod = ProbedPod(UID, data, [ProbedContainer("a", "c", True, 1, started)])
             await told(harness, pod, PodAddress(UID, "127.0.0.1"), what=what, seconds=15.0)
     assert len(tried) > 4 * len(pods), "the probes have run"

@@ -45,10 +45,12 @@ class Runtime:
         return ExecResult(code, b"said")
 
 
-def started() -> tuple[Harness, Runtime]:
+def started(run_dir: str = "/dev/null/none") -> tuple[Harness, Runtime]:
+    """`run_dir`: of the quarantine; by default there is none."""
     runtime = Runtime()
     arguments = {"runtime": runtime, "rng": random.Random(1)}
-    harness = Harness(Prober, name="prober", context=Agent(workers=2), arguments=arguments, incarnation=2)
+    agent = Agent(run_dir=run_dir, workers=2)
+    harness = Harness(Prober, name="prober", context=agent, arguments=arguments, incarnation=2)
     return harness, runtime
 
 

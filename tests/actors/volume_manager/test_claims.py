@@ -40,7 +40,7 @@ class Node:
         monkeypatch.setattr(propagation, "make_shared", lambda path: False)
         self.root = root
         self.objects: dict[str, dict[str, Any]] | None = {CLAIM: BOUND}
-        context = Agent(root_dir=str(root), workers=2, standalone=False, node_name="n1")
+        context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False, node_name="n1")
         self.harness = Harness(VolumeManager, name="volume_manager", context=context)
         self.harness.answer(GetNodeResources, NodeResources({}, {"memory": 1 << 30}, {}, 0, "cgroupfs", 1))
         self.harness.answer(ApiCall, self._answer)

@@ -39,7 +39,7 @@ class Node:
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(propagation, "make_shared", lambda path: False)
-        context = Agent(root_dir=str(root), workers=2, standalone=False)
+        context = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2, standalone=False)
         self.harness = Harness(VolumeManager, name="volume_manager", context=context)
         self.objects: dict[ObjectRef, ObjectState] = {}
         self.token = 0

@@ -44,7 +44,8 @@ def manager(tmp_path, monkeypatch):
 
 
 def start(root):
-    harness = Harness(VolumeManager, name="volume_manager", context=Agent(root_dir=str(root), workers=2))
+    agent = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=2)
+    harness = Harness(VolumeManager, name="volume_manager", context=agent)
     harness.actor._clock = lambda: harness.clock.now
     return harness
 

@@ -51,7 +51,8 @@ def pod(*volumes, **spec):
 
 
 def start(root):
-    harness = Harness(VolumeManager, name="volume_manager", context=Agent(root_dir=str(root), workers=1))
+    agent = Agent(root_dir=str(root), run_dir=f"{root}/run", workers=1)
+    harness = Harness(VolumeManager, name="volume_manager", context=agent)
     harness.actor._clock = lambda: harness.clock.now
     harness.answer(GetNodeResources, AskError("nobody"))
     return harness

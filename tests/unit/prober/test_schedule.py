@@ -22,7 +22,7 @@ class Site:
         self.began: list[Key] = []
         self.released = asyncio.Event()
         self.finished = False
-        self.schedule = Schedule(self.harness.actor, self.run)
+        self.schedule = Schedule(self.harness.actor, self.run, lambda key: None)
 
     async def run(self, key: Key) -> None:
         self.began.append(key)
