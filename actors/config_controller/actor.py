@@ -30,12 +30,12 @@ from .candidates import Candidates
 from .consumers import Consumers
 from .in_force import InForce
 from .messages import CgroupDriverLearnt, ConfigMapAssigned, Configz, Flagz, GetConfigz, GetFlagz
-from .sources import Sources, Wanted, spec_of
+from .sources import Sources, ValidConfiguration, spec_of
 
 SETTLE_SECONDS = 0.3
-"""The files are read this long after the last event: an editor or a copy has then finished."""
+"""The controller reads the files this long after the last event, when an editor or a copy has finished."""
 LOOK_SECONDS = 60.0
-"""How often the files are read without an event, for file systems that give none."""
+"""How often the controller reads the files without an event: some file systems give none."""
 TRIAL_CHECK_SECONDS = 10.0
 """How often the controller looks at the supervisors during a trial."""
 RETRY_SECONDS = 1.0
@@ -43,7 +43,7 @@ RETRY_SECONDS = 1.0
 
 
 class ConfigController(Actor):
-    """messages.py has its messages. It follows the files by itself."""
+    """Watches the configuration files and applies their changes. Its messages are in messages.py."""
 
     def __init__(
         self,
@@ -70,18 +70,18 @@ class ConfigController(Actor):
         self._store.prepare()
         self._candidates = Candidates(self._sources, self._store, agent.config_hash)
         self._state = self._store.state()
-        before = session.recall(self._session_file)
-        running = agent.config if before is None else before.configuration()
-        to_restart = () if before is None else before.to_restart
-        self._in_force = InForce(running=running, wanted=running, policy=agent.policy, to_restart=to_restart)
+        previous = session.load(self._session_file)
+        running = agent.config if previous is None else previous.configuration()
+        to_restart = () if previous is None else previous.to_restart
+        self._in_force = InForce(running=running, desired=running, policy=agent.policy, to_restart=to_restart)
         self._watcher = Watcher()
         asyncio.get_running_loop().add_reader(self._watcher.fileno(), self._on_files)
         self._watch_lock()
         self._count_gates()
         await self._look_at_tree()
         self._read()
-        self._step(trial.Booted(session.boot(), agent.config_hash))
-        if before is not None:
+        self._step(trial.AgentStarted(session.boot(), agent.config_hash))
+        if previous is not None:
             self._repeat_policies()
         self.start_task(self._restart_consumers(), "rolling restart")
         self.follow()
@@ -93,19 +93,19 @@ class ConfigController(Actor):
         if self._lock is not None:
             asyncio.get_running_loop().remove_reader(self._lock.fileno())
             self._lock.close()
-        self._step(trial.Ending())
+        self._step(trial.AgentStopping())
 
     @property
     def _session_file(self) -> Path:
         return Path(self._agent.config_checkpoint_dir) / session.SESSION_FILE
 
     async def _look_at_tree(self) -> None:
-        """Ask for the tree, against which a policy is validated, once."""
+        """Ask for the tree once; a policy is validated against it."""
         if self._sources.lacks_tree:
             try:
                 tree = await self.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
             except AskError as error:
-                self.log.warning("the supervision policy is not followed: %s", error)
+                self.log.warning("the supervision policy cannot be validated yet: %s", error)
             else:
                 self._sources.tree = spec_of(tree)
 
@@ -115,7 +115,7 @@ class ConfigController(Actor):
             on_now = self._agent.gate(name)
             self.metrics.gauge("kubernetes_feature_enabled", float(on_now), name=name, stage=gate.metric_stage)
 
-    # -- asked ------------------------------------------------------------------------------------------------------
+    # -- questions ----------------------------------------------------------------------------------------------------
     @on(GetConfigz)
     def on_get_configz(self, message: GetConfigz, sender: Address) -> Configz:
         return Configz(msgspec.json.encode({"kubeletconfig": to_plain(self._in_force.running)}))
@@ -129,9 +129,9 @@ class ConfigController(Actor):
 
     @on(CgroupDriverLearnt)
     def on_cgroup_driver(self, message: CgroupDriverLearnt, sender: Address) -> None:
-        """The runtime's answer is what /configz shows."""
+        """/configz shows the cgroup driver of the runtime."""
         self._in_force = self._in_force.with_cgroup_driver(message.driver)
-        self._remember()
+        self._save_session()
 
     @on(ConfigMapAssigned)
     def on_config_map(self, message: ConfigMapAssigned, sender: Address) -> None:
@@ -157,7 +157,7 @@ class ConfigController(Actor):
 
     def _on_contention(self) -> None:
         if self._lock is not None and self._lock.read():
-            self.log.warning("another agent wants %s: this one ends", self._agent.flags["lock-file"])
+            self.log.warning("another agent opened %s: this agent stops", self._agent.flags["lock-file"])
             self.start_task(self._shut_down(), "shutdown")
 
     async def _shut_down(self) -> None:
@@ -169,25 +169,25 @@ class ConfigController(Actor):
         self.follow()
 
     def follow(self) -> None:
-        """Read the sources; put in force what they say when it is new and valid."""
+        """Read the sources; apply their configuration if it is new and valid."""
         self._watcher.add_all(self._sources.directories())
         request = self._store.take_request()
         if request is not None:
             self._roll_back(request)
         name = self._read()
         if name:
-            self._step(trial.Offered(name, self._sources.described()))
+            self._step(trial.NewConfiguration(name, self._sources.described()))
 
     def _read(self) -> str:
-        """The hash of what the sources say; '' when it cannot be used, which is logged once."""
+        """The hash of the configuration that the sources give; '' when it is invalid, which is logged once."""
         try:
             name = self._candidates.read()
         except ConfigErrors as error:
             text = str(error)
             if text != self._error:
                 self._error = text
-                self.log.error("the configuration stays as it is, the new one cannot be used: %s", text)
-                self._step(trial.Refused(text[:2000]))
+                self.log.error("the new configuration is invalid, the current one stays in force: %s", text)
+                self._step(trial.InvalidConfiguration(text[:2000]))
             return ""
         self._error = ""
         return name
@@ -195,11 +195,11 @@ class ConfigController(Actor):
     def _roll_back(self, name: str) -> None:
         target = name or self._state.last_known_good
         if self._candidates.layers(target) is None:
-            self.log.error("there is no configuration %s to roll back to", target or "known to be good")
+            self.log.error("cannot roll back: there is no configuration %s", target or "that is known good")
         else:
-            self._step(trial.Back(target))
+            self._step(trial.RollBack(target))
 
-    # -- putting in force -------------------------------------------------------------------------------------------
+    # -- applying -----------------------------------------------------------------------------------------------------
     def _step(self, event: trial.Event) -> None:
         state, name = trial.decide(self._state, event, self._clock())
         if state == self._state or (name and not self._apply(name)):
@@ -209,22 +209,22 @@ class ConfigController(Actor):
         self._watch_trial()
 
     def _apply(self, name: str) -> bool:
-        """Whether the configuration of this hash is in force now."""
+        """Put the configuration with this hash in force. False when it is invalid or not known."""
         try:
-            wanted = self._candidates.wanted(name)
+            candidate = self._candidates.validated(name)
         except ConfigErrors as error:
-            self.log.error("configuration %s cannot be used any more: %s", name, str(error))
+            self.log.error("configuration %s is no longer valid: %s", name, str(error))
             return False
-        if wanted is None:
-            self.log.error("configuration %s is lost: the one in force stays", name)
+        if candidate is None:
+            self.log.error("configuration %s has no readable checkpoint: the current one stays in force", name)
             return False
-        self._in_force, changed = self._in_force.changed_to(wanted.config, self._consumers, self._agent.workers)
-        # before the restarts are ordered: an actor that starts reads its configuration here
-        self._remember()
+        self._in_force, changed = self._in_force.changed_to(candidate.config, self._consumers, self._agent.workers)
+        # before the restarts are ordered: an actor that starts reads its configuration from the session
+        self._save_session()
         if "logging" in changed:
             self.tell(FORK_SERVER, set_logging(self._in_force.running.logging))
-        if wanted.policies and wanted.policy != self._in_force.policy:
-            self._set_policies(wanted)
+        if candidate.policies and candidate.policy != self._in_force.policy:
+            self._set_policies(candidate)
             changed = (*changed, "supervision policy")
         self.log.info("configuration %s: changed %s", name, ", ".join(changed) or "nothing")
         if self._in_force.waiting:
@@ -235,50 +235,52 @@ class ConfigController(Actor):
         return True
 
     def _repeat_policies(self) -> None:
-        """The last incarnation may have died between the decision and its order."""
+        """Send the policies again: the last incarnation may have died before it sent them."""
         with suppress(ConfigErrors):
-            wanted = self._candidates.wanted(self._state.current)
-            if wanted is not None and wanted.policies:
-                self._set_policies(wanted)
+            candidate = self._candidates.validated(self._state.current)
+            if candidate is not None and candidate.policies:
+                self._set_policies(candidate)
 
-    def _set_policies(self, wanted: Wanted) -> None:
-        self._in_force = self._in_force.with_policy(wanted.policy)
-        self.tell(FORK_SERVER, SetPolicies(wanted.policies))
+    def _set_policies(self, candidate: ValidConfiguration) -> None:
+        self._in_force = self._in_force.with_policy(candidate.policy)
+        self.tell(FORK_SERVER, SetPolicies(candidate.policies))
 
     async def _restart_consumers(self) -> None:
-        """Order the rolling restart. The next incarnation orders it when this one ends before it is accepted."""
+        """Order the rolling restart. If this incarnation dies before it is accepted, the next one orders it."""
         names = self._in_force.to_restart
         if not names:
             return
         try:
             await self.ask(FORK_SERVER, RollingRestart(names), timeout=5.0)
         except AskError as error:
-            self.log.warning("the restart of %s is ordered again: %s", ", ".join(names), error)
+            self.log.warning(
+                "the fork server did not accept the restart of %s, it is ordered again: %s", ", ".join(names), error
+            )
             self.after(RETRY_SECONDS, self._restart_consumers)
         else:
             self._in_force = self._in_force.restarted(names)
-            self._remember()
+            self._save_session()
 
-    # -- kept on disk -----------------------------------------------------------------------------------------------
-    def _remember(self) -> None:
-        session.remember(self._session_file, self._in_force.running, self._in_force.to_restart)
+    # -- checkpoints --------------------------------------------------------------------------------------------------
+    def _save_session(self) -> None:
+        session.save(self._session_file, self._in_force.running, self._in_force.to_restart)
 
     def _save(self) -> None:
-        """Write the checkpoint. On a disk that cannot be written to, the agent goes on without one."""
+        """Write the checkpoint. When the disk cannot be written, the agent continues without one."""
         state = self._state
         try:
             self._candidates.checkpoint(state.current)
             self._store.save(state)
         except OSError as error:
             self.metrics.count("config_checkpoint_errors_total")
-            self.log.error("the configuration cannot be checkpointed: %s", error)
+            self.log.error("cannot write the checkpoint of the configuration: %s", error)
         for damaged in self._store.take_damaged():
-            self.log.error("checkpoint %s was damaged and is set aside", damaged)
+            self.log.error("checkpoint %s is damaged: it was moved aside", damaged)
         self._candidates.keep({state.assigned, state.current, state.last_known_good})
 
     # -- trials -----------------------------------------------------------------------------------------------------
     def _watch_trial(self) -> None:
-        """Look at the supervisors while there is a trial, and only then."""
+        """Check the supervisors during a trial only."""
         on_trial = self._state.trial_until > 0
         if on_trial and self._checks is None:
             self._restarts = {}
@@ -293,7 +295,9 @@ class ConfigController(Actor):
             tree = await self.ask(FORK_SERVER, GetTree(memory=False), timeout=5.0)
         except AskError:
             return
-        found = {one.name: (one.restarts, one.last_incident) for one in tree.actors if one.kind == "supervisor"}
-        failed = trial.gave_up(found, self._restarts)
-        self._restarts = {name: restarts for name, (restarts, _) in found.items()}
-        self._step(trial.Failed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.Tick())
+        supervisors = {
+            each.name: (each.restarts, each.last_incident) for each in tree.actors if each.kind == "supervisor"
+        }
+        failed = trial.supervisors_that_gave_up(supervisors, self._restarts)
+        self._restarts = {name: restarts for name, (restarts, _) in supervisors.items()}
+        self._step(trial.TrialFailed(f"{', '.join(failed)} reached its restart intensity") if failed else trial.Tick())

@@ -1,4 +1,4 @@
-"""The configurations that the controller knows by hash: those that the sources gave, and those in the checkpoints."""
+"""The configurations that the controller knows, by hash: from the sources and from the checkpoints."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Collection
 from actors.shared.config.sources.checkpoints import Store, hash_of, layers_of
 from actors.shared.config.sources.documents import Document
 
-from .sources import Sources, Wanted
+from .sources import Sources, ValidConfiguration
 
 
 class Candidates:
-    """A configuration is validated once when the sources give it, and again when it is put in force."""
+    """Validates a configuration when the sources give it first, and again when it is put in force."""
 
     def __init__(self, sources: Sources, store: Store, valid: str) -> None:
-        """`valid`: the hash of the configuration that the start of the agent has validated."""
+        """`valid`: the hash of the configuration that was validated when the agent started."""
         self._sources, self._store = sources, store
         self._documents: dict[str, list[Document]] = {}
         self._valid = {valid}
 
     def read(self) -> str:
-        """The hash of what the sources say now. Raises ConfigErrors."""
+        """The hash of the configuration in the sources. Raises ConfigErrors when it is invalid."""
         documents = self._sources.read()
         name = hash_of(documents)
         if name not in self._valid:
@@ -31,22 +31,22 @@ class Candidates:
         return name
 
     def layers(self, name: str) -> list[Document] | None:
-        """None for a hash that is not known."""
+        """The documents of the configuration with this hash; None when it is not known."""
         if name in self._documents:
             return self._documents[name]
         layers = self._store.layers(name)
         return None if layers is None else layers.documents()
 
-    def wanted(self, name: str) -> Wanted | None:
-        """The configuration and the policies of a hash; None for one that is not known. Raises ConfigErrors."""
+    def validated(self, name: str) -> ValidConfiguration | None:
+        """The configuration and policies with this hash; None when it is not known. Raises ConfigErrors."""
         documents = self.layers(name)
         return None if documents is None else self._sources.validate(documents)
 
     def checkpoint(self, name: str) -> None:
-        """Write the layers of this one. Raises OSError."""
+        """Write the layers of this configuration to its checkpoint. Raises OSError."""
         if name in self._documents:
             self._store.put(name, layers_of(self._documents[name]))
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget the layers of all others."""
+        """Forget the layers of all other configurations."""
         self._documents = {name: layers for name, layers in self._documents.items() if name in names}

@@ -1,4 +1,4 @@
-"""`supervise config history|rollback`: which configurations were in force, and how to return to one.
+"""`supervise config history|rollback`: show which configurations were in force, and roll back to one.
 
 Both use the checkpoints, so they work while the agent hangs or is down. The config controller performs a rollback at
 once, or at the next start of the agent.
@@ -38,7 +38,7 @@ def register(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """Print what happened to configurations, oldest first. Takes the flags of start, of which --root-dir matters."""
+    """Print the history of configurations, oldest first. Takes the flags of start; --root-dir selects the agent."""
     _, flags = _split(words)
     state = Store(_directory(flags)).state()
     if as_json:
@@ -51,7 +51,7 @@ def history(words: Sequence[str], as_json: bool, out: TextIO) -> int:
 
 
 def rollback(words: Sequence[str], as_json: bool, out: TextIO) -> int:
-    """Go back to the configuration with this hash, or to the last known good. Waits until the agent has taken it."""
+    """Roll back to the configuration with this hash, or to the last known good one. Waits for the agent to apply it."""
     names, flags = _split(words)
     name = names[0] if names else ""
     store = Store(_directory(flags))

@@ -1,8 +1,8 @@
-"""Which fields of the configuration may change while the agent runs, and whom a change concerns.
+"""Which fields of the configuration may change while the agent runs, and which actors read them.
 
-Each actor declares what it reads (`declaration.py`). When that changes it is restarted in good order, and begins with
-the configuration of now. Fields in RESTART are read before the actors are made, or decide what containers look like:
-they change with a restart of the agent only.
+Each actor declares the fields that it reads (`declaration.py`). When one of them changes, the actor is restarted and
+reads the new configuration. Fields in RESTART are read before the actors start, or determine how containers are
+created: a change of them takes effect only with a restart of the agent.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ RESTART: Final = frozenset({
     "showHiddenMetricsForVersion", "shutdownGracePeriod", "shutdownGracePeriodCriticalPods",
     "shutdownGracePeriodByPodPriority",
 })  # fmt: skip
-"""Fields that are never changed while the agent runs."""
+"""Fields that never change while the agent runs."""
 
 ENGINE: Final = frozenset({"logging"})
-"""Fields that every process acts on, by order of the fork server: they change at any time."""
+"""Fields that the fork server applies in every process: they can change at any time."""
 
 UNREAD: Final = frozenset({
     "apiVersion", "contentType", "kind", "hairpinMode", "iptablesMasqueradeBit", "iptablesDropBit", "runOnce",
@@ -33,7 +33,7 @@ UNREAD: Final = frozenset({
 
 
 Consumers = Mapping[ActorName, tuple[str, ...]]
-"""Each actor, or pattern of names, to the top-level fields that it reads."""
+"""The top-level fields that each actor, or pattern of names, reads."""
 
 
 def can_change(field: str) -> bool:
@@ -42,7 +42,7 @@ def can_change(field: str) -> bool:
 
 
 def consumers_of(fields: Iterable[str], consumers: Consumers, workers: int) -> tuple[ActorName, ...]:
-    """The names of the actors that read any of the fields, in the order of the tree; `workers`: how many there are."""
-    wanted = set(fields)
-    found = [name for name, read in consumers.items() if not wanted.isdisjoint(read)]
-    return tuple(one for name in found for one in (pod_workers(workers) if name == POD_WORKERS else [name]))
+    """The actors that read any of the fields, in the order of the tree. `workers`: the number of shards."""
+    changed = set(fields)
+    readers = [name for name, read in consumers.items() if not changed.isdisjoint(read)]
+    return tuple(actor for name in readers for actor in (pod_workers(workers) if name == POD_WORKERS else [name]))

@@ -1,4 +1,4 @@
-"""What the config controller is to the rest of the agent."""
+"""The declaration of the config controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration that is in force, the one that is wanted, and which actors are still to be restarted. Pure."""
+"""The configuration in force, the desired one, and the actors that are still to be restarted. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .consumers import Consumers, can_change, consumers_of
 
 
 class InForce(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent runs with now. Each method gives the next value."""
+    """The configuration that the agent runs with now. Each method returns a new value."""
 
     running: KubeletConfiguration
-    wanted: KubeletConfiguration
-    """What the sources say. It differs from `running` in fields that wait for a restart of the agent."""
+    desired: KubeletConfiguration
+    """The configuration of the sources. It differs from `running` in fields that wait for a restart of the agent."""
     policy: str = ""
     """The text of the supervision policy."""
     to_restart: tuple[str, ...] = ()
@@ -23,36 +23,36 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def waiting(self) -> tuple[str, ...]:
         """The top-level fields that wait for a restart of the agent."""
-        return differing(self.running, self.wanted)
+        return differing(self.running, self.desired)
 
     def changed_to(
-        self, wanted: KubeletConfiguration, consumers: Consumers, workers: int
+        self, desired: KubeletConfiguration, consumers: Consumers, workers: int
     ) -> tuple[InForce, tuple[str, ...]]:
-        """`wanted` put in force as far as the agent can without a restart; and the top-level fields that changed.
+        """Apply the fields of `desired` that can change at run time; the second value is the fields that changed.
 
-        The runtime's cgroup driver stays. `consumers`: who reads which field. `workers`: the number of pod workers.
+        The runtime's cgroup driver stays. `consumers`: the fields that each actor reads. `workers`: number of shards.
         """
-        wanted = msgspec.structs.replace(wanted, cgroupDriver=self.running.cgroupDriver)
-        changed = tuple(field for field in differing(self.running, wanted) if can_change(field))
-        running = msgspec.structs.replace(self.running, **{field: getattr(wanted, field) for field in changed})
+        desired = msgspec.structs.replace(desired, cgroupDriver=self.running.cgroupDriver)
+        changed = tuple(field for field in differing(self.running, desired) if can_change(field))
+        running = msgspec.structs.replace(self.running, **{field: getattr(desired, field) for field in changed})
         to_restart = tuple(dict.fromkeys((*self.to_restart, *consumers_of(changed, consumers, workers))))
-        return msgspec.structs.replace(self, running=running, wanted=wanted, to_restart=to_restart), changed
+        return msgspec.structs.replace(self, running=running, desired=desired, to_restart=to_restart), changed
 
     def with_cgroup_driver(self, driver: str) -> InForce:
-        """The runtime says which cgroup driver it uses, and wins over the configuration."""
-        running, wanted = (
-            msgspec.structs.replace(config, cgroupDriver=driver) for config in (self.running, self.wanted)
+        """Apply the cgroup driver that the runtime reports; it takes precedence over the configuration."""
+        running, desired = (
+            msgspec.structs.replace(config, cgroupDriver=driver) for config in (self.running, self.desired)
         )
-        return msgspec.structs.replace(self, running=running, wanted=wanted)
+        return msgspec.structs.replace(self, running=running, desired=desired)
 
     def with_policy(self, policy: str) -> InForce:
         return msgspec.structs.replace(self, policy=policy)
 
     def restarted(self, names: tuple[str, ...]) -> InForce:
-        """The fork server restarts these."""
+        """The fork server has accepted the restart of these actors."""
         return msgspec.structs.replace(self, to_restart=tuple(name for name in self.to_restart if name not in names))
 
 
 def differing(one: KubeletConfiguration, other: KubeletConfiguration) -> tuple[str, ...]:
-    """The top-level fields in which they differ."""
+    """The top-level fields in which two configurations differ."""
     return tuple(field for field in one.__struct_fields__ if getattr(one, field) != getattr(other, field))

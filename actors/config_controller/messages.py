@@ -25,13 +25,13 @@ class GetFlagz(Question["Flagz"], frozen=True):
 
 
 class Flagz(Message, frozen=True):
-    """What /flagz and /statusz are made of."""
+    """The content of /flagz and /statusz."""
 
     flags: dict[str, str]
     """Every flag of the kubelet and of ours by name, without dashes, to its effective value as it would be written; the
     file's value where a flag sets a field that the file sets. Secrets are masked."""
     given: tuple[str, ...]
-    """Those that are on the command line."""
+    """The flags that are on the command line."""
     gates: dict[str, bool]
     """Every known feature gate with its effective value."""
     version: str
@@ -39,14 +39,14 @@ class Flagz(Message, frozen=True):
 
 
 class CgroupDriverLearnt(Message, frozen=True):
-    """The runtime has said which cgroup driver it uses, which wins over the configuration."""
+    """The runtime reports its cgroup driver, which takes precedence over the configuration."""
 
     driver: str
     """cgroupfs or systemd."""
 
 
 class ConfigMapAssigned(Message, frozen=True, kw_only=True):
-    """The node's annotation names a ConfigMap, which says `data` in place of the file; empty: there is none any more.
+    """The node's annotation names a ConfigMap; its `data` replaces the file. Empty `data`: the annotation is gone.
 
     Used with the feature gate DynamicKubeletConfig only.
     """

@@ -1,6 +1,6 @@
-"""What the next incarnation of the controller, and each actor that starts, must know of the configuration in force.
+"""The session file: the configuration in force, for the next incarnation of the controller and for actors that start.
 
-The file is of one run of the agent; the next run reads the sources.
+It is valid for one run of the agent; the next run reads the sources.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SESSION_FILE: Final = "session"
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     boot: str
-    """The run of the agent it belongs to."""
+    """The run of the agent that wrote it."""
     running: msgspec.Raw
     """The effective configuration, JSON."""
     to_restart: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def boot() -> str:
-    """A name for this run of the agent: the process that all actors are children of, with its start time."""
+    """The name of this run of the agent: PID and start time of the fork server."""
     parent = os.getppid()
     try:
         started = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19]
@@ -44,8 +44,8 @@ def boot() -> str:
     return f"{parent}-{started}"
 
 
-def recall(path: Path | str) -> Session | None:
-    """The session of this run; None when there is none that can be read."""
+def load(path: Path | str) -> Session | None:
+    """The session of this run of the agent; None when it has no readable one."""
     try:
         with open(path, "rb") as file:
             return _read(file.read())
@@ -62,19 +62,19 @@ def _read(data: bytes) -> Session | None:
 
 
 def refreshed(agent: Agent) -> Agent:
-    """The agent with the configuration of now, for an actor that begins. Never raises."""
-    known = recall(f"{agent.config_checkpoint_dir}/{SESSION_FILE}")
-    return agent if known is None else agent.with_configuration(known.configuration())
+    """The agent with the configuration in force, for an actor that starts. Never raises."""
+    session = load(f"{agent.config_checkpoint_dir}/{SESSION_FILE}")
+    return agent if session is None else agent.with_configuration(session.configuration())
 
 
 def prepare() -> None:
-    """Read a session as each actor does when it begins. For the fork server, so that what this takes is shared."""
+    """Read a session once in the fork server, so that all actors share the memory that this takes."""
     running = msgspec.Raw(to_json(KubeletConfiguration()))
     _read(msgspec.json.encode(Session(boot=boot(), running=running)))
-    recall(os.devnull)
+    load(os.devnull)
 
 
-def remember(path: Path, running: KubeletConfiguration, to_restart: tuple[str, ...] = ()) -> None:
+def save(path: Path, running: KubeletConfiguration, to_restart: tuple[str, ...] = ()) -> None:
     """Replace the session. Without it, the next incarnation reads the sources again."""
     session = Session(boot=boot(), running=msgspec.Raw(to_json(running)), to_restart=to_restart)
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What the configuration is made of: the file or a ConfigMap, the drop-ins, and the flags of the command line."""
+"""The sources of the configuration: the file or a ConfigMap, the drop-ins, and the command-line flags."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from .messages import ConfigMapAssigned
 from .watching import directories_of
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What the layers say; it is valid."""
+class ValidConfiguration(msgspec.Struct, frozen=True):
+    """A configuration and a policy that passed validation."""
 
     config: KubeletConfiguration
     policy: str
-    """Text; empty when none is named."""
+    """The text of the policy file; empty without one."""
     policies: dict[str, Policy]
-    """By actor; empty when there is no text."""
+    """By actor; empty without a policy file."""
 
 
 class Sources:
-    """Reads and validates. Every method that reads raises ConfigErrors."""
+    """Reads and validates the sources. Every method that reads raises ConfigErrors."""
 
     def __init__(self, agent: Agent, optional: Sequence[str]) -> None:
         """`optional`: actors that a policy may name although they are not in the tree."""
         self._agent, self._optional = agent, tuple(optional)
         self.remote: ConfigMapAssigned | None = None
         self.tree: ChildSpec | None = None
-        """What a policy is validated against: the names that are supervised, and which of them are supervisors."""
+        """A policy is validated against it: the names of all actors, and which of them are supervisors."""
 
     @property
     def lacks_tree(self) -> bool:
-        """There is a policy, which cannot be validated yet."""
+        """Whether there is a policy that cannot be validated yet, because the tree is not known."""
         return bool(self._agent.policy_file) and self.tree is None
 
     def read(self) -> list[Document]:
-        """The layers as they are now."""
+        """The layers, read now."""
         agent, remote = self._agent, self.remote
         policy = read_policy(agent.policy_file)
         if remote is None:
@@ -60,15 +60,15 @@ class Sources:
         resolve_paths(document.data, os.path.dirname(agent.config_file) or "/")
         return [document, *read_layers("", agent.config_dir), *policy]
 
-    def validate(self, documents: list[Document]) -> Wanted:
-        """The configuration that the layers and the flags make, and the policies."""
+    def validate(self, documents: list[Document]) -> ValidConfiguration:
+        """The configuration from the layers and the flags, and the policies."""
         layers, text = apart(documents)
         problems: list[Problem] = []
         policies: dict[str, Policy] = {}
         try:
             policies = self._policies(text)
         except PolicyError as error:
-            problems += [Problem(one.path, "", one.rule, f"{one.file}:{one.line}") for one in error.problems]
+            problems += [Problem(each.path, "", each.rule, f"{each.file}:{each.line}") for each in error.problems]
         try:
             context = msgspec.structs.replace(host_facts().context, standalone=self._agent.standalone)
             lenient = bool(self._agent.flags.get("lenient-config"))
@@ -77,10 +77,10 @@ class Sources:
             raise ConfigErrors([*error.problems, *problems]) from None
         if problems:
             raise ConfigErrors(problems)
-        return Wanted(config, text, policies)
+        return ValidConfiguration(config, text, policies)
 
     def _policies(self, text: str) -> dict[str, Policy]:
-        """None without a text, or while the tree is not known."""
+        """Empty without a policy file, or while the tree is not known."""
         if not text or self.tree is None:
             return {}
         from supervision.policy import load_text
@@ -88,13 +88,13 @@ class Sources:
         return load_text(text, self._agent.policy_file, self.tree, self._optional)
 
     def directories(self) -> list[str]:
-        """Where a change of the sources, or a request, shows."""
+        """The directories to watch for changes of the sources and for rollback requests."""
         agent = self._agent
         files = [agent.config_file, agent.policy_file]
         return directories_of(files, [agent.config_dir, f"{agent.config_checkpoint_dir}/{REQUESTS}"])
 
     def described(self) -> dict[str, str]:
-        """The ConfigMap, as the checkpoint records it; empty for local files."""
+        """The name and version of the ConfigMap for the checkpoint; empty for local files."""
         remote = self.remote
         if remote is None:
             return {}
@@ -108,7 +108,7 @@ class Sources:
 
 
 def spec_of(tree: Tree) -> ChildSpec:
-    """The specs of a running tree with what a policy needs: names, and which supervisor has which child."""
+    """The specs of a running tree, with the names and the children that validation of a policy needs."""
     below: dict[str, list[ActorState]] = {}
     for state in tree.actors:
         below.setdefault(state.parent, []).append(state)

@@ -15,7 +15,7 @@ import pytest
 from actors.api_clients.kube_client.actor import annotations_of
 from actors.cert_manager.signing_request import Standing
 from actors.cert_manager.signing_request import read as read_request
-from actors.config_controller.session import recall
+from actors.config_controller import session
 from actors.image_manager.keyring import read_docker_config
 from actors.pod_config.kept import KeptPods
 from actors.pod_workers.containers import allocation
@@ -71,7 +71,7 @@ def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
     memory.load()
     assert FILE in journal.problem
     assert "set aside" in memory.problem
-    assert recall(tmp_path / "session") is None
+    assert session.load(tmp_path / "session") is None
     assert allocation.read(str(tmp_path)) is None
     assert records.read(str(tmp_path)) is None
     assert KeptPods(str(tmp_path / "kept.json")).load() == {}

@@ -1,4 +1,4 @@
-"""The config controller with faked neighbours, real files and time in the test's hand."""
+"""The config controller with faked neighbours, real files and a clock that the test sets."""
 
 import asyncio
 import os
@@ -68,7 +68,7 @@ def test_a_drop_in_that_appears_in_a_new_sub_directory_is_followed(node):
     run(test())
 
 
-def test_a_change_on_a_file_system_without_events_is_found_by_looking(node):
+def test_a_change_on_a_file_system_without_events_is_found_by_the_periodic_read(node):
     async def test():
         async with node.running() as harness:
             asyncio.get_running_loop().remove_reader(harness.actor._watcher.fileno())
@@ -79,7 +79,7 @@ def test_a_change_on_a_file_system_without_events_is_found_by_looking(node):
     run(test())
 
 
-def test_flags_win_over_a_changed_file(node):
+def test_flags_take_precedence_over_a_changed_file(node):
     async def test():
         node.flags = ["--max-pods=11"]
         async with node.running() as harness:
@@ -91,7 +91,7 @@ def test_flags_win_over_a_changed_file(node):
     run(test())
 
 
-def test_only_the_actors_that_read_a_changed_field_restart_with_it(node):
+def test_only_the_actors_that_read_a_changed_field_restart(node):
     async def test():
         async with node.running() as harness:
             node.write("maxPods: 20\nruntimeRequestTimeout: 1m\noomScoreAdj: -1\n")
@@ -117,7 +117,7 @@ def test_only_the_actors_that_read_a_changed_field_restart_with_it(node):
 
 def test_a_rolling_restart_that_was_not_accepted_is_ordered_by_the_next_incarnation(node):
     async def test():
-        node.fork_server_answer = GetConfigz()  # no answer that counts
+        node.fork_server_answer = GetConfigz()  # an answer that is not valid
         async with node.running(orderly=False):
             node.write("maxPods: 20\n")
             async with node.running(orderly=False) as harness:
@@ -134,7 +134,7 @@ def test_a_rolling_restart_that_was_not_accepted_is_ordered_by_the_next_incarnat
     run(test())
 
 
-def test_a_change_of_the_logging_restarts_no_actor(node):
+def test_a_change_of_logging_restarts_no_actor(node):
     async def test():
         async with node.running() as harness:
             node.write("maxPods: 10\nlogging: {format: json, verbosity: 3}\n")
@@ -185,7 +185,7 @@ def test_a_configuration_under_which_a_supervisor_reaches_its_intensity_is_rolle
     run(test())
 
 
-def test_a_configuration_that_passes_its_trial_is_what_later_ones_are_rolled_back_to(node):
+def test_later_rollbacks_go_to_the_configuration_that_passed_its_trial(node):
     async def test():
         async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
@@ -201,7 +201,7 @@ def test_a_configuration_that_passes_its_trial_is_what_later_ones_are_rolled_bac
     run(test())
 
 
-def test_an_operator_rolls_back_by_request_to_a_configuration_that_is_known(node):
+def test_an_operator_rolls_back_to_a_known_configuration(node):
     async def test():
         async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
@@ -222,7 +222,7 @@ def test_an_operator_rolls_back_by_request_to_a_configuration_that_is_known(node
     run(test())
 
 
-def test_the_next_incarnation_goes_on_with_the_configuration_in_force(node):
+def test_the_next_incarnation_continues_with_the_configuration_in_force(node):
     async def test():
         async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
@@ -250,7 +250,7 @@ def test_the_next_incarnation_goes_on_with_the_configuration_in_force(node):
     run(test())
 
 
-def test_after_an_end_in_disorder_during_a_trial_the_agent_starts_with_the_last_known_good(node, monkeypatch):
+def test_an_agent_that_died_during_a_trial_starts_with_the_last_known_good(node, monkeypatch):
     async def test():
         async with node.running() as harness:
             await harness.advance(TRIAL_SECONDS + 10)
@@ -269,7 +269,7 @@ def test_after_an_end_in_disorder_during_a_trial_the_agent_starts_with_the_last_
     run(test())
 
 
-def test_damaged_checkpoints_are_set_aside_and_the_agent_goes_on(node):
+def test_damaged_checkpoints_are_moved_aside_and_the_agent_continues(node):
     async def test():
         async with node.running():
             pass
@@ -283,7 +283,7 @@ def test_damaged_checkpoints_are_set_aside_and_the_agent_goes_on(node):
     run(test())
 
 
-def test_a_directory_that_cannot_be_written_to_costs_the_memory_and_not_the_service(node):
+def test_the_agent_serves_without_checkpoints_when_their_directory_cannot_be_written(node):
     async def test():
         (node.directory / "root").mkdir()
         (node.directory / "root/troupelet").write_text("in the way")
@@ -318,7 +318,7 @@ def test_a_config_map_replaces_the_file_while_its_gate_is_on(node):
     run(test())
 
 
-def test_a_storm_of_changes_ends_with_the_last_one(node):
+def test_the_last_of_many_quick_changes_is_in_force(node):
     async def test():
         async with node.running() as harness:
             for pods in range(11, 111):
@@ -333,7 +333,7 @@ def test_a_storm_of_changes_ends_with_the_last_one(node):
     run(test())
 
 
-def test_the_agent_makes_way_for_another_that_opens_the_lock_file(node):
+def test_the_agent_stops_when_another_opens_the_lock_file(node):
     async def test():
         lock = node.directory / "lock"
         lock.touch()
@@ -348,7 +348,7 @@ def test_the_agent_makes_way_for_another_that_opens_the_lock_file(node):
     run(test())
 
 
-def test_without_being_told_to_make_way_the_lock_file_is_not_watched(node):
+def test_the_lock_file_is_watched_only_with_exit_on_lock_contention(node):
     async def test():
         lock = node.directory / "lock"
         lock.touch()
@@ -361,7 +361,7 @@ def test_without_being_told_to_make_way_the_lock_file_is_not_watched(node):
     run(test())
 
 
-def test_flags_and_gates_are_told_to_whoever_asks(node):
+def test_flagz_has_the_flags_and_the_feature_gates(node):
     async def test():
         node.flags = ["--feature-gates=EventedPLEG=true", "--max-pods=7"]
         async with node.running() as harness:
@@ -381,7 +381,7 @@ def test_flags_and_gates_are_told_to_whoever_asks(node):
     run(test())
 
 
-def test_a_file_behind_links_is_followed_when_any_of_them_is_swapped(node):
+def test_a_file_behind_links_is_read_again_when_any_link_is_replaced(node):
     """As a ConfigMap is mounted: kubelet.yaml -> ..data/kubelet.yaml, ..data -> ..1, swapped by a rename of ..data."""
     far = node.directory / "far"
     for number, pods in ((1, 20), (2, 30)):

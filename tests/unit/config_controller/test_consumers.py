@@ -1,4 +1,4 @@
-"""What the actors declare to read of the configuration, against the sources."""
+"""The configuration fields that actors declare, compared with those that their code reads."""
 
 import ast
 from collections import defaultdict
@@ -31,12 +31,12 @@ PACKAGES = sorted({path.parent.name for path in SOURCES.glob("*/actor.py")} - BE
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, "api_clients", "http_servers"])
-def test_an_actor_declares_what_it_reads_so_that_a_change_reaches_it(package):
+def test_an_actor_declares_every_field_that_it_reads(package):
     known = {field for name, fields in RELATIONS.consumers.items() if name.split("/")[0] == package for field in fields}
     missing = {field: files for field, files in fields_in(package).items() if field not in known | RESTART | ENGINE}
     assert missing == {}
 
 
-def test_nobody_reads_a_field_that_is_listed_as_unread():
+def test_no_actor_reads_a_field_that_is_listed_as_unread():
     read = {field for package in (*PACKAGES, "api_clients", "http_servers") for field in fields_in(package)}
     assert read & UNREAD == set()

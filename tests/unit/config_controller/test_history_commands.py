@@ -34,7 +34,7 @@ def do(tmp_path, *words):
     return arguments.run(arguments)
 
 
-def test_history_is_printed_oldest_first_with_what_is_in_force(store, tmp_path, capsys):
+def test_history_is_printed_oldest_first_with_the_configuration_in_force(store, tmp_path, capsys):
     assert do(tmp_path, "history") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["1970-01-01T00:00:00Z", hash_of(FIRST), "accepted"]
@@ -45,7 +45,7 @@ def test_history_is_printed_oldest_first_with_what_is_in_force(store, tmp_path, 
     ]
 
 
-def test_history_as_json(store, tmp_path, capsys):
+def test_history_is_printed_as_json(store, tmp_path, capsys):
     assert do(tmp_path, "history", "-o", "json") == 0
     assert json.loads(capsys.readouterr().out)["current"] == hash_of(SECOND)
 
@@ -55,7 +55,7 @@ def test_history_of_an_agent_that_never_ran_is_empty(tmp_path, capsys):
     assert capsys.readouterr().out == "in force: -\nlast known good: -\n"
 
 
-def test_a_rollback_waits_until_the_agent_has_taken_it(store, tmp_path, capsys):
+def test_a_rollback_waits_until_the_agent_has_applied_it(store, tmp_path, capsys):
     def agent():
         end = time.monotonic() + 10
         while (name := store.take_request()) is None and time.monotonic() < end:
@@ -69,18 +69,18 @@ def test_a_rollback_waits_until_the_agent_has_taken_it(store, tmp_path, capsys):
     assert capsys.readouterr().out == f"rolled back to {hash_of(FIRST)}\n"
 
 
-def test_a_rollback_without_an_agent_is_kept_for_the_next_start(store, tmp_path, capsys, monkeypatch):
+def test_a_rollback_without_an_agent_waits_for_the_next_start(store, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("actors.config_controller.commands.WAIT_SECONDS", 0.1)
     assert do(tmp_path, "rollback", hash_of(FIRST)) == 0
     assert "no agent has performed it yet" in capsys.readouterr().out
     assert store.take_request() == hash_of(FIRST)
 
 
-def test_a_rollback_to_what_is_not_known_names_what_is(store, tmp_path, capsys):
+def test_a_rollback_to_an_unknown_configuration_names_the_known_ones(store, tmp_path, capsys):
     assert do(tmp_path, "rollback", "0" * 16) == 1
     assert hash_of(FIRST) in capsys.readouterr().err
 
 
-def test_the_commands_of_the_vocabulary_are_there_too(tmp_path, capsys):
+def test_the_other_config_commands_are_registered_too(tmp_path, capsys):
     assert do(tmp_path, "check") == 0
     assert capsys.readouterr().out == "valid\n"
