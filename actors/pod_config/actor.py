@@ -1,7 +1,7 @@
-"""Reads static pods from a path and a URL, takes the API server's, and sends each pod worker its pods.
+"""Merges the pod sources (static pod path, static pod URL, API server) and sends each pod worker its pods.
 
-Crash-only: files, URL and API server are read again. Until every configured source has been read, no
-pod is removed. At run time a source that fails, or a file that goes bad, keeps the pods it gave before.
+Crash-only: after a restart it reads all sources again, and removes no pod until it has read every configured source.
+At run time a source that fails, or a file that becomes invalid, keeps its last good pods.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from actors.shared.kube.pods import grace_period
 from supervision.actor import Actor, Address, DisposableError, on
 from supervision.addresses import ActorName
 
-from .api_source import ApiSource, Unreadable
+from .api_source import ApiSource, InvalidPod
 from .errors import ManifestError, whole
 from .http_source import FetchError, UrlSource, fetch
 from .manifest import Origin, StaticPod, from_process, read_in_process, read_manifest
@@ -39,11 +39,11 @@ from .seen import SeenTimes
 
 LARGE_BYTES = 64 << 10
 PARSE_SECONDS = 60.0
-"""How long a large manifest may be read in a process of its own."""
+"""The deadline of a disposable process that reads a large manifest."""
 END_SLACK_SECONDS = 30.0
-"""Beyond its grace period, how long the end of an old pod is waited for before the new one of its name starts."""
+"""A new pod waits for the end of the old pod with its name for the grace period and this time."""
 QUIET_AFTER = 3
-"""Errors of the URL in a row after which they are logged for debugging only."""
+"""After so many consecutive errors, errors of the URL are logged at debug level."""
 
 
 class PodConfig(Actor):
@@ -57,7 +57,7 @@ class PodConfig(Actor):
         self._api = ApiSource(self._seen.api)
         self._chosen: dict[str, Candidate] = {}
         self._quarantined: dict[str, tuple[bytes, str]] = {}
-        """By UID: the manifest that ended its worker, and the error that is shown."""
+        """By UID: the manifest on which the worker died, and the error to report."""
         self._errors: list[str] = []
         self._conflicts = NameConflicts()
         self._ready = False
@@ -83,7 +83,7 @@ class PodConfig(Actor):
     def _file_origin(self, path: str) -> Origin:
         return self._origin(SOURCE_FILE, path)
 
-    # -- manifests in other processes --------------------------------------------------------------------------------
+    # -- large manifests -------------------------------------------------------------------------------------------
     async def _parse_file(self, path: str) -> list[StaticPod]:
         """Raises ManifestError."""
         return await self._parse(path, b"", self._file_origin(path))
@@ -100,7 +100,7 @@ class PodConfig(Actor):
 
     # -- URL ------------------------------------------------------------------------------------------------------
     async def _fetch(self) -> None:
-        """Ask the URL once."""
+        """Fetch the manifests from the URL once."""
         url, config = self._url, self.agent.config
         assert url is not None  # noqa: S101
         try:
@@ -111,8 +111,8 @@ class PodConfig(Actor):
                 url.unchanged()
         except (FetchError, ManifestError) as error:
             url.failed(error)
-            say = self.log.warning if url.failures <= QUIET_AFTER else self.log.debug
-            say("static pods from a URL: %s", "; ".join(url.errors))
+            log = self.log.warning if url.failures <= QUIET_AFTER else self.log.debug
+            log("static pods from a URL: %s", "; ".join(url.errors))
         self._update()
 
     async def _url_pods(self, body: bytes) -> list[StaticPod]:
@@ -124,21 +124,21 @@ class PodConfig(Actor):
     # -- API server -----------------------------------------------------------------------------------------------
     @on(SourcePods)
     def on_source_pods(self, message: SourcePods, sender: Address) -> None:
-        """All that the API server has for this node."""
-        for each in self._api.full(message.pods):
-            self._cannot_be_read(each)
+        """The full list of the node's pods from the API server."""
+        for each in self._api.replace_all(message.pods):
+            self._report_invalid(each)
         self._update()
 
     @on(SourcePod)
     def on_source_pod(self, message: SourcePod, sender: Address) -> None:
-        """One of them was added, changed or deleted; most changes are what this node itself wrote of it."""
-        news = self._api.change(message.uid, message.pod)
-        if isinstance(news, Unreadable):
-            self._cannot_be_read(news)
-        elif news:
+        """One pod was added, changed or deleted; most changes are status updates of this node."""
+        change = self._api.update(message.uid, message.pod)
+        if isinstance(change, InvalidPod):
+            self._report_invalid(change)
+        elif change:
             self._update()
 
-    def _cannot_be_read(self, pod: Unreadable) -> None:
+    def _report_invalid(self, pod: InvalidPod) -> None:
         self.log.error("%s", pod.text)
         self.tell(
             EVENT_CLIENT,
@@ -156,18 +156,18 @@ class PodConfig(Actor):
     # -- quarantine -----------------------------------------------------------------------------------------------
     @on(PodQuarantined)
     def on_pod_quarantined(self, message: PodQuarantined, sender: Address) -> None:
-        """Its worker leaves the pod alone until its manifest changes: an error is shown until then."""
+        """The worker does not handle the pod until its manifest changes; until then the source reports an error."""
         pod = self._chosen.get(message.uid)
         if pod is None:
             return
-        ended = f"ended its worker {message.crashes} times and is in quarantine until it changes"
-        text = f"{pod.place}: pod {pod.full_name} {ended}"
+        reason = f"ended its worker {message.crashes} times and is in quarantine until it changes"
+        text = f"{pod.place}: pod {pod.full_name} {reason}"
         if message.uid not in self._quarantined:
             self.log.error("%s", text)
         self._quarantined[message.uid] = (pod.data, text)
         self.metrics.gauge("pod_config_quarantined_pods", len(self._quarantined))
 
-    # -- what the pod workers get ---------------------------------------------------------------------------------
+    # -- updates for the pod workers -------------------------------------------------------------------------------
     def _update(self) -> None:
         """Merge the sources and send the pod workers the changes."""
         sources = [self._from_files(), self._from_url(), self._api.candidates]
@@ -183,25 +183,25 @@ class PodConfig(Actor):
             self._wait_for_end(uid, before[uid])
         if self._ready and not was_ready:
             for worker in pod_workers(self.agent.workers):
-                self._tell_all(worker)
+                self._send_all(worker)
         else:
-            self._order(orders)
+            self._send(orders)
 
-    def _order(self, orders: Iterable[PodOperation]) -> None:
+    def _send(self, orders: Iterable[PodOperation]) -> None:
         for operation in orders:
-            # before every source was read nothing is removed: another source may have it
+            # no removal before every source is read: another source may have the pod
             if operation.op == "set" or self._ready:
                 self.tell(worker_of(operation.uid, self.agent.workers), operation)
 
     def _wait_for_end(self, uid: str, pod: Candidate) -> None:
-        """Its grace period and some more: a worker that never answers must not hold up the new pod for ever."""
+        """Wait for the grace period and some more: a worker that never answers must not block the new pod for ever."""
         seconds = grace_period(codec.decode_pod(pod.data)) + END_SLACK_SECONDS
-        self.after(seconds, lambda: self._order(self._conflicts.give_up(uid)))
+        self.after(seconds, lambda: self._send(self._conflicts.give_up(uid)))
 
     @on(KnownPods)
     def on_known_pods(self, message: KnownPods, sender: Address) -> None:
-        """A worker's pods that may have something on the node: when an old one is off it, its successor starts."""
-        self._order(self._conflicts.inventory_reported(message.worker, message.uids))
+        """The pod inventory of a worker. When it no longer has an old pod, the new pod with its name starts."""
+        self._send(self._conflicts.inventory_reported(message.worker, message.uids))
 
     def _data_of(self, uid: str) -> bytes | None:
         pod = self._chosen.get(uid)
@@ -210,11 +210,11 @@ class PodConfig(Actor):
     def _from_files(self) -> list[Candidate]:
         if self._files is None:
             return []
-        found = []
+        candidates = []
         for path, file in self._files.pods():
             assert file.pod is not None  # noqa: S101 - pods() has only those
-            found.append(self._candidate(file.pod, path, file.changed_ns))
-        return found
+            candidates.append(self._candidate(file.pod, path, file.changed_ns))
+        return candidates
 
     def _from_url(self) -> list[Candidate]:
         if self._url is None:
@@ -226,16 +226,16 @@ class PodConfig(Actor):
 
     async def on_hello(self, name: ActorName) -> None:
         if is_pod_worker(name):
-            self._tell_all(name)
+            self._send_all(name)
 
-    def _tell_all(self, worker: ActorName) -> None:
-        """All pods of this worker."""
+    def _send_all(self, worker: ActorName) -> None:
+        """Send a worker all its pods."""
         workers = self.agent.workers
         assigned = [pod for pod in self._chosen.values() if worker_of(pod.uid, workers) == worker]
-        pods = [WantedPod(pod.uid, pod.data) for pod in assigned if not self._conflicts.is_held(pod.uid)]
+        pods = [WantedPod(pod.uid, pod.data) for pod in assigned if not self._conflicts.is_waiting(pod.uid)]
         self.tell(worker, DesiredPods(pods, self._ready))
 
-    # -- what is asked --------------------------------------------------------------------------------------------
+    # -- questions -------------------------------------------------------------------------------------------------
     @on(GetSources)
     def on_get_sources(self, message: GetSources, sender: Address) -> Sources:
         return Sources(self._states(), self._ready)
@@ -249,16 +249,16 @@ class PodConfig(Actor):
             states.append(SourceState(SOURCE_FILE, files.path, ready, pods, files.errors() + quarantined))
         if self._url is not None:
             url = self._url
-            states.append(SourceState(SOURCE_HTTP, url.url, url.seen, len(url.pods), url.errors))
+            states.append(SourceState(SOURCE_HTTP, url.url, url.synced, len(url.pods), url.errors))
         if not self.agent.standalone:
             api = self._api
             states.append(SourceState(SOURCE_API, "", api.synced, len(api.candidates), api.errors()))
         return states
 
     def _report(self, duplicates: list[str]) -> None:
-        """Log what is newly wrong; count what is wrong."""
+        """Log new errors; count all errors."""
         errors = (self._files.errors() if self._files else []) + duplicates
-        if self._files is not None and (problem := self._files.keep()):
+        if self._files is not None and (problem := self._files.save_last_good()):
             errors.append(problem)
         for text in errors:
             if text not in self._errors:

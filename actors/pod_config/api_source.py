@@ -1,7 +1,7 @@
-"""The API server's pods of this node: which count, and which of their changes concern the pod workers.
+"""The API server as a pod source: the pods of this node, and which of their changes the pod workers need.
 
-The server has checked them; here they are read leniently. A pod that cannot be read, or is too large, is set aside and
-logged; if it was good before, it goes on as it was.
+The API server has validated the pods, so unknown fields are accepted here. A pod that cannot be decoded or is too large
+is rejected and logged; its last valid version stays.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .errors import FieldError
 from .limits import beyond_limits
 from .merge import Candidate
 
-ENDED = ("Succeeded", "Failed")
+FINAL_PHASES = ("Succeeded", "Failed")
 
 
-class Unreadable(msgspec.Struct, frozen=True):
-    """A pod that cannot be read."""
+class InvalidPod(msgspec.Struct, frozen=True):
+    """A pod that cannot be decoded, or is too large; `text` has the reason."""
 
     uid: str
     namespace: str
@@ -46,115 +46,117 @@ class _Status(msgspec.Struct):
     phase: msgspec.Raw = msgspec.Raw()
 
 
-class _Parts(msgspec.Struct):
-    """What of a pod concerns the pod workers; this node writes the rest of its status."""
+class _PodFields(msgspec.Struct):
+    """The fields of a pod that the pod workers need; this node writes the rest of the status."""
 
     metadata: _Meta
     spec: msgspec.Raw = msgspec.Raw()
     status: msgspec.Raw = msgspec.Raw()
 
 
-_parts = msgspec.json.Decoder(_Parts)
-_status = msgspec.json.Decoder(_Status)
+_pod_decoder = msgspec.json.Decoder(_PodFields)
+_status_decoder = msgspec.json.Decoder(_Status)
 
 
-class _Known(msgspec.Struct):
-    """A pod of the server: its last version, and what the pod workers get of it."""
+class _ApiPod(msgspec.Struct):
+    """A pod of the API server: the fields of its last version, and the pod as the pod workers get it."""
 
-    mark: tuple[bytes, ...]
+    fields: tuple[bytes, ...]
     created: str
     """RFC 3339 in UTC: sorts as text."""
     candidate: Candidate
 
 
 class ApiSource:
-    """The pods by UID. `annotate` gives the JSON that workers get: with source and the time it was seen first."""
+    """The pods by UID. `annotate` returns the JSON for the workers: with its source and first-seen time."""
 
     def __init__(self, annotate: Callable[[str, bytes], bytes]) -> None:
         self._annotate = annotate
-        self._known: dict[str, _Known] = {}
-        self.unreadable: dict[str, tuple[bytes, Unreadable]] = {}
-        """By UID: the pod as it came, and what is wrong."""
+        self._known: dict[str, _ApiPod] = {}
+        self.invalid: dict[str, tuple[bytes, InvalidPod]] = {}
+        """By UID: the pod's JSON, and the error."""
         self.synced = False
-        """A list has come."""
+        """The first list has arrived."""
 
     @property
     def candidates(self) -> list[Candidate]:
-        """The oldest first: after a restart those that ran already are admitted before newer ones."""
+        """Sorted by age, oldest first: after a restart, pods that already run are admitted before newer ones."""
         return [known.candidate for known in sorted(self._known.values(), key=lambda known: known.created)]
 
     def errors(self) -> list[str]:
-        return [each.text for _, each in self.unreadable.values()]
+        return [each.text for _, each in self.invalid.values()]
 
-    def full(self, pods: list[bytes]) -> list[Unreadable]:
-        """All that there is; what is newly unreadable."""
+    def replace_all(self, pods: list[bytes]) -> list[InvalidPod]:
+        """Replace all pods with this list. Returns the newly invalid ones."""
         self.synced = True
         read = [(self._read(data), data) for data in pods]
-        there = {parts.metadata.uid for parts, _ in read if parts is not None}
-        for uid in (self._known.keys() | self.unreadable.keys()) - there:
+        listed = {pod_fields.metadata.uid for pod_fields, _ in read if pod_fields is not None}
+        for uid in (self._known.keys() | self.invalid.keys()) - listed:
             self._drop(uid)
-        found = [self._put(parts, data) for parts, data in read if parts is not None]
-        return [each for each in found if isinstance(each, Unreadable)]
+        results = [self._put(pod_fields, data) for pod_fields, data in read if pod_fields is not None]
+        return [each for each in results if isinstance(each, InvalidPod)]
 
-    def change(self, uid: str, data: bytes) -> bool | Unreadable:
-        """One pod, or (`data` empty) its end: whether it concerns the pod workers, or what is newly wrong with it."""
-        parts = self._read(data) if data else None
-        if parts is None:
+    def update(self, uid: str, data: bytes) -> bool | InvalidPod:
+        """Add or change one pod; remove it when `data` is empty. Returns whether the pod workers need the
+        change, or the pod if it is newly invalid."""
+        pod_fields = self._read(data) if data else None
+        if pod_fields is None:
             return self._drop(uid) if not data else False
-        return self._put(parts, data)
+        return self._put(pod_fields, data)
 
     @staticmethod
-    def _read(data: bytes) -> _Parts | None:
+    def _read(data: bytes) -> _PodFields | None:
         try:
-            return _parts.decode(data)
+            return _pod_decoder.decode(data)
         except UNREADABLE:
-            # no object with a name: there is nothing to report
+            # without metadata there is no pod to report
             return None
 
     def _drop(self, uid: str) -> bool:
-        self.unreadable.pop(uid, None)
+        self.invalid.pop(uid, None)
         return self._known.pop(uid, None) is not None
 
-    def _put(self, parts: _Parts, data: bytes) -> bool | Unreadable:
-        meta, mark = parts.metadata, mark_of(parts)
+    def _put(self, pod_fields: _PodFields, data: bytes) -> bool | InvalidPod:
+        meta, fields = pod_fields.metadata, relevant_fields(pod_fields)
         known = self._known.get(meta.uid)
-        if known is not None and known.mark == mark:
+        if known is not None and known.fields == fields:
             return False
         try:
             pod = codec.decode_pod(data)
             for error in beyond_limits(pod.spec):
-                return self._set_aside(meta, data, error)
+                return self._reject(meta, data, error)
             mirror = is_mirror(pod)
             annotated = b"" if mirror else self._annotate(meta.uid, data)
         except (codec.ObjectError, AttributeError, TypeError) as error:
-            return self._set_aside(meta, data, error)
-        self.unreadable.pop(meta.uid, None)
+            return self._reject(meta, data, error)
+        self.invalid.pop(meta.uid, None)
         if mirror:
-            # the server's picture of a static pod of ours
+            # a mirror pod: it represents a static pod of this node, and is not run
             return self._drop(meta.uid)
         candidate = Candidate(meta.uid, f"{meta.name}_{meta.namespace}", SOURCE_API, annotated)
-        self._known[meta.uid] = _Known(mark, meta.creationTimestamp or "", candidate)
+        self._known[meta.uid] = _ApiPod(fields, meta.creationTimestamp or "", candidate)
         return True
 
-    def _set_aside(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | Unreadable:
-        before = self.unreadable.get(meta.uid)
-        text = f"pod {meta.name}_{meta.namespace} of the API server cannot be run, and is left as it was: {error}"
-        found = Unreadable(meta.uid, meta.namespace, meta.name, text)
-        self.unreadable[meta.uid] = (data, found)
-        return found if before is None or before[1] != found else False
+    def _reject(self, meta: _Meta, data: bytes, error: Exception | FieldError) -> bool | InvalidPod:
+        before = self.invalid.get(meta.uid)
+        pod = f"pod {meta.name}_{meta.namespace} of the API server"
+        text = f"{pod} cannot be run (its last valid version, if any, stays): {error}"
+        invalid = InvalidPod(meta.uid, meta.namespace, meta.name, text)
+        self.invalid[meta.uid] = (data, invalid)
+        return invalid if before is None or before[1] != invalid else False
 
 
-def mark_of(parts: _Parts) -> tuple[bytes, ...]:
-    """Equal for two versions of a pod whose difference does not concern the pod workers."""
-    meta = parts.metadata
-    fields = (meta.labels, meta.annotations, meta.deletionTimestamp, meta.deletionGracePeriodSeconds, parts.spec)
-    return (*(bytes(field) for field in fields), _ended(bytes(parts.status)))
+def relevant_fields(pod_fields: _PodFields) -> tuple[bytes, ...]:
+    """The fields that the pod workers need. Equal for two versions of a pod that are the same to them."""
+    meta = pod_fields.metadata
+    fields = (meta.labels, meta.annotations, meta.deletionTimestamp, meta.deletionGracePeriodSeconds, pod_fields.spec)
+    return (*(bytes(field) for field in fields), _final_phase(bytes(pod_fields.status)))
 
 
-def _ended(status: bytes) -> bytes:
-    """The phase, if it is a final one: another client may have set it."""
+def _final_phase(status: bytes) -> bytes:
+    """The phase if it is final, else b''. Another client may have set it."""
     try:
-        phase = msgspec.json.decode(bytes(_status.decode(status).phase), type=str)
+        phase = msgspec.json.decode(bytes(_status_decoder.decode(status).phase), type=str)
     except UNREADABLE:
         return b""
-    return phase.encode() if phase in ENDED else b""
+    return phase.encode() if phase in FINAL_PHASES else b""

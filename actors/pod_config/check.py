@@ -1,4 +1,4 @@
-"""How the rules of validation write down what they find."""
+"""Collects the errors of validation with the paths of their fields."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import FieldError
 
 
 class Check:
-    """A place in the document and the list of what is wrong; `at` gives the place of a field below."""
+    """The path of a field, and the list of all errors; `at` returns the Check of a field below."""
 
     __slots__ = ("errors", "path")
 
@@ -37,7 +37,7 @@ class Check:
         return bool(value)
 
     def one_of(self, value: str | None, allowed: Collection[str]) -> None:
-        """None and the empty text stand for not given."""
+        """The value is one of `allowed`, or not given (None or empty)."""
         if value and value not in allowed:
             self.fail(f"{value[:60]!r} is not one of {', '.join(sorted(allowed))}")
 
@@ -54,7 +54,7 @@ class Check:
             self.fail(f"has more than one {what}: {', '.join(names)}")
 
     def unique(self, values: Iterable[Any], field: str = "name") -> None:
-        """Each value of a list of objects may be there once; empty ones do not count."""
+        """Each value in a list of objects is unique; empty values are ignored."""
         seen = set()
         for index, value in enumerate(values):
             if value and value in seen:

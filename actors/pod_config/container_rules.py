@@ -1,4 +1,4 @@
-"""What the API requires of a container beyond its shape (API reference, Container v1 core)."""
+"""The API's rules for a container beyond its shape (API reference, Container v1 core)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _check_env(variable: EnvVar, volumes: Mapping[str, Volume], check: Check) ->
 
 
 def check_resources(resources: ResourceRequirements, check: Check) -> None:
-    """Quantities are such, not negative, and no request is above its limit."""
+    """Quantities are valid and not negative, and no request exceeds its limit."""
     values: dict[tuple[str, str], object] = {}
     for side in ("limits", "requests"):
         for resource, quantity in getattr(resources, side).items():

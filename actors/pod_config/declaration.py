@@ -1,4 +1,4 @@
-"""What the pod configuration is to the rest of the agent."""
+"""The declaration of the pod configuration."""
 
 from __future__ import annotations
 

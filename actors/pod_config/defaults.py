@@ -1,6 +1,6 @@
-"""The defaults that the API server fills into a pod, filled into plain data in place (API reference, v1 core).
+"""Fills the defaults of the API server into a pod, as plain data and in place (API reference, v1 core).
 
-Nothing that is there is changed or lost; null counts as not given. The data must have passed `shape`.
+Fields that are set stay as they are; null counts as not set. The data must have passed `shape`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _container(container: dict[str, Any], *, host_network: bool) -> None:
 
 
 def default_pull_policy(image: str) -> str:
-    """Always for the tag latest and for none, IfNotPresent for any other tag and for digests."""
+    """Always for the tag `latest` or no tag; IfNotPresent for other tags and for digests."""
     if "@" in image:
         return "IfNotPresent"
     tag = image.rpartition("/")[2].partition(":")[2]
@@ -64,7 +64,7 @@ def default_pull_policy(image: str) -> str:
 
 
 def _requests(resources: dict[str, Any]) -> None:
-    """A limit stands for a request that is not given."""
+    """A limit is the default of its request."""
     limits = resources.get("limits")
     if limits:
         _set(_sub(resources, "requests"), limits)
@@ -109,11 +109,11 @@ def _downward_items(volume: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _sub(parent: dict[str, Any], field: str) -> dict[str, Any]:
-    """The mapping in that field, made when it is not there."""
-    found: dict[str, Any] | None = parent.get(field)
-    if found is None:
-        found = parent[field] = {}
-    return found
+    """The mapping in that field; created when it is missing."""
+    mapping: dict[str, Any] | None = parent.get(field)
+    if mapping is None:
+        mapping = parent[field] = {}
+    return mapping
 
 
 def _set(target: dict[str, Any], defaults: dict[str, Any]) -> None:

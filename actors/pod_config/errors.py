@@ -1,4 +1,4 @@
-"""What can be wrong with a manifest, as values and as exceptions of one tree."""
+"""The errors of a manifest: of single fields, and as an exception."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 import msgspec
 
 MAX_ERRORS = 50
-"""Errors reported of one manifest; the rest are counted."""
+"""Errors that are reported for one manifest; further ones are only counted."""
 
 
 MAX_TEXT = 500
-"""Characters of one: the name of a field may be megabytes long."""
+"""Characters of one error: the name of a field may be megabytes long."""
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """One thing that is wrong: `path` is the field as `spec.containers[0].image`, empty for the whole."""
+    """One error. `path` is the field, like `spec.containers[0].image`; empty for the whole document."""
 
     path: str
     text: str

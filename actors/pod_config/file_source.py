@@ -1,6 +1,6 @@
-"""The manifests under one path, a directory or a file: what each gave last, and what is wrong with it.
+"""The manifests at the static pod path, a directory or a file: the last good pod of each, and its errors.
 
-A file that goes bad keeps the pod that it gave before; one that goes away takes its pod with it.
+A file that becomes invalid keeps its last good pod. When a file is deleted, its pod is removed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import msgspec
 from supervision.quarantine import Journal
 
 from .errors import ManifestError, whole
-from .kept import Kept
+from .last_good import LastGoodPod
 from .limits import MAX_BYTES
 from .manifest import Origin, StaticPod, read_manifest
 
 LARGE_BYTES = 64 << 10
-"""From here on a manifest takes longer than a handler may: read in a process of its own."""
+"""Larger manifests block a handler for too long: a disposable process reads them."""
 READ_SECONDS = 0.03
-"""A handler reads manifests for so long; the others wait for the next one."""
+"""One handler reads manifests for at most this time; the next handler reads the others."""
 SETTLE_NS = 250_000_000
-"""A file that changed this recently may still be being written, unless its writer is known to have closed it."""
+"""A file that changed this recently may be incomplete, unless its writer has closed it."""
 
 _TEMPORARY = re.compile(r"\..*|.*~|#.*#|[0-9]+|.*\.sw[a-z]|sed[A-Za-z0-9]{6}|.*\.dpkg-(new|old|tmp)")
 """Hidden files, and what editors, sed and dpkg leave beside a file while they replace it."""
@@ -38,41 +38,41 @@ def is_ignored(name: str) -> bool:
 
 
 class ManifestFile(msgspec.Struct):
-    """One file as it was read last."""
+    """One file, as of its last read."""
 
     stamp: tuple[int, ...] = ()
     """Changes when the file does: device, inode, size, times."""
     changed_ns: int = 0
-    """When it became what it is, in nanoseconds since 1970."""
+    """When its content last changed, in nanoseconds since 1970."""
     pod: StaticPod | None = None
     """The last good one."""
     errors: list[str] = []
 
 
 class FileSource:
-    """All files of the source. The caller says when to look; `defer(path)` is called for one too large to read here."""
+    """All files of the source. The caller decides when to look; `defer(path)` is called for a large file."""
 
     def __init__(self, path: str, origin: Callable[[str], Origin], defer: Callable[[str], None]) -> None:
         self.path = path
         self.files: dict[str, ManifestFile] = {}
         self.pending: set[str] = set()
-        """Seen and not read yet: they wait, or are read elsewhere."""
+        """Files that are not read yet: they wait, or a disposable process reads them."""
         self.waiting: dict[str, None] = {}
-        """Of the pending ones, those for which a handler had no time: for `read_waiting`, in order."""
+        """Pending files that the last handler had no time for, in order; `read_waiting` reads them."""
         self.unsettled = False
-        """Some file was passed over because it may still be being written: look again soon."""
+        """Some file may be incomplete and was skipped: look again soon."""
         self.error = ""
-        """Why the path itself cannot be read; what was there before is kept."""
+        """Why the path itself cannot be read; the pods stay."""
         self.quarantine: Journal | None = None
-        """Of files whose reading ends the actor, by path and stamp."""
-        self.restored: dict[str, Kept] = {}
-        """What bad files gave before this actor started."""
+        """Files on which the actor died, by path and stamp."""
+        self.restored: dict[str, LastGoodPod] = {}
+        """The last good pods of bad files, from before this incarnation."""
         self._origin, self._defer = origin, defer
         self._until = math.inf
 
     # -- looking --------------------------------------------------------------------------------------------------
     def scan(self, now_ns: int = 0) -> None:
-        """Look at everything. Files that changed less than SETTLE_NS before `now_ns` wait."""
+        """Look at all files. Skip those that changed less than SETTLE_NS before `now_ns`."""
         self.unsettled = False
         self.allow(READ_SECONDS)
         try:
@@ -87,11 +87,11 @@ class FileSource:
             self.look(path, now_ns)
 
     def allow(self, seconds: float) -> None:
-        """Read for so long from now on; what is found after that waits."""
+        """Read files for this time from now on; later ones wait."""
         self._until = time.monotonic() + seconds
 
     def read_waiting(self) -> None:
-        """Read some of those that wait."""
+        """Read some of the waiting files."""
         self.allow(READ_SECONDS)
         while self.waiting and time.monotonic() < self._until:
             path = next(iter(self.waiting))
@@ -101,23 +101,23 @@ class FileSource:
             self.look(path)
 
     def look(self, path: str, now_ns: int = 0) -> None:
-        """Read the file if it is another than before; drop it if it is gone."""
+        """Read the file if it has changed; drop it if it is gone."""
         try:
-            found = os.stat(path)
+            info = os.stat(path)
         except (FileNotFoundError, NotADirectoryError):
             self.drop(path)
             return
         except OSError as error:
             self._fail(path, (), whole(str(error.strerror)))
             return
-        stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        stamp = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
         known = self.files.get(path)
         if known is not None and known.stamp == stamp:
             return
-        if 0 <= now_ns - found.st_mtime_ns < SETTLE_NS:
+        if 0 <= now_ns - info.st_mtime_ns < SETTLE_NS:
             self.unsettled = True
             return
-        self._read(path, found, stamp)
+        self._read(path, info, stamp)
 
     def drop(self, path: str) -> None:
         self.files.pop(path, None)
@@ -125,10 +125,10 @@ class FileSource:
         self.waiting.pop(path, None)
 
     # -- reading --------------------------------------------------------------------------------------------------
-    def _read(self, path: str, found: os.stat_result, stamp: tuple[int, ...]) -> None:
-        if wrong := never_read(found):
+    def _read(self, path: str, info: os.stat_result, stamp: tuple[int, ...]) -> None:
+        if wrong := never_read(info):
             self._fail(path, stamp, whole(wrong))
-        elif found.st_size > LARGE_BYTES:
+        elif info.st_size > LARGE_BYTES:
             self._entry(path, stamp)
             self.pending.add(path)
             self._defer(path)
@@ -158,23 +158,23 @@ class FileSource:
             self.loaded(path, pods[0], stamp)
 
     def loaded(self, path: str, pod: StaticPod, stamp: tuple[int, ...] = ()) -> None:
-        """The file gave this pod. Without `stamp`: as it was when it was deferred."""
+        """The file has this pod. Without `stamp`, the file's stamp from when it was deferred stays."""
         self.pending.discard(path)
         entry = self._entry(path, stamp)
         entry.pod, entry.errors = pod, []
         entry.changed_ns = max(entry.stamp[3:], default=0)
 
     def failed(self, path: str, error: ManifestError) -> None:
-        """The deferred file is bad."""
+        """The deferred file is invalid."""
         self._fail(path, (), error)
 
     def _fail(self, path: str, stamp: tuple[int, ...], error: ManifestError) -> None:
         self.pending.discard(path)
         entry = self._entry(path, stamp)
         entry.errors = [f"{path}: {text}" for text in error.texts()]
-        known = self.restored.pop(path, None)
-        if entry.pod is None and known is not None:
-            entry.pod, entry.changed_ns = known.pod, known.changed_ns
+        last_good = self.restored.pop(path, None)
+        if entry.pod is None and last_good is not None:
+            entry.pod, entry.changed_ns = last_good.pod, last_good.changed_ns
 
     def _entry(self, path: str, stamp: tuple[int, ...]) -> ManifestFile:
         entry = self.files.setdefault(path, ManifestFile())
@@ -182,34 +182,36 @@ class FileSource:
             entry.stamp = stamp
         return entry
 
-    # -- what there is --------------------------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------------------------
     def pods(self) -> list[tuple[str, ManifestFile]]:
-        """Files that give a pod, sorted by path."""
+        """Files with a pod, sorted by path."""
         return [(path, file) for path, file in sorted(self.files.items()) if file.pod is not None]
 
-    def kept(self) -> dict[str, Kept]:
-        """Bad files that count with the pod they gave before, and those that are still to be read."""
-        unread = {path: kept for path, kept in self.restored.items() if path in self.pending}
+    def last_good(self) -> dict[str, LastGoodPod]:
+        """The last good pods of bad files, and of files that are not read yet."""
+        unread = {path: pod for path, pod in self.restored.items() if path in self.pending}
         bad = {path: file for path, file in self.files.items() if file.errors}
-        return unread | {path: Kept(file.pod, file.changed_ns) for path, file in bad.items() if file.pod is not None}
+        return unread | {
+            path: LastGoodPod(file.pod, file.changed_ns) for path, file in bad.items() if file.pod is not None
+        }
 
     def errors(self) -> list[str]:
         texts: Iterable[str] = (text for _, file in sorted(self.files.items()) for text in file.errors)
         return [*([self.error] if self.error else []), *texts]
 
 
-def never_read(found: os.stat_result) -> str:
+def never_read(info: os.stat_result) -> str:
     """Why a file is refused without a look into it; '' if it is read."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(info.st_mode):
         return "not a regular file"
-    return f"larger than {MAX_BYTES >> 20} MiB" if found.st_size > MAX_BYTES else ""
+    return f"larger than {MAX_BYTES >> 20} MiB" if info.st_size > MAX_BYTES else ""
 
 
 def manifest_paths(path: str) -> list[str]:
     """The files that may be manifests, sorted; none when there is no such path. Raises OSError."""
     try:
-        found = os.stat(path)
-        if not stat.S_ISDIR(found.st_mode):
+        info = os.stat(path)
+        if not stat.S_ISDIR(info.st_mode):
             return [path]
         with os.scandir(path) as entries:
             return sorted(entry.path for entry in entries if not is_ignored(entry.name) and not entry.is_dir())

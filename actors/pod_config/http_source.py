@@ -1,6 +1,6 @@
 """Manifests from a URL: one GET at a time, bounded in size and time.
 
-The body goes through `manifest`; what is decided here is what an answer means for the pods that were there before.
+`manifest` reads the body; this module decides which pods stay after an answer or an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 10.0
 
 
 class FetchError(Exception):
-    """No usable answer: not reached, timed out, not 200, too large."""
+    """No usable answer: unreachable, timeout, status other than 200, or too large."""
 
 
 async def fetch(url: str, headers: Mapping[str, list[str]]) -> bytes:
@@ -52,25 +52,25 @@ async def fetch(url: str, headers: Mapping[str, list[str]]) -> bytes:
 
 
 class UrlSource:
-    """What the URL gave last. Errors keep the pods that were there."""
+    """The pods of the last good answer. They stay after an error."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.pods: list[StaticPod] = []
-        self.seen = False
-        """A good answer has come."""
+        self.synced = False
+        """The first good answer has arrived."""
         self.errors: list[str] = []
         self.failures = 0
-        """Errors in a row."""
+        """Consecutive errors."""
         self._body: bytes | None = None
 
     def is_new(self, body: bytes) -> bool:
-        """Whether the body is another than the last good one."""
+        """Whether the body differs from the last good one."""
         return body != self._body
 
     def answered(self, body: bytes, pods: list[StaticPod]) -> None:
         """A good answer with these pods; an empty body has none."""
-        self.pods, self._body, self.seen, self.failures = pods, body, True, 0
+        self.pods, self._body, self.synced, self.failures = pods, body, True, 0
         self.errors = [] if body else [f"{self.url}: the answer is empty: no pods"]
 
     def unchanged(self) -> None:

@@ -1,4 +1,4 @@
-"""What makes a pod of a file or URL one pod of this node: its UID, name, annotations."""
+"""The identity of a static pod: its UID, name and annotations."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def fnv128a(data: bytes) -> str:
 
 
 def static_uid(pod: dict[str, Any], node: str, source: str, origin: str) -> str:
-    """The UID of a static pod without one: of its manifest as written and where it is from.
+    """The UID of a static pod without one: a hash of its manifest as written, and of its file or URL.
 
-    Defaults are not in it, so that an upgrade of the agent does not change it. A URL's pods have no node in it.
+    The hash leaves out defaults, so that an upgrade of the agent does not change it. For a URL it leaves out the node.
     """
     text = json.dumps(pod, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     place = f"host:{node}file:{origin}" if source == SOURCE_FILE else f"url:{origin}"
@@ -32,7 +32,7 @@ def static_uid(pod: dict[str, Any], node: str, source: str, origin: str) -> str:
 
 
 def make_static(pod: dict[str, Any], node: str, source: str, origin: str) -> dict[str, Any]:
-    """The pod, in place, as this node has it: everything but the time it was first seen."""
+    """Fill in the pod what this node adds, in place: all but the time it was first seen."""
     meta, spec = pod["metadata"], pod["spec"]
     meta["uid"] = meta.get("uid") or static_uid(pod, node, source, origin)
     meta["name"] = f"{meta['name']}-{node.lower()}"
@@ -46,5 +46,5 @@ def make_static(pod: dict[str, Any], node: str, source: str, origin: str) -> dic
 
 
 def mark_seen(pod: dict[str, Any], when: str) -> None:
-    """When this node first saw it, RFC 3339 with nanoseconds."""
+    """Annotate the pod with the time this node first saw it, RFC 3339 with nanoseconds."""
     pod["metadata"]["annotations"][CONFIG_SEEN] = when

@@ -1,4 +1,4 @@
-"""How large a manifest and a pod may be. What is larger is refused by name, before it costs a pod worker its life."""
+"""The limits of a manifest and of a pod. A larger one is refused with a reason, before a pod worker dies of it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_VOLUMES: Final = 1000
 
 
 def beyond_limits(spec: PodSpec) -> Iterator[FieldError]:
-    """Why no node can run the pod; nothing for one of sane size."""
+    """An error for each limit that the pod exceeds."""
     containers = len(spec.initContainers) + len(spec.containers) + len(spec.ephemeralContainers)
     if containers > MOST_CONTAINERS:
-        yield FieldError("spec.containers", f"{containers} containers in all, at most {MOST_CONTAINERS} are run")
+        yield FieldError("spec.containers", f"{containers} containers in all, the maximum is {MOST_CONTAINERS}")
     if len(spec.volumes) > MOST_VOLUMES:
-        yield FieldError("spec.volumes", f"{len(spec.volumes)} volumes, at most {MOST_VOLUMES} are made")
+        yield FieldError("spec.volumes", f"{len(spec.volumes)} volumes, the maximum is {MOST_VOLUMES}")

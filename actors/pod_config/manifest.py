@@ -1,6 +1,6 @@
-"""From the bytes of a file or an answer to the static pods in it: parsed, checked, defaults filled in, of this node.
+"""Reads static pods from the bytes of a file or an HTTP answer: parses, validates, fills in defaults and identity.
 
-Pure, and plain data in and out, so that a large one can be read in a process of its own (`read_in_process`).
+Pure, with plain data in and out, so that a disposable process can read a large manifest (`read_in_process`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .validation import pod_errors, reference_errors
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Where manifests are from, and for which node."""
+    """The source of a manifest, and the node it is for."""
 
     source: str
     """file or http."""
@@ -32,11 +32,11 @@ class Origin(msgspec.Struct, frozen=True):
     """Path of the file, or URL."""
     node: str
     allow_references: bool = False
-    """Gate PreventStaticPodAPIReferences is off."""
+    """The gate PreventStaticPodAPIReferences is off."""
 
 
 class StaticPod(msgspec.Struct, frozen=True):
-    """A pod of this node. `data` is its JSON, without the time it was seen."""
+    """A static pod of this node. `data` is its JSON, without the time it was first seen."""
 
     uid: str
     full_name: str
@@ -46,7 +46,7 @@ class StaticPod(msgspec.Struct, frozen=True):
 
 
 def read_manifest(data: bytes, origin: Origin) -> list[StaticPod]:
-    """The pod in a file; the pod, or all those of a PodList, in an answer. Raises ManifestError with every reason."""
+    """The pod of a file; the pod or the PodList of an HTTP answer. Raises ManifestError with all errors."""
     document = codec.without_nulls(_document(data))
     if not isinstance(document, dict):
         raise whole("must be a mapping: a Pod")
@@ -57,14 +57,14 @@ def read_manifest(data: bytes, origin: Origin) -> list[StaticPod]:
 
 def _document(data: bytes) -> Any:
     try:
-        found, _ = read(data, DOCUMENT)
+        document, _ = read(data, DOCUMENT)
     except DocumentError as error:
         raise ManifestError(
             FieldError(one.path, f"line {one.line}: {one.rule}" if one.line else one.rule) for one in error.problems
         ) from None
-    if found is None:
+    if document is None:
         raise whole("empty")
-    return found
+    return document
 
 
 def _read_list(document: dict[str, Any], origin: Origin) -> list[StaticPod]:
@@ -90,7 +90,7 @@ def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
         pod = codec.decode_pod(codec.encode(fill(msgspec.json.decode(codec.encode(plain)))))
     except (codec.ObjectError, TypeError, AttributeError, KeyError, ValueError):
         if errors:
-            raise ManifestError(errors) from None  # values of the wrong kind hide what else may be wrong
+            raise ManifestError(errors) from None  # a value of the wrong type prevents further checks
         raise
     if too_large := list(beyond_limits(pod.spec)):
         raise ManifestError(too_large)
@@ -103,7 +103,7 @@ def _read_pod(plain: dict[str, Any], origin: Origin) -> StaticPod:
 
 
 def _static(plain: dict[str, Any], origin: Origin) -> StaticPod:
-    # the UID is of the manifest as written: made before the defaults are filled in
+    # the UID is a hash of the manifest as written, so it is set before the defaults are filled in
     filled = fill(make_static({"metadata": {}, "spec": {}, **plain}, origin.node, origin.source, origin.place))
     meta = filled["metadata"]
     full_name = f"{meta['name']}_{meta['namespace']}"
@@ -127,7 +127,7 @@ spec:
 
 
 def prepare() -> None:
-    """Make what reading a manifest needs, so that the first one is not slower than others. For the fork server."""
+    """Read a sample manifest in the fork server, so that the first real one is not slower than others."""
     read_manifest(_SAMPLE, Origin(SOURCE_FILE, "sample", "node"))
 
 
@@ -147,7 +147,7 @@ def read_in_process(path: str, data: bytes, origin: list[Any]) -> dict[str, Any]
 
 
 def from_process(result: dict[str, Any]) -> list[StaticPod]:
-    """What `read_in_process` gave. Raises ManifestError."""
+    """The static pods from the result of `read_in_process`. Raises ManifestError."""
     if "errors" in result:
         raise ManifestError([FieldError(path, text) for path, text in result["errors"]])
     return [StaticPod(*fields) for fields in result["pods"]]

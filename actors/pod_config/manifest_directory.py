@@ -1,4 +1,4 @@
-"""Follows the static pod path: inotify, a list from time to time, and reads that wait for their turn."""
+"""Follows the static pod path: by inotify and by a periodic scan; reads many files in several steps."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from supervision.quarantine import Journal
 
 from .errors import ManifestError
 from .file_source import READ_SECONDS, FileSource, ManifestFile
-from .kept import KeptPods
+from .last_good import LastGoodPods
 from .manifest import Origin, StaticPod
 from .watching import DirectoryWatch, changes_of
 
 MOST_READERS: Final = 4
-"""Large manifests that are read at once."""
+"""Large manifests that are read at the same time."""
 REPLACED_SECONDS: Final = 0.1
-"""How long a manifest may be away while its editor replaces it."""
+"""How long a manifest may be missing while an editor replaces it."""
 SETTLE_SECONDS: Final = 0.3
 WATCH_BACKOFF: Final = (1.0, 20.0)
 """First and longest pause before inotify is tried again, seconds."""
 
 
 class ManifestDirectory:
-    """The path is a directory of manifests, or one file; it may come, go and be replaced."""
+    """The static pod path: a directory of manifests, or one file. It may appear, disappear and be replaced."""
 
     def __init__(
         self,
@@ -39,34 +39,34 @@ class ManifestDirectory:
         parse: Callable[[str], Awaitable[list[StaticPod]]],
         changed: Callable[[], None],
     ) -> None:
-        """`parse` reads a large file in a process of its own and raises ManifestError; `changed` is called when a pod
-        or an error may be another."""
+        """`parse` reads a large file in a disposable process and raises ManifestError; `changed` is called when a pod
+        or an error may have changed."""
         self._actor, self._parse, self._changed = actor, parse, changed
         self.path = agent.config.staticPodPath
         self._frequency = float(agent.config.fileCheckFrequency)
         self._files = FileSource(self.path, origin, self._read_large)
         self._files.quarantine = _quarantine(actor, agent)
-        self._kept = KeptPods(f"{agent.state_dir}/pod_config/kept.json")
+        self._last_good = LastGoodPods(f"{agent.state_dir}/pod_config/kept.json")
         self._watch: DirectoryWatch | None = None
         self._watch_delay = WATCH_BACKOFF[0]
-        self._reads_on = False
-        """A handler that reads the files that wait is due."""
+        self._reading_is_due = False
+        """A handler that reads waiting files is scheduled."""
         self._readers = asyncio.Semaphore(MOST_READERS)
 
     def start(self) -> None:
-        """Read the first files, for as long as a handler may, and follow the path from now on."""
+        """Read the first files, within the time of one handler, and follow the path from now on."""
         files = self._files
-        files.restored = self._kept.load()
+        files.restored = self._last_good.load()
         self._follow()
         files.scan()
-        files.restored = {path: kept for path, kept in files.restored.items() if path in files.pending}
-        self._actor.every(self._frequency, self._list, jitter=0.05)
+        files.restored = {path: pod for path, pod in files.restored.items() if path in files.pending}
+        self._actor.every(self._frequency, self._scan, jitter=0.05)
         self._read_later()
 
-    # -- what there is --------------------------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------------------------
     @property
     def is_read(self) -> bool:
-        """Every file was read once."""
+        """Whether every file was read once."""
         return not self._files.pending and not (self._files.error and not self._files.files)
 
     def pods(self) -> Iterable[tuple[str, ManifestFile]]:
@@ -75,38 +75,38 @@ class ManifestDirectory:
     def errors(self) -> list[str]:
         return self._files.errors()
 
-    def keep(self) -> str:
-        """Write down the pods of bad files. Gives the reason why they cannot be kept, or ''."""
-        self._kept.save(self._files.kept())
-        return self._kept.problem
+    def save_last_good(self) -> str:
+        """Store the last good pods of bad files. Returns the error, or ''."""
+        self._last_good.save(self._files.last_good())
+        return self._last_good.problem
 
     # -- looking --------------------------------------------------------------------------------------------------
-    def _list(self) -> None:
-        """Look at all files: periodically, and when inotify cannot say which."""
+    def _scan(self) -> None:
+        """Look at all files: periodically, and when inotify does not tell which file changed."""
         self._follow()
         self._files.scan(time.time_ns())
         if self._files.unsettled:
-            self._actor.after(SETTLE_SECONDS, self._list)
-        self._looked()
+            self._actor.after(SETTLE_SECONDS, self._scan)
+        self._after_reading()
 
-    def _looked(self) -> None:
+    def _after_reading(self) -> None:
         self._read_later()
         self._changed()
 
     def _read_later(self) -> None:
-        """Read on in a moment: many files hold up neither the start nor messages."""
-        if self._files.waiting and not self._reads_on:
-            self._reads_on = True
+        """Read the waiting files in a handler of their own: many files block neither the start nor messages."""
+        if self._files.waiting and not self._reading_is_due:
+            self._reading_is_due = True
             self._actor.after(0.0, self._read_on)
 
     def _read_on(self) -> None:
-        self._reads_on = False
+        self._reading_is_due = False
         self._files.read_waiting()
-        self._looked()
+        self._after_reading()
 
     # -- inotify --------------------------------------------------------------------------------------------------
     def _follow(self) -> None:
-        """Watch where the manifests are. Without inotify there is still the list; inotify is tried again later."""
+        """Watch the directory of the manifests. When inotify fails, it is retried; the scan remains."""
         try:
             if self._watch is None:
                 self._watch = DirectoryWatch()
@@ -114,19 +114,21 @@ class ManifestDirectory:
             self._watch.follow(self.path)
             self._watch_delay = WATCH_BACKOFF[0]
         except OSError as error:
-            self._actor.log.warning("cannot watch %s: %s; it is listed instead", self.path, error.strerror)
+            self._actor.log.warning(
+                "cannot watch %s: %s; it is scanned periodically instead", self.path, error.strerror
+            )
             self._actor.after(self._watch_delay, self._follow)
             self._watch_delay = min(2 * self._watch_delay, WATCH_BACKOFF[1])
 
     def _events(self, watch: DirectoryWatch) -> None:
-        """Something happened in the watched directory."""
+        """Handle the inotify events of the watched directory."""
         changes = changes_of(watch.read())
         if changes.relist or watch.directory != os.path.abspath(self.path):
-            self._elsewhere(watch, changes.look | changes.created | changes.doubtful, changes.relist)
+            self._look_at_path(watch, changes.look | changes.created | changes.moved_away, changes.relist)
             return
         self._files.allow(READ_SECONDS)
         if changes.deleted:
-            # a pod whose file was deleted ends, and starts again if the file is there again
+            # the pod of a deleted file ends, and starts again if the file exists again
             for name in changes.deleted:
                 self._files.drop(os.path.join(self.path, name))
             self._changed()
@@ -135,32 +137,32 @@ class ManifestDirectory:
         for name in sorted(changes.created):
             self._files.look(os.path.join(self.path, name), time.time_ns())
         if changes.created and self._files.unsettled:
-            self._actor.after(SETTLE_SECONDS, self._list)
-        if changes.doubtful:
-            self._actor.after(REPLACED_SECONDS, self._list)
-        self._looked()
+            self._actor.after(SETTLE_SECONDS, self._scan)
+        if changes.moved_away:
+            self._actor.after(REPLACED_SECONDS, self._scan)
+        self._after_reading()
 
-    def _elsewhere(self, watch: DirectoryWatch, names: set[str], relist: bool) -> None:
-        """The path is a single file, is not there, or was replaced."""
+    def _look_at_path(self, watch: DirectoryWatch, names: set[str], relist: bool) -> None:
+        """Handle events when the path is a file, is missing, or was replaced."""
         path = os.path.abspath(self.path)
         if relist:
             watch.lost()
-        on_the_way = any(f"{path}/".startswith(os.path.join(watch.directory, name) + "/") for name in names)
-        if not (relist or on_the_way):
+        concerns_path = any(f"{path}/".startswith(os.path.join(watch.directory, name) + "/") for name in names)
+        if not (relist or concerns_path):
             return
         if os.path.isfile(path) and not relist:
             self._files.allow(READ_SECONDS)
             self._files.look(self.path)
             self._changed()
         else:
-            self._actor.after(REPLACED_SECONDS, self._list)
+            self._actor.after(REPLACED_SECONDS, self._scan)
 
-    # -- large manifests ------------------------------------------------------------------------------------------
+    # -- large manifests -------------------------------------------------------------------------------------------
     def _read_large(self, path: str) -> None:
-        self._actor.start_task(self._read_elsewhere(path), f"read {path}")
+        self._actor.start_task(self._read_in_disposable(path), f"read {path}")
 
-    async def _read_elsewhere(self, path: str) -> None:
-        """Read a large manifest in a process of its own."""
+    async def _read_in_disposable(self, path: str) -> None:
+        """Read a large manifest in a disposable process."""
         stamp = self._files.files[path].stamp
         try:
             async with self._readers:
@@ -174,15 +176,15 @@ class ManifestDirectory:
         self._changed()
 
     def _is_still(self, path: str, stamp: tuple[int, ...]) -> bool:
-        """Whether the file is there and has not changed since it was deferred."""
+        """Whether the file still exists, unchanged since it was deferred."""
         known = self._files.files.get(path)
         return known is not None and known.stamp == stamp and path in self._files.pending
 
 
 def _quarantine(actor: Actor, agent: Agent) -> Journal | None:
-    """That of manifests; without its directory, they are read as they are."""
+    """The quarantine of manifests; None when its directory cannot be created."""
     try:
         return Journal(Path(agent.run_dir) / "quarantine" / actor.name)
     except OSError as error:
-        actor.log.warning("manifests have no quarantine: %s", error)
+        actor.log.warning("cannot create the quarantine of manifests, they are read without it: %s", error)
         return None

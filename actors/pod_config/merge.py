@@ -1,4 +1,4 @@
-"""The pods of all sources as one set, and its changes as pod operations."""
+"""Merges the pods of all sources into one set, and computes the pod operations for its changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from actors.pod_workers.messages import PodOperation
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A pod that a source offers."""
+    """A pod of one source."""
 
     uid: str
     full_name: str
@@ -19,18 +19,18 @@ class Candidate(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Chosen(msgspec.Struct, frozen=True):
-    """The pods that count, by UID, and why others do not."""
+class MergedPods(msgspec.Struct, frozen=True):
+    """The chosen pods by UID, and an error for each pod that was not chosen."""
 
     pods: dict[str, Candidate]
     errors: list[str]
 
 
-def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) -> Chosen:
-    """One pod for each UID, and in each source one for each name.
+def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) -> MergedPods:
+    """Choose one pod for each UID, and for each name in a source.
 
-    Of two, the one that was there `before` (from the same place) stays, so that a copy of a manifest never replaces a
-    running pod; else the first.
+    Of two pods, the one that was in `before` from the same place stays, so that a copy of a manifest never replaces a
+    running pod; otherwise the first one.
     """
     incumbents = {(pod.full_name, pod.place) for pod in before.values()}
     pods: dict[str, Candidate] = {}
@@ -44,11 +44,11 @@ def choose(sources: Iterable[list[Candidate]], before: Mapping[str, Candidate]) 
                 continue
             names[pod.full_name] = pod.place
             pods[pod.uid] = pod
-    return Chosen(pods, sorted(errors))
+    return MergedPods(pods, sorted(errors))
 
 
 def operations(before: Mapping[str, Candidate], now: Mapping[str, Candidate]) -> list[PodOperation]:
-    """What the pod workers get: removals first, then new and changed pods."""
+    """The operations for the pod workers: removals first, then new and changed pods."""
     removals = [PodOperation("remove", uid) for uid in before if uid not in now]
     changed = [
         PodOperation("set", uid, pod.data)

@@ -31,7 +31,7 @@ class SourcePod(Message, frozen=True):
 
 
 class PodQuarantined(Message, frozen=True):
-    """From a worker that found, on start, that this pod was in its hands when its last three incarnations died."""
+    """From a worker that starts: its last three incarnations died while they handled this pod."""
 
     uid: str
     crashes: int
@@ -48,7 +48,7 @@ class SourceState(msgspec.Struct, frozen=True):
     ready: bool
     pods: int
     errors: list[str] = []
-    """What is wrong with which file and field."""
+    """The errors, with file and field."""
 
 
 class Sources(Message, frozen=True):

@@ -1,7 +1,7 @@
-"""Two pods of one name: the new one waits until the old one has ended, as both may want the same ports of the host.
+"""A new pod waits until the old pod with the same name has ended, because both may need the same host ports.
 
-An edited manifest is another pod (its UID is of its content), perhaps at another worker. So the new one is held here
-until the old one's worker no longer lists it among the pods that may have anything on the node.
+An edited manifest is a new pod, since its UID is a hash of the manifest, and it may belong to another worker. The new
+pod waits here until the worker of the old pod no longer has it in its pod inventory.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from .merge import Candidate
 
 
 class NameConflicts:
-    """Pods that are ending, by UID, and those held for them."""
+    """Ending pods by UID, and the new pods that wait for them."""
 
     def __init__(self) -> None:
         self._present: dict[str, set[str]] = {}
-        """By worker, the UIDs of pods that may have something on the node."""
+        """The pod inventory of each worker, as UIDs."""
         self._ending: dict[str, Candidate] = {}
         self._waiting: dict[str, Candidate] = {}
         self._new: list[str] = []
 
-    def is_held(self, uid: str) -> bool:
+    def is_waiting(self, uid: str) -> bool:
         return uid in self._waiting
 
     def pass_on(
         self, operations: Iterable[PodOperation], before: Mapping[str, Candidate], now: Mapping[str, Candidate]
     ) -> list[PodOperation]:
-        """The operations that may be sent now; a removal comes before its replacement."""
+        """The operations that can be sent now; a removal comes before its replacement."""
         passed = []
         for operation in operations:
             uid = operation.uid
             if operation.op == "remove":
                 if self._waiting.pop(uid, None) is not None:
-                    # no worker has it yet
+                    # it was not sent to a worker yet
                     continue
                 if any(uid in uids for uids in self._present.values()):
                     self._ending[uid] = before[uid]
@@ -44,13 +44,13 @@ class NameConflicts:
                 self._waiting[uid] = now[uid]
                 continue
             else:
-                # the same pod again: its worker ends it first
+                # the same pod is back: its worker ends it before it starts it again
                 self._ending.pop(uid, None)
             passed.append(operation)
         return passed
 
     def inventory_reported(self, worker: str, uids: Collection[str]) -> list[PodOperation]:
-        """The worker's list (KnownPods): what may start now."""
+        """Apply the pod inventory of a worker (KnownPods). Returns the operations that can be sent now."""
         removed = self._present.get(worker, set()) - set(uids)
         self._present[worker] = set(uids)
         for uid in removed:
@@ -58,13 +58,13 @@ class NameConflicts:
         return self._released()
 
     def give_up(self, uid: str) -> list[PodOperation]:
-        """Wait no longer for this pod to end: what may start now."""
+        """Stop waiting for this pod to end. Returns the operations that can be sent now."""
         return self._released() if self._ending.pop(uid, None) is not None else []
 
     def newly_ending(self) -> list[str]:
-        """The pods that others are held for since this was asked last."""
-        found, self._new = self._new, []
-        return found
+        """The pods that started to end since the last call."""
+        ending, self._new = self._new, []
+        return ending
 
     def _blocked(self, pod: Candidate) -> bool:
         return any(other.full_name == pod.full_name and other.uid != pod.uid for other in self._ending.values())

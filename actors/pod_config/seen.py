@@ -1,6 +1,6 @@
-"""When this node first saw each pod, written into its annotations and kept while the pod is there.
+"""The time when this node first saw each pod, stored in the pod's annotations.
 
-For a file it is when the file became what it is, so that a restart of the agent does not change it.
+For a file it is the time of the file's last change, so that a restart of the agent does not change it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from .identity import mark_seen
 
 
 class SeenTimes:
-    """Annotated JSON by UID; made again only when the pod changes."""
+    """The annotated JSON by UID; it is encoded again only when the pod changes."""
 
     def __init__(self) -> None:
         self._times: dict[str, str] = {}
         self._cache: dict[str, tuple[bytes, bytes]] = {}
 
     def static(self, uid: str, data: bytes, changed_ns: int) -> bytes:
-        """The pod with the time, which is `changed_ns` (nanoseconds since 1970) when it is new."""
+        """The pod with its time; `changed_ns` (nanoseconds since 1970) is the time of a new pod."""
         return self._annotated(uid, data, changed_ns, {})
 
     def api(self, uid: str, data: bytes) -> bytes:
-        """The API server's pod with its source, and the time."""
+        """A pod of the API server with its source and its time."""
         return self._made(uid, data, time.time_ns(), {CONFIG_SOURCE: SOURCE_API})
 
     def _annotated(self, uid: str, data: bytes, now_ns: int, annotations: dict[str, str]) -> bytes:
@@ -47,7 +47,7 @@ class SeenTimes:
         return codec.encode(pod)
 
     def keep(self, uids: Collection[str]) -> None:
-        """Forget the pods that are gone."""
+        """Forget all pods but these."""
         for uid in [uid for uid in self._times if uid not in uids]:
             del self._times[uid]
             self._cache.pop(uid, None)

@@ -1,4 +1,4 @@
-"""What the API requires of a pod beyond its shape (API reference, Pod v1 core), and what a static pod may not have."""
+"""The API's rules for a pod beyond its shape (API reference, Pod v1 core), and the rules for static pods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_GRACE = (1 << 31) - 1
 
 
 def pod_errors(pod: Pod) -> list[FieldError]:
-    """Everything that API validation would refuse, in the order of the document."""
+    """All errors that API validation would report, in the order of the document."""
     check = Check()
     if pod.apiVersion != "v1":
         check.at("apiVersion").fail(f"must be 'v1', not {pod.apiVersion[:40]!r}")
@@ -35,7 +35,7 @@ def _check_metadata(pod: Pod, check: Check) -> None:
     if meta.namespace:
         check.at("namespace").form(formats.dns_label, meta.namespace)
     if meta.uid and (len(meta.uid) > 128 or not all(char.isalnum() or char in "-_" for char in meta.uid)):
-        # it becomes the name of a directory and of cgroups
+        # the UID becomes the name of a directory and of cgroups
         check.at("uid").fail("must be letters, digits, '-' and '_', at most 128")
     for key, value in meta.labels.items():
         check.at("labels").item(key).form(formats.qualified_name, key)
@@ -76,7 +76,7 @@ def _check_spec(spec: PodSpec, check: Check) -> None:
 
 
 def _check_host(spec: PodSpec, check: Check) -> None:
-    """Ports of the host: no two alike, and with hostNetwork the same as those of the container."""
+    """Host ports are unique, and with hostNetwork equal to the container ports."""
     seen: set[tuple[str, str, int]] = set()
     for index, container in enumerate(spec.containers):
         for place, port in enumerate(container.ports):
@@ -133,7 +133,7 @@ def _check_pod_security(spec: PodSpec, check: Check) -> None:
 
 
 def reference_errors(pod: Pod) -> list[FieldError]:
-    """What needs an object of the API server: a static pod must do without (gate PreventStaticPodAPIReferences)."""
+    """An error for each reference of a static pod to an API object (gate PreventStaticPodAPIReferences)."""
     return [FieldError(path, "a static pod may not refer to objects of the API server") for path in _references(pod)]
 
 

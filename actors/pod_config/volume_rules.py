@@ -1,6 +1,6 @@
 """Validation of a pod's volumes, and their references to objects of the API server.
 
-What the API requires of each source is said with its shape, in `actors/shared/kube/volumes.py`.
+The rules of each volume source are with its shape, in `actors/shared/kube/volumes.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What inotify says of a directory of manifests, as what to do about it.
+"""Turns the inotify events of a manifest directory into the files to read and to drop.
 
-A file is read when its writer has closed it or when it is moved in, not while it is being written; an editor that moves
-the old file away before it writes the new one does not delete the pod.
+A file is read when its writer has closed it or when it is moved in. An editor that moves the old file away before it
+writes the new one does not delete the pod.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from .file_source import is_ignored
 
 
 class Changes(msgspec.Struct):
-    """What a batch of events means."""
+    """The meaning of a batch of events."""
 
     look: set[str] = msgspec.field(default_factory=set)
-    """Names to look at now; those that are gone are dropped."""
+    """Files to look at now; missing ones are dropped."""
     created: set[str] = msgspec.field(default_factory=set)
-    """New names: a link is whole when it appears, but a new file is still to be written and closed."""
+    """New files and links: a link is complete at once, a file only when its writer closes it."""
     deleted: set[str] = msgspec.field(default_factory=set)
-    """Of those to look at, the deleted ones: a file that is there again is another one."""
-    doubtful: set[str] = msgspec.field(default_factory=set)
-    """Names that were moved away: an editor may write them again in a moment."""
+    """The files in `look` that were deleted: if one exists again, it is a new file."""
+    moved_away: set[str] = msgspec.field(default_factory=set)
+    """Files that were moved away: an editor may write them again in a moment."""
     relist: bool = False
     """The directory itself changed, or events were lost."""
 
 
 def changes_of(events: Iterable[Event]) -> Changes:
-    """Names that are never manifests are left out; `..data`, which a config map swaps, stands for all names."""
+    """Ignores files that are never manifests. A change of `..data` (a ConfigMap mount) means a scan."""
     batch = list(events)
     changes = Changes()
     arrived = {event.cookie: event.name for event in batch if event.mask & flags.MOVED_TO}
@@ -43,20 +43,20 @@ def changes_of(events: Iterable[Event]) -> Changes:
         elif is_ignored(event.name) or not event.name:
             continue
         elif event.mask & flags.MOVED_FROM and is_ignored(arrived.get(event.cookie, ".")):
-            changes.doubtful.add(event.name)
+            changes.moved_away.add(event.name)
         elif event.mask & flags.CREATE:
             changes.created.add(event.name)
         else:
             changes.look.add(event.name)
             if event.mask & flags.DELETE:
                 changes.deleted.add(event.name)
-    changes.doubtful -= changes.look
+    changes.moved_away -= changes.look
     changes.created -= changes.look
     return changes
 
 
 class DirectoryWatch:
-    """An inotify descriptor on the directory that has the manifests, or on its nearest ancestor that exists."""
+    """An inotify watch of the manifest directory, or of its nearest existing ancestor."""
 
     def __init__(self) -> None:
         """Raises OSError when the kernel has no descriptor left."""
@@ -68,7 +68,7 @@ class DirectoryWatch:
         return self._inotify.fileno()
 
     def follow(self, path: str) -> None:
-        """Watch `path`, or the directory it is in, or would be in. Raises OSError."""
+        """Watch `path` or its nearest existing directory. Raises OSError."""
         directory = nearest_directory(path)
         if directory == self.directory:
             return
@@ -78,11 +78,11 @@ class DirectoryWatch:
         self._watch, self.directory = watch, directory
 
     def lost(self) -> None:
-        """The directory is gone or moved: `follow` watches again."""
+        """The directory is gone or moved; the next `follow` adds a new watch."""
         self.directory = ""
 
     def read(self) -> list[Event]:
-        """The events of the present watch that are there."""
+        """The pending events of the current watch."""
         return [event for event in self._inotify.read() if event.wd in (self._watch, -1)]
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class DirectoryWatch:
 
 
 def nearest_directory(path: str) -> str:
-    """The path itself if it is a directory, else its nearest ancestor that is."""
+    """The path if it is a directory, else its nearest ancestor that is one."""
     path = os.path.abspath(path)
     while not os.path.isdir(path) and path != "/":
         path = os.path.dirname(path)

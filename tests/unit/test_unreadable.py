@@ -17,7 +17,7 @@ from actors.cert_manager.signing_request import Standing
 from actors.cert_manager.signing_request import read as read_request
 from actors.config_controller import session
 from actors.image_manager.keyring import read_docker_config
-from actors.pod_config.kept import KeptPods
+from actors.pod_config.last_good import LastGoodPods
 from actors.pod_workers.containers import allocation
 from actors.shared.api.errors import Unreachable
 from actors.shared.api.exchange import Answer, event_of
@@ -74,4 +74,4 @@ def test_what_lies_on_a_disk(tmp_path: Path, data: bytes) -> None:
     assert session.load(tmp_path / "session") is None
     assert allocation.read(str(tmp_path)) is None
     assert records.read(str(tmp_path)) is None
-    assert KeptPods(str(tmp_path / "kept.json")).load() == {}
+    assert LastGoodPods(str(tmp_path / "kept.json")).load() == {}

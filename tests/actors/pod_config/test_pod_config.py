@@ -1,4 +1,4 @@
-"""Pod configuration with faked workers: real files and inotify, a real HTTP server, restarts."""
+"""The pod configuration with faked pod workers, real files, real inotify and a real HTTP server."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def started(path: str = "", standalone: bool = True, **config: Any) -> Harness:
 
 
 class World:
-    """What the workers know, from what they were told."""
+    """The pods that the workers have, from the messages they got."""
 
     def __init__(self, harness: Harness) -> None:
         self.harness = harness
@@ -89,7 +89,7 @@ async def test_without_any_source_it_is_ready_at_once_with_no_pods():
         assert (await harness.deliver(GetSources())).ready
 
 
-async def test_a_path_that_does_not_exist_is_seen_with_no_pods_and_followed_when_it_comes(tmp_path):
+async def test_a_missing_path_has_no_pods_and_is_followed_when_it_appears(tmp_path):
     path = tmp_path / "etc" / "manifests"
     async with started(str(path)) as harness:
         world = World(harness)
@@ -114,7 +114,7 @@ async def test_a_new_manifest_reaches_the_worker_within_milliseconds(tmp_path):
         assert sorted(took)[10] < 0.05, took
 
 
-async def test_edits_renames_deletes_and_swap_files_a_hundred_times(tmp_path):
+async def test_the_workers_follow_a_hundred_edits_renames_deletes_and_swap_files(tmp_path):
     async with started(str(tmp_path)) as harness:
         world = World(harness)
         file, moved = tmp_path / "web.yaml", tmp_path / "other.yaml"
@@ -123,11 +123,11 @@ async def test_edits_renames_deletes_and_swap_files_a_hundred_times(tmp_path):
             (tmp_path / ".web.yaml.swp").write_text(manifest("swap"))
             (tmp_path / "4913").write_text("")
             await world.becomes({"web-n1": f"a:{round_}"})
-            # as vim: the old away, the new under its name
+            # as vim does: move the old file away, write the new one under its name
             os.rename(file, f"{file}~")
             file.write_text(manifest(image=f"b:{round_}"))
             await world.becomes({"web-n1": f"b:{round_}"})
-            # as sed -i: a temporary file over it
+            # as sed -i does: rename a temporary file over it
             temporary = tmp_path / "sedAbCdEf"
             temporary.write_text(manifest(image=f"c:{round_}"))
             os.rename(temporary, file)
@@ -140,7 +140,7 @@ async def test_edits_renames_deletes_and_swap_files_a_hundred_times(tmp_path):
         assert await errors_of(harness) == []
 
 
-async def test_vim_saving_without_a_change_leaves_the_pod_alone(tmp_path):
+async def test_a_save_in_vim_without_a_change_does_not_restart_the_pod(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest())
     async with started(str(tmp_path)) as harness:
@@ -167,7 +167,7 @@ async def test_a_file_that_is_deleted_and_written_again_restarts_its_pod(tmp_pat
         assert [(message.op, message.uid) for message in harness.sent(PodOperation)] == [("remove", uid), ("set", uid)]
 
 
-async def test_a_file_that_goes_bad_keeps_its_pod_and_says_what_is_wrong(tmp_path):
+async def test_a_file_that_becomes_invalid_keeps_its_pod_and_reports_its_errors(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest())
     async with started(str(tmp_path)) as harness:
@@ -185,7 +185,7 @@ async def test_a_file_that_goes_bad_keeps_its_pod_and_says_what_is_wrong(tmp_pat
         assert await errors_of(harness) == []
 
 
-async def test_a_restart_does_not_lose_the_pod_of_a_file_that_went_bad(tmp_path):
+async def test_a_restart_keeps_the_last_good_pod_of_an_invalid_file(tmp_path):
     path = tmp_path / "manifests"
     path.mkdir()
     file = path / "web.yaml"
@@ -212,7 +212,7 @@ async def test_a_restart_does_not_lose_the_pod_of_a_file_that_went_bad(tmp_path)
         assert kept.with_name("kept.json.damaged").exists()
 
 
-async def test_a_manifest_that_ends_the_reader_three_times_is_in_quarantine_until_it_changes(tmp_path, monkeypatch):
+async def test_a_manifest_on_which_the_actor_died_three_times_is_in_quarantine_until_it_changes(tmp_path, monkeypatch):
     path = tmp_path / "manifests"
     path.mkdir()
     (tmp_path / "manifests.run").mkdir()
@@ -235,7 +235,7 @@ async def test_a_manifest_that_ends_the_reader_three_times_is_in_quarantine_unti
         await World(harness).becomes({"web-n1": "busybox", "good-n1": "busybox"})
 
 
-async def test_one_bad_file_does_not_keep_others_out(tmp_path):
+async def test_one_invalid_file_does_not_block_the_others(tmp_path):
     (tmp_path / "a.yaml").write_text("{")
     (tmp_path / "b.yaml").write_text(manifest())
     os.mkfifo(tmp_path / "c.yaml")
@@ -247,7 +247,7 @@ async def test_one_bad_file_does_not_keep_others_out(tmp_path):
         assert [error.split(": ")[0].rsplit("/")[-1] for error in errors] == ["a.yaml", "c.yaml", "d.yaml"]
 
 
-async def test_what_inotify_missed_is_found_by_the_list(tmp_path):
+async def test_the_periodic_scan_finds_a_change_that_inotify_missed(tmp_path):
     file = tmp_path / "web.yaml"
     async with started(str(tmp_path)) as harness:
         asyncio.get_running_loop().remove_reader(harness.actor._files._watch.fileno())
@@ -258,7 +258,7 @@ async def test_what_inotify_missed_is_found_by_the_list(tmp_path):
         await World(harness).becomes({"web-n1": "busybox"})
 
 
-async def test_a_path_that_is_a_file_is_followed_through_its_replacement(tmp_path):
+async def test_a_path_that_is_a_file_is_followed_when_it_is_replaced(tmp_path):
     file = tmp_path / "pod.yaml"
     file.write_text(manifest(image="a"))
     async with started(str(file)) as harness:
@@ -272,7 +272,7 @@ async def test_a_path_that_is_a_file_is_followed_through_its_replacement(tmp_pat
         await world.becomes_with_time({})
 
 
-async def test_a_directory_that_is_replaced_is_followed(tmp_path):
+async def test_a_directory_is_followed_when_it_is_replaced(tmp_path):
     path = tmp_path / "manifests"
     path.mkdir()
     (path / "a.yaml").write_text(manifest("a"))
@@ -286,7 +286,7 @@ async def test_a_directory_that_is_replaced_is_followed(tmp_path):
         await world.becomes({"b-n1": "busybox", "c-n1": "busybox"})
 
 
-async def test_a_large_manifest_is_read_in_another_process_and_holds_back_readiness(tmp_path):
+async def test_a_large_manifest_is_read_in_a_disposable_process_and_delays_readiness(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest() + "# " + "x" * 100_000 + "\n")
     async with started(str(tmp_path)) as harness:
@@ -333,7 +333,7 @@ async def test_a_restart_gives_the_same_pods_byte_for_byte(tmp_path):
     assert told[0] == told[1] != []
 
 
-async def test_hello_of_a_worker_gets_that_workers_pods(tmp_path):
+async def test_a_worker_gets_its_pods_after_its_hello(tmp_path):
     for index in range(24):  # enough for each worker to have some, wherever their UIDs fall
         (tmp_path / f"{index}.yaml").write_text(manifest(f"p{index}"))
     async with started(str(tmp_path)) as harness:
@@ -345,7 +345,7 @@ async def test_hello_of_a_worker_gets_that_workers_pods(tmp_path):
         assert all(worker_of(pod.uid, 2) == WORKERS[1] for pod in message.pods)
 
 
-async def test_a_pod_in_quarantine_is_shown_until_its_file_changes(tmp_path):
+async def test_a_pod_in_quarantine_is_reported_until_its_file_changes(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest(extra=", uid: u1"))
     worker = worker_of("u1", 2)
@@ -356,7 +356,7 @@ async def test_a_pod_in_quarantine_is_shown_until_its_file_changes(tmp_path):
         assert await errors_of(harness) == [
             f"{file}: pod web-n1_default ended its worker 3 times and is in quarantine until it changes"
         ]
-        # it stays wanted, or its worker would end what runs of it
+        # the pod stays in the set, so that its worker does not terminate it
         await harness.deliver(Hello(worker, 2))
         assert [pod.uid for pod in harness.sent(DesiredPods, worker)[-1].pods] == ["u1"]
         file.write_text(manifest(image="better", extra=", uid: u1"))
@@ -364,7 +364,7 @@ async def test_a_pod_in_quarantine_is_shown_until_its_file_changes(tmp_path):
         assert await errors_of(harness) == []
 
 
-async def test_nothing_is_said_to_be_gone_before_the_api_server_was_heard(tmp_path):
+async def test_no_pod_is_removed_before_the_api_server_has_answered(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest())
     async with started(str(tmp_path), standalone=False) as harness:
@@ -405,7 +405,7 @@ class Server:
 
 
 @pytest.mark.parametrize("many", [False, True])
-async def test_pods_of_a_url_come_stay_through_errors_and_go(many):
+async def test_the_pods_of_a_url_appear_stay_through_errors_and_disappear(many):
     def body(image: str) -> bytes:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
                "spec": {"containers": [{"name": "c", "image": image}]}}  # fmt: skip
@@ -441,7 +441,7 @@ async def test_pods_of_a_url_come_stay_through_errors_and_go(many):
             await world.becomes({})
 
 
-async def test_an_edited_pod_starts_when_its_worker_says_that_the_old_one_is_over(tmp_path):
+async def test_an_edited_pod_starts_when_its_worker_reports_the_end_of_the_old_one(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest(extra=", uid: a"))
     worker = worker_of("a", 2)
@@ -456,7 +456,7 @@ async def test_an_edited_pod_starts_when_its_worker_says_that_the_old_one_is_ove
         assert [(op.op, op.uid) for op in harness.sent(PodOperation)] == [("remove", "a"), ("set", "b")]
 
 
-async def test_an_old_pod_that_never_ends_does_not_keep_out_the_new_one_for_ever(tmp_path):
+async def test_an_old_pod_that_never_ends_does_not_block_the_new_one_for_ever(tmp_path):
     file = tmp_path / "web.yaml"
     file.write_text(manifest(extra=", uid: a"))
     async with started(str(tmp_path)) as harness:

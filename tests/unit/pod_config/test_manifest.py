@@ -1,4 +1,4 @@
-"""A manifest becomes this node's pod, or a list of all that is wrong with it."""
+"""A manifest becomes a static pod of this node, or a list of all its errors."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_defaults_of_the_api_server_are_filled_in():
     }  # fmt: skip
 
 
-def test_ports_of_a_host_network_pod_are_the_hosts():
+def test_the_ports_of_a_host_network_pod_are_host_ports():
     spec = pod_of(WEB.replace("spec:\n", "spec:\n  hostNetwork: true\n"))["spec"]
     assert spec["containers"][0]["ports"][0]["hostPort"] == 80
 
@@ -94,7 +94,7 @@ def test_the_pull_policy_follows_the_tag(image, policy):
     assert default_pull_policy(image) == policy
 
 
-def test_the_uid_is_of_content_and_place_and_nothing_else():
+def test_the_uid_depends_only_on_content_and_place():
     uid = pod_of(WEB)["metadata"]["uid"]
     assert pod_of("# a comment\n" + WEB)["metadata"]["uid"] == uid
     assert pod_of(WEB.replace("busybox", "busybox:1"))["metadata"]["uid"] != uid
@@ -188,13 +188,13 @@ spec:
         assert any(text.startswith(start) for text in texts), (start, texts)
 
 
-def test_a_pod_beyond_sane_bounds_is_refused_by_name():
+def test_a_pod_that_is_too_large_is_refused_by_name():
     containers = ", ".join(f"{{name: c{index}, image: x}}" for index in range(MOST_CONTAINERS + 1))
     text = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers: [{containers}]\n"
-    assert errors_of(text) == [f"spec.containers: {MOST_CONTAINERS + 1} containers in all, at most 500 are run"]
+    assert errors_of(text) == [f"spec.containers: {MOST_CONTAINERS + 1} containers in all, the maximum is 500"]
     volumes = "".join(f"  - {{name: v{index}, emptyDir: {{}}}}\n" for index in range(MOST_VOLUMES + 1))
-    said = errors_of(WEB.replace("  volumes: [{name: data}]\n", f"  volumes:\n{volumes}"))
-    assert said == [f"spec.volumes: {MOST_VOLUMES + 1} volumes, at most 1000 are made"]
+    errors = errors_of(WEB.replace("  volumes: [{name: data}]\n", f"  volumes:\n{volumes}"))
+    assert errors == [f"spec.volumes: {MOST_VOLUMES + 1} volumes, the maximum is 1000"]
 
 
 @pytest.mark.parametrize(
@@ -233,12 +233,12 @@ def test_a_list_is_read_from_a_url_and_refused_in_a_file():
     assert errors_of(json.dumps(pods), Origin("http", "http://x", "n")) == ["items[1].spec.containers: required"]
 
 
-def test_what_is_not_modelled_is_kept():
+def test_fields_without_a_model_stay_in_the_pod():
     text = WEB + "  affinity: {nodeAffinity: {x: [1, {y: z}]}}\n"
     assert pod_of(text)["spec"]["affinity"] == {"nodeAffinity": {"x": [1, {"y": "z"}]}}
 
 
-def test_a_process_of_its_own_gives_the_same(tmp_path):
+def test_a_disposable_process_reads_the_same_pods(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text(WEB)
     fields = ["file", ORIGIN.place, "Node-1", False]
@@ -264,7 +264,7 @@ values = st.recursive(
 
 
 @given(values, values, values)
-def test_whatever_is_in_a_pod_it_is_read_or_refused_with_reasons(meta, containers, volumes):
+def test_any_pod_is_read_or_refused_with_reasons(meta, containers, volumes):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": containers, "volumes": volumes}}
     try:
         found = read_manifest(json.dumps(pod).encode(), ORIGIN)

@@ -1,4 +1,4 @@
-"""Which pods count, and what the workers are told of a change."""
+"""Which pods are chosen, and which operations the pod workers get."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pods = st.builds(
 sources = st.lists(st.lists(pods, max_size=5), min_size=1, max_size=3)
 
 
-def test_a_copy_of_a_manifest_never_replaces_the_pod_that_is_there():
+def test_a_copy_of_a_manifest_never_replaces_the_existing_pod():
     old = Candidate("u1", "web_default", "/m/web.yaml", b"")
     copy = Candidate("u0", "web_default", "/m/a-copy.yaml", b"")
     first = choose([[old]], {})
@@ -27,19 +27,19 @@ def test_a_copy_of_a_manifest_never_replaces_the_pod_that_is_there():
     assert second.errors == ["/m/a-copy.yaml: pod web_default is also in /m/web.yaml, which stays"]
 
 
-def test_an_edited_file_is_a_removal_then_a_new_pod():
+def test_an_edited_file_removes_the_old_pod_and_then_sets_the_new_one():
     before = {"u1": Candidate("u1", "web_default", "/w", b"1")}
     now = choose([[Candidate("u2", "web_default", "/w", b"2")]], before).pods
     assert [(op.op, op.uid) for op in operations(before, now)] == [("remove", "u1"), ("set", "u2")]
 
 
-def test_the_same_name_in_two_sources_is_two_pods():
+def test_pods_with_one_name_in_two_sources_are_both_chosen():
     file, api = Candidate("u1", "x_n", "/w", b""), Candidate("u2", "x_n", "api", b"")
     assert set(choose([[file], [], [api]], {}).pods) == {"u1", "u2"}
 
 
 @given(sources, sources)
-def test_each_name_of_a_source_and_each_uid_is_taken_once_and_the_operations_lead_there(first, second):
+def test_each_name_in_a_source_and_each_uid_is_chosen_once_and_the_operations_lead_there(first, second):
     before = choose(first, {})
     after = choose(second, before.pods)
     for uid, pod in after.pods.items():
@@ -67,7 +67,7 @@ WORKER = "pod_workers/worker/0"
 
 
 class Edits:
-    """One manifest that is edited, and a worker that is told."""
+    """One manifest that is edited, and a worker that gets the operations."""
 
     def __init__(self) -> None:
         self.conflicts = NameConflicts()
@@ -77,19 +77,19 @@ class Edits:
 
     def edit(self, uid: str | None) -> None:
         now = {} if uid is None else {uid: Candidate(uid, "web_n", "/w", uid.encode())}
-        said = self.conflicts.pass_on(operations(self.pods, now), self.pods, now)
+        operations_sent = self.conflicts.pass_on(operations(self.pods, now), self.pods, now)
         self.pods = now
-        self.hear(said)
+        self.hear(operations_sent)
 
-    def hear(self, said) -> None:
-        for op in said:
+    def hear(self, operations_sent) -> None:
+        for op in operations_sent:
             if op.op == "set":
-                assert self.ending <= {op.uid}, "the old one is not over"
+                assert self.ending <= {op.uid}, "the old pod has not ended"
                 self.running.add(op.uid)
             else:
                 self.running.remove(op.uid)
                 self.ending.add(op.uid)
-        if said:
+        if operations_sent:
             self.tell()
 
     def tell(self) -> None:
@@ -100,19 +100,19 @@ class Edits:
         self.tell()
 
 
-def test_the_new_pod_of_a_name_starts_when_the_old_one_is_over():
+def test_a_new_pod_starts_when_the_old_one_with_its_name_has_ended():
     edits = Edits()
     edits.edit("a")
     edits.edit("b")
-    assert (edits.running, edits.ending, edits.conflicts.is_held("b")) == (set(), {"a"}, True)
+    assert (edits.running, edits.ending, edits.conflicts.is_waiting("b")) == (set(), {"a"}, True)
     edits.edit("c")
     edits.end()
     assert edits.running == {"c"}
-    assert not edits.conflicts.is_held("b")
+    assert not edits.conflicts.is_waiting("b")
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", None, "end"]), max_size=30))
-def test_however_it_is_edited_the_last_edit_runs_alone_in_the_end(steps):
+def test_after_any_edits_only_the_pod_of_the_last_one_runs(steps):
     edits = Edits()
     for step in steps:
         if step == "end":
@@ -124,11 +124,11 @@ def test_however_it_is_edited_the_last_edit_runs_alone_in_the_end(steps):
     assert edits.running == set(edits.pods)
 
 
-def test_a_worker_that_never_tells_holds_nothing_up():
+def test_a_worker_that_never_reports_does_not_block_the_new_pod():
     conflicts = NameConflicts()
     old, new = Candidate("a", "web_n", "/w", b"a"), Candidate("b", "web_n", "/w", b"b")
-    said = conflicts.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
-    assert [(op.op, op.uid) for op in said] == [("remove", "a"), ("set", "b")]
+    operations_sent = conflicts.pass_on(operations({"a": old}, {"b": new}), {"a": old}, {"b": new})
+    assert [(op.op, op.uid) for op in operations_sent] == [("remove", "a"), ("set", "b")]
     conflicts.inventory_reported(WORKER, ["b"])
     assert [op.op for op in conflicts.pass_on(operations({"b": new}, {"a": old}), {"b": new}, {"a": old})] == ["remove"]
     assert [(op.op, op.uid) for op in conflicts.give_up("b")] == [("set", "a")]

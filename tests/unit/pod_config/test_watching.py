@@ -1,4 +1,4 @@
-"""What editors do to a directory, as inotify tells it."""
+"""The inotify events of editors, and the files that are read after them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def event(mask: int, name: str, cookie: int = 0) -> Event:
 @pytest.mark.parametrize(
     "name", [".web.yaml.swp", "web.yaml~", "#web.yaml#", "4913", "5036", ".#web", "web.yaml.swp", "sedAb12Cd", "..data"]
 )
-def test_what_editors_leave_is_no_manifest(name):
+def test_temporary_files_of_editors_are_no_manifests(name):
     assert is_ignored(name)
 
 
@@ -31,12 +31,12 @@ def test_other_names_are_manifests(name):
 
 def test_vim_moving_the_old_file_away_is_not_a_delete():
     changes = changes_of([event(flags.MOVED_FROM, "w.yaml", 7), event(flags.MOVED_TO, "w.yaml~", 7)])
-    assert (changes.look, changes.doubtful) == (set(), {"w.yaml"})
+    assert (changes.look, changes.moved_away) == (set(), {"w.yaml"})
 
 
 def test_a_rename_to_another_manifest_is_seen_at_once():
     changes = changes_of([event(flags.MOVED_FROM, "a.yaml", 7), event(flags.MOVED_TO, "b.yaml", 7)])
-    assert (changes.look, changes.doubtful) == ({"a.yaml", "b.yaml"}, set())
+    assert (changes.look, changes.moved_away) == ({"a.yaml", "b.yaml"}, set())
 
 
 def test_a_new_file_waits_for_its_writer_and_a_delete_does_not():
@@ -46,21 +46,21 @@ def test_a_new_file_waits_for_its_writer_and_a_delete_does_not():
     assert (changes.created, changes.look) == (set(), {"a.yaml"})
 
 
-def test_lost_events_and_a_swapped_config_map_mean_a_list():
+def test_lost_events_and_a_new_config_map_version_cause_a_scan():
     assert changes_of([event(flags.Q_OVERFLOW, "")]).relist
     assert changes_of([event(flags.MOVED_TO, "..data", 3)]).relist
 
 
 def test_a_missing_directory_is_watched_from_its_nearest_ancestor(tmp_path):
-    wanted = tmp_path / "a" / "b"
-    assert nearest_directory(str(wanted)) == str(tmp_path)
+    directory = tmp_path / "a" / "b"
+    assert nearest_directory(str(directory)) == str(tmp_path)
     watch = DirectoryWatch()
     try:
-        watch.follow(str(wanted))
-        os.makedirs(wanted)
+        watch.follow(str(directory))
+        os.makedirs(directory)
         assert {each.name for each in watch.read()} == {"a"}
-        watch.follow(str(wanted))
-        (wanted / "w.yaml").write_text("x")
+        watch.follow(str(directory))
+        (directory / "w.yaml").write_text("x")
         assert "w.yaml" in changes_of(watch.read()).look
     finally:
         watch.close()
